@@ -1,0 +1,86 @@
+"""scalarviz: see a neural network learn, every weight an object.
+
+The public names are loaded when they are first used, so `import scalarviz` is quick and pulls in
+neither a window toolkit nor a compiler.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Every public name, and the module that defines it.
+_HOMES = {
+    "Value": "value",
+    "where": "value",
+    "maximum": "value",
+    "minimum": "value",
+    "Weight": "bank",
+    "Bank": "bank",
+    "Perceptron": "layers",
+    "Layer": "layers",
+    "Dense": "layers",
+    "LayerNorm": "layers",
+    "RMSNorm": "layers",
+    "FrequencyEncoding": "layers",
+    "Network": "network",
+    "Loss": "formulas.losses",
+    "Init": "formulas.initializers",
+    "Schedule": "formulas.schedules",
+    "Optimizer": "formulas.optimizers",
+    "SGD": "formulas.optimizers",
+    "Momentum": "formulas.optimizers",
+    "Nesterov": "formulas.optimizers",
+    "RMSProp": "formulas.optimizers",
+    "Adam": "formulas.optimizers",
+    "AdamW": "formulas.optimizers",
+    "gradcheck": "gradcheck",
+    "ScalarvizError": "errors",
+}
+
+__all__ = sorted(_HOMES)
+
+if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from scalarviz.bank import Bank as Bank
+    from scalarviz.bank import Weight as Weight
+    from scalarviz.errors import ScalarvizError as ScalarvizError
+    from scalarviz.formulas.initializers import Init as Init
+    from scalarviz.formulas.losses import Loss as Loss
+    from scalarviz.formulas.optimizers import SGD as SGD
+    from scalarviz.formulas.optimizers import Adam as Adam
+    from scalarviz.formulas.optimizers import AdamW as AdamW
+    from scalarviz.formulas.optimizers import Momentum as Momentum
+    from scalarviz.formulas.optimizers import Nesterov as Nesterov
+    from scalarviz.formulas.optimizers import Optimizer as Optimizer
+    from scalarviz.formulas.optimizers import RMSProp as RMSProp
+    from scalarviz.formulas.schedules import Schedule as Schedule
+    from scalarviz.gradcheck import gradcheck as gradcheck
+    from scalarviz.layers import Dense as Dense
+    from scalarviz.layers import FrequencyEncoding as FrequencyEncoding
+    from scalarviz.layers import Layer as Layer
+    from scalarviz.layers import LayerNorm as LayerNorm
+    from scalarviz.layers import Perceptron as Perceptron
+    from scalarviz.layers import RMSNorm as RMSNorm
+    from scalarviz.network import Network as Network
+    from scalarviz.value import Value as Value
+    from scalarviz.value import maximum as maximum
+    from scalarviz.value import minimum as minimum
+    from scalarviz.value import where as where
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used."""
+    if name not in _HOMES:
+        nearest = get_close_matches(name, _HOMES, n=1)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
+    value = getattr(import_module(f"scalarviz.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,90 @@
+"""What comes in from a user is checked here, once, with messages that say what to do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
+
+FloatArray = npt.NDArray[Any]
+
+
+def as_batch(
+    x: object, width: int | None, who: str, *, finite: bool = True
+) -> tuple[FloatArray, bool]:
+    """`x` as a 2-D float64 array, one row a sample, and whether it was a single sample.
+
+    `width` is how many numbers a sample must have (None: any), `who` says for whom. Data must be
+    `finite`; gradients need not be, a step looks at them by name.
+    """
+    try:
+        array = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: "
+            "pass a sequence of floats, or a 2-D array with one row a sample"
+        ) from None
+    shape = array.shape
+    single = array.ndim == 1
+    if single:
+        array = array[np.newaxis]
+    if array.ndim != 2 or array.size == 0 or (width is not None and array.shape[1] != width):
+        count = "some" if width is None else str(width)
+        raise ShapeError(
+            f"{who} takes {count} numbers a sample, not an array of shape {shape}: "
+            f"pass {count} floats, or an array of shape (batch, {count})"
+        )
+    if finite and not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise NotFiniteError(
+            f"{who} was given {array[row, column]} at row {row}, column {column}: "
+            "remove or replace what is not a finite number"
+        )
+    return array, single
+
+
+def as_sample(x: object, width: int, who: str) -> list[float]:
+    """`x` as the `width` floats of one sample."""
+    batch, single = as_batch(x, width, who)
+    if not single:
+        raise ShapeError(f"{who} takes one sample at a time, not an array of shape {batch.shape}")
+    sample: list[float] = batch[0].tolist()
+    return sample
+
+
+def shorten(x: object) -> str:
+    """`repr(x)`, cut where it would fill the screen."""
+    text = repr(x)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def size(value: object, what: str) -> int:
+    """A count that must be an integer of at least 1."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise InputError(f"{what} must be an integer of at least 1, not {value!r}")
+
+
+def number(value: object, what: str, low: float = -math.inf, *, open_low: bool = False) -> float:
+    """A finite number of at least `low` (above `low` if `open_low`)."""
+    try:
+        result = float(value)  # type: ignore[arg-type]  # that it may fail is the point
+    except (TypeError, ValueError):
+        result = math.nan
+    inside = low <= result and not (open_low and result == low)
+    if math.isfinite(result) and inside:
+        return result
+    asked = "a finite number"
+    if low > -math.inf:
+        asked += f" above {low:g}" if open_low else f" of at least {low:g}"
+    raise InputError(f"{what} must be {asked}, not {shorten(value)}")
+
+
+def as_array(rows: list[list[float]], dtype: str) -> FloatArray:
+    """Rows of Python floats as an array; what is too large for float32 becomes inf, silently."""
+    with np.errstate(over="ignore"):
+        return np.array(rows, dtype)

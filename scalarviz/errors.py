@@ -1,0 +1,67 @@
+"""Every error that scalarviz raises, in one tree.
+
+    ScalarvizError
+    ├── InputError             what you passed cannot be used (also a ValueError)
+    │   ├── ShapeError             wrong length, or wrong number of rows or columns
+    │   ├── NotFiniteError         NaN or infinity in the data
+    │   └── UnknownNameError       no such row in a table; lists the rows and the nearest one
+    ├── OrderError             the four verbs came in an order that has no meaning
+    ├── OwnershipError         a weight or layer that belongs to another network
+    ├── GradientError          a gradient became NaN or infinite; names the weight
+    ├── GradientMismatchError  a derivative and its finite differences disagree
+    └── MissingExtraError      an optional package is not installed (also an ImportError)
+
+A message is one sentence that says what was wrong, with the value, and what to do. When one of
+these is raised, the object that raised it is as it was before the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ScalarvizError(Exception):
+    """The root of the tree: catch this to catch everything that scalarviz raises on purpose."""
+
+
+class InputError(ScalarvizError, ValueError):
+    """What was passed in cannot be used."""
+
+
+class ShapeError(InputError):
+    """A wrong length, or a wrong number of rows or columns."""
+
+
+class NotFiniteError(InputError):
+    """NaN or infinity in the data."""
+
+
+class UnknownNameError(InputError):
+    """A name that is no row of its table."""
+
+    def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
+        names = list(valid)
+        nearest = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        super().__init__(f"unknown {kind} {name!r}: choose one of {', '.join(names)}{hint}")
+
+
+class OrderError(ScalarvizError, RuntimeError):
+    """The verbs came in an order that has no meaning, such as backward before forward."""
+
+
+class OwnershipError(ScalarvizError, ValueError):
+    """A weight or a layer that belongs to another network."""
+
+
+class GradientError(ScalarvizError, ArithmeticError):
+    """A gradient is NaN or infinite, so no step was taken."""
+
+
+class GradientMismatchError(ScalarvizError, AssertionError):
+    """A derivative and its finite differences disagree."""
+
+
+class MissingExtraError(ScalarvizError, ImportError):
+    """An optional package is needed that is not installed."""

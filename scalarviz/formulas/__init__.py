@@ -1,0 +1,1 @@
+"""All the maths of scalarviz, as tables of plain functions on floats."""

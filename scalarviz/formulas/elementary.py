@@ -1,0 +1,85 @@
+"""exp, log, sqrt, ...: the functions that formulas are made of, for Python's own floats.
+
+They differ from the `math` module in one way: they never raise. Where `math.exp(1000)` is an
+OverflowError and `math.log(0.0)` a ValueError, these give what every processor gives: inf, -inf
+or NaN. So a formula has the same limits in plain Python as in a compiled kernel.
+
+A formula imports its functions from here and keeps saying `exp`; what `exp` is on another target
+is decided there (see `retarget.py`).
+"""
+
+from __future__ import annotations
+
+import math
+
+tanh = math.tanh
+erf = math.erf
+pi = math.pi
+
+
+def exp(x: float) -> float:
+    """e to the power x; inf where that is too large for a float."""
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def expm1(x: float) -> float:
+    """exp(x) - 1, exact for small x."""
+    try:
+        return math.expm1(x)
+    except OverflowError:
+        return math.inf
+
+
+def log(x: float) -> float:
+    """The natural logarithm; -inf at 0, NaN below."""
+    if x > 0.0:
+        return math.log(x)
+    return -math.inf if x == 0.0 else math.nan
+
+
+def log1p(x: float) -> float:
+    """log(1 + x), exact for small x."""
+    if x > -1.0:
+        return math.log1p(x)
+    return -math.inf if x == -1.0 else math.nan
+
+
+def sqrt(x: float) -> float:
+    """The square root; NaN below 0."""
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+def sin(x: float) -> float:
+    """The sine; NaN at infinity."""
+    return math.sin(x) if math.isfinite(x) else math.nan
+
+
+def cos(x: float) -> float:
+    """The cosine; NaN at infinity."""
+    return math.cos(x) if math.isfinite(x) else math.nan
+
+
+def divide(x: float, y: float) -> float:
+    """x / y; inf, -inf or NaN where y is 0."""
+    if y != 0.0:
+        return x / y
+    if x == 0.0 or x != x:
+        return math.nan
+    return math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+
+def power(x: float, y: float) -> float:
+    """x to the power y; inf where that is too large, NaN where it is not a real number."""
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        odd = y % 2.0 == 1.0
+        return -math.inf if x < 0.0 and odd else math.inf
+    except ValueError:  # 0 to a negative power, or a fractional power of a negative number
+        if x != 0.0:
+            return math.nan
+        odd = y % 2.0 == 1.0
+        return math.copysign(math.inf, x) if odd else math.inf

@@ -1,0 +1,184 @@
+"""The initial weights: how wide, given how many numbers enter (fan_in) and leave (fan_out) a layer.
+
+Each law returns the two numbers that describe a distribution: (low, high) of a uniform one, (mean,
+deviation) of a normal one. A row of `INITIALIZERS` states both what the weights and, if nothing
+else is asked for, what the biases are drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.errors import InputError
+from scalarviz.formulas.elementary import sqrt
+from scalarviz.formulas.randomness import STREAM_INITIAL, normal, uniform, unit_pairs
+from scalarviz.formulas.retarget import Target
+from scalarviz.formulas.table import pick, table
+
+LawFunction = Callable[..., tuple[float, float]]
+
+
+def between(fan_in: float, fan_out: float, low: float, high: float) -> tuple[float, float]:
+    return low, high
+
+
+def around(fan_in: float, fan_out: float, mean: float, deviation: float) -> tuple[float, float]:
+    return mean, deviation
+
+
+def pytorch(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(1.0 / fan_in)
+    return -bound, bound
+
+
+def xavier_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(6.0 / (fan_in + fan_out))
+    return -bound, bound
+
+
+def xavier_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, sqrt(2.0 / (fan_in + fan_out))
+
+
+def he_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(6.0 / fan_in)
+    return -bound, bound
+
+
+def he_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, sqrt(2.0 / fan_in)
+
+
+def lecun_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(3.0 / fan_in)
+    return -bound, bound
+
+
+def lecun_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, sqrt(1.0 / fan_in)
+
+
+def zeros(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+def fan_out(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(6.0 / fan_out)
+    return -bound, bound
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A distribution whose two numbers depend on the shape of a layer, or on settings."""
+
+    name: str
+    kind: Literal["uniform", "normal"]
+    spread: LawFunction
+    takes_settings: bool = False
+
+
+ZEROS = Law("zeros", "uniform", zeros)
+UNIFORM = Law("uniform", "uniform", between, takes_settings=True)
+NORMAL = Law("normal", "normal", around, takes_settings=True)
+PYTORCH_BIAS = Law("fan_in", "uniform", pytorch)
+
+
+@dataclass(frozen=True, slots=True)
+class InitializerRow:
+    """What the weights are drawn from, and what the biases are drawn from."""
+
+    weight: Law
+    bias: Law = ZEROS
+    settings: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.weight.name
+
+
+INITIALIZERS = table(
+    [
+        InitializerRow(Law("pytorch", "uniform", pytorch), PYTORCH_BIAS),
+        InitializerRow(UNIFORM, UNIFORM, (("low", -1.0), ("high", 1.0))),
+        InitializerRow(NORMAL, ZEROS, (("mean", 0.0), ("deviation", 1.0))),
+        InitializerRow(Law("xavier_uniform", "uniform", xavier_uniform)),
+        InitializerRow(Law("xavier_normal", "normal", xavier_normal)),
+        InitializerRow(Law("he_uniform", "uniform", he_uniform)),
+        InitializerRow(Law("he_normal", "normal", he_normal)),
+        InitializerRow(Law("lecun_uniform", "uniform", lecun_uniform)),
+        InitializerRow(Law("lecun_normal", "normal", lecun_normal)),
+    ]
+)
+
+BIASES = table(
+    [
+        ZEROS,
+        PYTORCH_BIAS,  # U(+-1/sqrt(in))
+        Law("fan_out", "uniform", fan_out),  # U(+-sqrt(6/out))
+    ]
+)
+
+
+# The formulas of the draws, on arrays.
+ARRAYS = Target({"cos": np.cos, "log": np.log, "sqrt": np.sqrt})
+UNIFORM_ARRAY = ARRAYS.retarget(uniform)
+NORMAL_ARRAY = ARRAYS.retarget(normal)
+
+
+class Init:
+    """How the parameters of a network begin: `Init("uniform", low=0, high=1)`, or just a name.
+
+    `name` is a row of `INITIALIZERS`, which states the weights and the biases; `bias` chooses
+    another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out" (+-sqrt(6/out)).
+    """
+
+    def __init__(self, name: str = "pytorch", *, bias: str | None = None, **settings: float):
+        row = pick(INITIALIZERS, name, "initializer")
+        known = dict(row.settings)
+        for setting in settings:
+            pick(known, setting, f"setting of the initializer {name!r}")
+        self.row = row
+        self.settings = known | {key: float(value) for key, value in settings.items()}
+        self.weight = row.weight
+        self.bias = row.bias if bias is None else pick(BIASES, bias, "bias initializer")
+        self._check()
+
+    def _check(self) -> None:
+        if not all(np.isfinite(value) for value in self.settings.values()):
+            raise InputError(f"the settings of {self!r} must be finite numbers")
+        if self.settings.get("low", 0.0) > self.settings.get("high", 0.0):
+            raise InputError(f"low must not be above high in {self!r}")
+        if self.settings.get("deviation", 0.0) < 0.0:
+            raise InputError(f"the deviation must not be negative in {self!r}")
+
+    @staticmethod
+    def of(init: str | Init) -> Init:
+        """An `Init` from what a user passed: one already made, or a name."""
+        return init if isinstance(init, Init) else Init(init)
+
+    def draw(
+        self, law: Law, shape: tuple[int, int], seed: int, first: int, count: int
+    ) -> npt.NDArray[np.float64]:
+        """Initial numbers for the bank's rows `first`, `first` + 1, ... of a layer in -> out.
+
+        A row's number depends on the seed and on the row alone, so a network that grows by a
+        layer keeps the numbers it had.
+        """
+        settings = tuple(self.settings.values()) if law.takes_settings else ()
+        a, b = law.spread(float(shape[0]), float(shape[1]), *settings)
+        u, v = unit_pairs(seed, STREAM_INITIAL, 0, first, count)
+        array: npt.NDArray[np.float64]
+        array = UNIFORM_ARRAY(u, a, b) if law.kind == "uniform" else NORMAL_ARRAY(u, v, a, b)
+        return array
+
+    def __repr__(self) -> str:
+        parts = [repr(self.row.name)]
+        parts += [f"{key}={value:g}" for key, value in self.settings.items()]
+        if self.bias is not self.row.bias:
+            parts.append(f"bias={self.bias.name!r}")
+        return f"Init({', '.join(parts)})"

@@ -1,0 +1,274 @@
+"""The losses: how wrong one prediction p is, given its target t, with the derivative by p beside.
+
+A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) needs a whole row of outputs.
+How single errors become one number, the mean and the factor, is the same for all: see `Loss`.
+
+The relative losses multiply the error by a `weight`, such as 1 / (p * p + .01). The weight is
+*held*: the derivative treats it as a constant although p is in it. (So do the renderers that these
+losses come from: else an error could be lowered by making p larger, and predictions would grow.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from scalarviz.checks import FloatArray, as_batch, number
+from scalarviz.errors import InputError, OrderError, ShapeError
+from scalarviz.formulas.activations import sigmoid
+from scalarviz.formulas.elementary import exp, log, log1p
+from scalarviz.formulas.table import FloatFunction, pick, table
+
+FLOOR = 0.01  # keeps the relative losses finite where what they divide by is 0
+
+
+def squared(p: float, t: float) -> float:
+    return (p - t) * (p - t)
+
+
+def squared_derivative(p: float, t: float) -> float:
+    return 2.0 * (p - t)
+
+
+def absolute(p: float, t: float) -> float:
+    return abs(p - t)
+
+
+def absolute_derivative(p: float, t: float) -> float:
+    return 1.0 if p > t else (-1.0 if p < t else 0.0)
+
+
+def huber(p: float, t: float) -> float:
+    e = abs(p - t)
+    return 0.5 * e * e if e <= 1.0 else e - 0.5
+
+
+def huber_derivative(p: float, t: float) -> float:
+    e = p - t
+    return 1.0 if e > 1.0 else (-1.0 if e < -1.0 else e)
+
+
+def cross_entropy_on_logit(p: float, t: float) -> float:
+    return (0.0 if p <= 0.0 else p) - p * t + log1p(exp(-abs(p)))
+
+
+def cross_entropy_on_logit_derivative(p: float, t: float) -> float:
+    return sigmoid(p) - t
+
+
+def by_nothing(p: float, t: float) -> float:
+    return 1.0
+
+
+def by_prediction(p: float, t: float) -> float:
+    return 1.0 / (abs(p) + FLOOR)
+
+
+def by_squared_prediction(p: float, t: float) -> float:
+    return 1.0 / (p * p + FLOOR)
+
+
+def by_target(p: float, t: float) -> float:
+    return 1.0 / (abs(t) + FLOOR)
+
+
+def by_both(p: float, t: float) -> float:
+    return 1.0 / (0.5 * (abs(p) + abs(t)) + FLOOR)
+
+
+def log_sum_exp(z: Sequence[float]) -> float:
+    """log(sum of exp(z)), without overflow: the largest is taken out first."""
+    largest = z[0]
+    for i in range(len(z)):
+        largest = z[i] if z[i] > largest else largest
+    total = exp(z[0] - largest)
+    for i in range(1, len(z)):
+        total += exp(z[i] - largest)
+    return largest + log(total)
+
+
+def softmax_cross_entropy(z: Sequence[float], t: Sequence[float]) -> float:
+    """- sum of t * log(softmax(z)), over one row."""
+    normalizer = log_sum_exp(z)
+    loss = t[0] * (normalizer - z[0])
+    for i in range(1, len(z)):
+        loss += t[i] * (normalizer - z[i])
+    return loss
+
+
+def softmax_cross_entropy_gradient(
+    z: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    """The derivative by each z of one row, written into `gradient`."""
+    normalizer = log_sum_exp(z)
+    mass = t[0]
+    for i in range(1, len(z)):
+        mass += t[i]
+    for i in range(len(z)):
+        gradient[i] = mass * exp(z[i] - normalizer) - t[i]
+
+
+@dataclass(frozen=True, slots=True)
+class LossRow:
+    """The error of one number, its derivative by p, and the weight that is held constant.
+
+    `logits` names the activation that the loss applies itself, where it does.
+    """
+
+    name: str
+    value: FloatFunction
+    derivative: FloatFunction
+    weight: FloatFunction = by_nothing
+    logits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLossRow:
+    """The error of one row of numbers, and the function that writes its gradient."""
+
+    name: str
+    value: Callable[[Sequence[float], Sequence[float]], float]
+    gradient: Callable[[Sequence[float], Sequence[float], MutableSequence[float]], None]
+    logits: str = ""
+
+
+LOSSES = table(
+    [
+        LossRow("mse", squared, squared_derivative),
+        LossRow("mae", absolute, absolute_derivative),
+        LossRow("huber", huber, huber_derivative),
+        LossRow("relative_l1", absolute, absolute_derivative, by_prediction),
+        LossRow("relative_l2", squared, squared_derivative, by_squared_prediction),
+        LossRow("mape", absolute, absolute_derivative, by_target),
+        LossRow("smape", absolute, absolute_derivative, by_both),
+        LossRow(
+            "sigmoid_cross_entropy",
+            cross_entropy_on_logit,
+            cross_entropy_on_logit_derivative,
+            logits="sigmoid",
+        ),
+    ]
+)
+
+ROW_LOSSES = table(
+    [
+        RowLossRow(
+            "softmax_cross_entropy",
+            softmax_cross_entropy,
+            softmax_cross_entropy_gradient,
+            logits="softmax",
+        ),
+    ]
+)
+
+Mean = Literal["all", "samples", "none"]
+
+
+class Loss:
+    """How wrong a batch of predictions is, as one number: `Loss("mse")`.
+
+    The errors of a batch are added up, multiplied by `factor`, and divided as `mean` says: "all"
+    by the number of samples and outputs (as PyTorch does), "samples" by the number of samples
+    only, "none" not at all. A softmax loss has one error a sample, so "all" and "samples" agree.
+
+    The conventions one meets: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
+    not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
+
+    >>> loss = Loss("mse")
+    >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
+    0.5
+    >>> loss.backward()
+    array([[-1.,  0.]])
+    """
+
+    def __init__(self, name: str = "mse", *, factor: float = 1.0, mean: Mean = "all") -> None:
+        rows: dict[str, LossRow | RowLossRow] = {**LOSSES, **ROW_LOSSES}
+        self.row = pick(rows, name, "loss")
+        self.factor = number(factor, "the factor of a loss", 0.0, open_low=True)
+        self.mean = pick({choice: choice for choice in get_args(Mean)}, mean, "mean of a loss")
+        self._stack: list[tuple[FloatArray, FloatArray, bool]] = []
+
+    @staticmethod
+    def of(loss: str | Loss) -> Loss:
+        """A `Loss` from what a user passed: one already made, or a name."""
+        return loss if isinstance(loss, Loss) else Loss(loss)
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    def __call__(self, prediction: object, target: object) -> float:
+        """The loss, with nothing kept for a backward."""
+        p, t, _ = self._batch(prediction, target)
+        return self._value(p, t)
+
+    def forward(self, prediction: object, target: object) -> float:
+        """The loss; it remembers what `backward` needs."""
+        p, t, single = self._batch(prediction, target)
+        self._stack.append((p, t, single))
+        return self._value(p, t)
+
+    def backward(self) -> FloatArray:
+        """The derivative of the newest unmatched forward's loss by each prediction."""
+        if not self._stack:
+            raise OrderError("backward of a loss without a forward: call loss.forward first")
+        p, t, single = self._stack.pop()
+        gradient = self._gradient(p, t) * self._scale(p)
+        return gradient[0] if single else gradient
+
+    def check_output(self, activation: str) -> None:
+        """Refuse a last activation that this loss would apply a second time."""
+        if self.row.logits and activation in ("sigmoid", "softmax"):
+            raise InputError(
+                f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "
+                f"the last layer's activation is {activation!r}: make it 'linear', or choose a "
+                "loss such as 'mse'"
+            )
+
+    def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
+        # A network that diverges predicts inf: the loss is then inf or NaN, and no mistake.
+        p = np.asarray(prediction, dtype=np.float64)
+        single = p.ndim == 1
+        p = np.atleast_2d(p)
+        t, _ = as_batch(target, p.shape[1], f"the target of a prediction of shape {p.shape}")
+        if t.shape != p.shape:
+            raise ShapeError(
+                f"{len(p)} predictions cannot be compared with {len(t)} targets: "
+                "pass one target a prediction"
+            )
+        return p, t, single
+
+    def _scale(self, p: FloatArray) -> float:
+        per_sample = p.shape[1] if isinstance(self.row, LossRow) else 1
+        return self.factor / {"all": len(p) * per_sample, "samples": len(p), "none": 1}[self.mean]
+
+    def _value(self, p: FloatArray, t: FloatArray) -> float:
+        row = self.row
+        total = 0.0
+        for ps, ts in zip(p.tolist(), t.tolist(), strict=True):
+            if isinstance(row, RowLossRow):
+                total += row.value(ps, ts)
+            else:
+                total += sum(
+                    row.value(a, b) * row.weight(a, b) for a, b in zip(ps, ts, strict=True)
+                )
+        return total * self._scale(p)
+
+    def _gradient(self, p: FloatArray, t: FloatArray) -> FloatArray:
+        row = self.row
+        rows = []
+        for ps, ts in zip(p.tolist(), t.tolist(), strict=True):
+            gradient = [0.0] * len(ps)
+            if isinstance(row, RowLossRow):
+                row.gradient(ps, ts, gradient)
+            else:
+                for i, (a, b) in enumerate(zip(ps, ts, strict=True)):
+                    gradient[i] = row.derivative(a, b) * row.weight(a, b)
+            rows.append(gradient)
+        return np.array(rows)
+
+    def __repr__(self) -> str:
+        return f"Loss({self.name!r}, factor={self.factor:g}, mean={self.mean!r})"

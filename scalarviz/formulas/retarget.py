@@ -1,0 +1,75 @@
+"""The same formula on another target: a numba kernel on CPU or GPU, or an expression of `Value`s.
+
+A formula is Python source that says `exp` and `0.5`. What `exp` is, and whether 0.5 is a float32,
+is the target's business: `retarget` makes a copy of the function in which the elementary functions
+and the constants are the target's own, and does the same to every formula that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from scalarviz.formulas import elementary
+
+# What a target that runs every formula has to provide.
+ELEMENTARY = tuple("cos divide erf exp expm1 log log1p power sin sqrt tanh".split())
+
+
+class Target:
+    """One place where formulas run: its elementary functions, its numbers, its compiler.
+
+    functions   what the names of `ELEMENTARY` mean there
+    number      makes a constant of the target's own type, such as `numpy.float32`
+    compiler    is applied to every copied function, such as `numba.njit`
+    formulas    whole formulas that the target has its own version of
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., Any]],
+        number: Callable[[float], Any] = float,
+        compiler: Callable[[FunctionType], Any] = lambda function: function,
+        formulas: Mapping[Callable[..., Any], Callable[..., Any]] | None = None,
+    ) -> None:
+        self.number = number
+        self.compiler = compiler
+        self._copies: dict[Any, Any] = {
+            getattr(elementary, name): function for name, function in functions.items()
+        }
+        self._copies.update(formulas or {})
+
+    def retarget(self, function: Callable[..., Any]) -> Any:
+        """A copy of a formula for this target; the same copy each time it is asked for."""
+        if function not in self._copies:
+            if not isinstance(function, FunctionType):
+                raise TypeError(f"{function!r} is not a plain Python function")
+            self._copies[function] = self.compiler(self._copy(function))
+        return self._copies[function]
+
+    def _copy(self, function: FunctionType) -> FunctionType:
+        code = function.__code__
+        known = {
+            name: self._translate(function.__globals__[name])
+            for name in code.co_names
+            if name in function.__globals__
+        }
+        constants = tuple(self._constant(constant) for constant in code.co_consts)
+        copy = FunctionType(
+            code.replace(co_consts=constants), known, function.__name__, function.__defaults__
+        )
+        copy.__module__ = function.__module__
+        return copy
+
+    def _translate(self, value: Any) -> Any:
+        """What a global name of a formula stands for on this target."""
+        if isinstance(value, float):
+            return self.number(value)
+        if value in self._copies or isinstance(value, FunctionType):
+            return self.retarget(value)
+        return value
+
+    def _constant(self, constant: Any) -> Any:
+        assert not isinstance(constant, CodeType), "a formula must not hold a function inside it"
+        return self.number(constant) if isinstance(constant, float) else constant

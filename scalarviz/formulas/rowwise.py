@@ -1,0 +1,114 @@
+"""Formulas that need a whole row of numbers at once: norms and the frequency encoding.
+
+They work on any sequence: lists in plain Python, arrays in a kernel. `forward` reads x, writes y,
+and returns one number that `backward` will need; `backward` writes the derivative by each x into
+`gradient`. What a kernel would otherwise take from an integer, the length, comes as a float, so
+that float32 stays float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence, Sequence
+from dataclasses import dataclass
+
+from scalarviz.formulas.elementary import cos, pi, sin, sqrt
+from scalarviz.formulas.table import table
+
+Row = Sequence[float]
+MutableRow = MutableSequence[float]
+
+
+def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
+    """Mean 0 and variance 1; returns by what the centred row was multiplied."""
+    mean = 0.0
+    for i in range(len(x)):
+        mean += x[i] / length
+    variance = 0.0
+    for i in range(len(x)):
+        variance += (x[i] - mean) * (x[i] - mean) / length
+    scale = 1.0 / sqrt(variance + eps)
+    for i in range(len(x)):
+        y[i] = (x[i] - mean) * scale
+    return scale
+
+
+def layer_norm_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
+) -> None:
+    """What moves the whole row, or stretches it, has no effect on y: it is taken out."""
+    shift = 0.0
+    stretch = 0.0
+    for i in range(len(y)):
+        shift += upstream[i] / length
+        stretch += upstream[i] * y[i] / length
+    for i in range(len(y)):
+        gradient[i] = scale * (upstream[i] - shift - stretch * y[i])
+
+
+def rms_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
+    """Mean square 1; returns by what the row was multiplied."""
+    square = 0.0
+    for i in range(len(x)):
+        square += x[i] * x[i] / length
+    scale = 1.0 / sqrt(square + eps)
+    for i in range(len(x)):
+        y[i] = x[i] * scale
+    return scale
+
+
+def rms_norm_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
+) -> None:
+    stretch = 0.0
+    for i in range(len(y)):
+        stretch += upstream[i] * y[i] / length
+    for i in range(len(y)):
+        gradient[i] = scale * (upstream[i] - stretch * y[i])
+
+
+def frequency_encoding(x: Row, y: MutableRow, octaves: int) -> float:
+    """For each x in turn: sin and cos of pi x, 2 pi x, 4 pi x, ..."""
+    for i in range(len(x)):
+        frequency = pi
+        for octave in range(octaves):
+            j = 2 * (i * octaves + octave)
+            y[j] = sin(frequency * x[i])
+            y[j + 1] = cos(frequency * x[i])
+            frequency = frequency * 2.0
+    return 0.0
+
+
+def frequency_encoding_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, octaves: int
+) -> None:
+    """The derivative of the sine is the cosine beside it, that of the cosine minus the sine."""
+    for i in range(len(x)):
+        frequency = pi
+        total = 0.0
+        for octave in range(octaves):
+            j = 2 * (i * octaves + octave)
+            total += frequency * (upstream[j] * y[j + 1] - upstream[j + 1] * y[j])
+            frequency = frequency * 2.0
+        gradient[i] = total
+
+
+@dataclass(frozen=True, slots=True)
+class RowFormula:
+    """One operation on a row of numbers.
+
+    `forward(x, y, *settings)` returns a number for
+    `backward(x, y, number, upstream, gradient, *settings)`.
+    """
+
+    name: str
+    forward: Callable[..., float]
+    backward: Callable[..., None]
+
+
+ROW_FORMULAS = table(
+    [
+        RowFormula("layer_norm", layer_norm, layer_norm_backward),
+        RowFormula("rms_norm", rms_norm, rms_norm_backward),
+        RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
+    ]
+)

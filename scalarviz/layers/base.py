@@ -1,0 +1,191 @@
+"""What every layer is: numbers in, numbers out, the four verbs, and rows of a bank."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.bank import Bank, Part, Weight
+from scalarviz.checks import FloatArray, as_array, as_batch, size
+from scalarviz.errors import OrderError, OwnershipError, ShapeError
+from scalarviz.formulas.initializers import Init
+from scalarviz.layers.perceptron import Perceptron
+
+Batch = list[list[float]]  # one row a sample, as plain Python floats
+
+
+class Layer(Part):
+    """A layer: `inputs` numbers a sample come in, `outputs` numbers go out.
+
+    A new kind of layer says how many rows of the bank it needs, how they begin and what they are
+    called, and what it does with a batch in the three `*_rows` methods. All else is here, once.
+
+    A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
+    the network's bank.
+    """
+
+    activation = "linear"
+
+    def __init__(self, inputs: int, outputs: int, rows: int = 0) -> None:
+        self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
+        self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
+        self.size = rows  # how many parameters
+        self.first_row = 0
+        self._bank: Bank | None = None
+        # What no backward has matched yet: the size of each batch, and what `forward_rows` of a
+        # layer kept for each sample.
+        self._batches: list[int] = []
+        self.kept: list[Any] = []
+
+    # What a new layer says about itself.
+
+    @abstractmethod
+    def initialize(self, init: Init, seed: int) -> None:
+        """Write the initial numbers into this layer's rows of the bank."""
+
+    @abstractmethod
+    def row_name(self, row: int) -> str:
+        """What a row of this layer is called, counted from the layer's first."""
+
+    @abstractmethod
+    def weight(self, row: int) -> Weight:
+        """The weight on a row, counted from the layer's first; made when it is asked for."""
+
+    @abstractmethod
+    def parts(self) -> Sequence[Perceptron | Weight]:
+        """The objects that do the work, perceptrons or weights, as far as they were made."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The arguments that make another layer like this one."""
+
+    @abstractmethod
+    def forward_rows(self, batch: Batch) -> Batch:
+        """The outputs of a batch; what backward needs is kept on stacks."""
+
+    @abstractmethod
+    def backward_rows(self, upstream: Batch) -> Batch:
+        """Take the newest batch off the stacks, last sample first; the gradient by its inputs."""
+
+    @abstractmethod
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        """The outputs of a batch, with nothing kept."""
+
+    # The four verbs, for users.
+
+    @final
+    def __call__(self, x: object) -> FloatArray:
+        """The outputs for one sample or a batch, with nothing kept for a backward."""
+        batch, single = as_batch(x, self.inputs, str(self))
+        result = as_array(self.evaluate_rows(batch.tolist()), self.bank.dtype)
+        return result[0] if single else result
+
+    @final
+    def forward(self, x: object) -> FloatArray:
+        """The outputs for one sample or a batch; the layer remembers what backward needs."""
+        batch, single = as_batch(x, self.inputs, str(self))
+        result = as_array(self.forward_batch(batch.tolist()), self.bank.dtype)
+        return result[0] if single else result
+
+    @final
+    def backward(self, upstream: object = None) -> FloatArray:
+        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+
+        `upstream` is the gradient by the outputs, of the outputs' shape; None means ones.
+        """
+        if upstream is None:
+            upstream = np.ones((self.newest_batch, self.outputs))
+        batch, single = as_batch(upstream, self.outputs, f"backward of {self}", finite=False)
+        self.check_backward(len(batch))
+        result = as_array(self.backward_batch(batch.tolist()), self.bank.dtype)
+        return result[0] if single else result
+
+    # Being part of a network, or alone.
+
+    @final
+    @property
+    def bank(self) -> Bank:
+        """The bank this layer stands on; one of its own if it is in no network."""
+        if self._bank is None:
+            self.bind(Bank(self.size, "float64"), 0, Init(), 0)
+            self.bank.name_of = self.row_name
+        assert self._bank is not None
+        return self._bank
+
+    @final
+    @property
+    def rows(self) -> slice:
+        return slice(self.first_row, self.first_row + self.size)
+
+    @final
+    def bind(self, bank: Bank, first_row: int, init: Init, seed: int) -> None:
+        """Stand on rows of a bank from now on, with initial numbers."""
+        self.check_free()
+        self._bank = bank
+        self.first_row = first_row
+        self.initialize(init, seed)
+
+    @final
+    def check_free(self) -> None:
+        """Refuse a layer that stands on a bank already."""
+        if self._bank is not None:
+            raise OwnershipError(
+                f"{self} has its numbers already, from another network or from being used by "
+                "itself: make a new layer"
+            )
+
+    # What waits for its backward.
+
+    @final
+    @property
+    def newest_batch(self) -> int:
+        """How many samples the newest unmatched forward had."""
+        if not self._batches:
+            raise OrderError(f"backward of {self} without a forward: call forward first")
+        return self._batches[-1]
+
+    @final
+    def forward_batch(self, batch: Batch) -> Batch:
+        """`forward` of numbers that were checked already."""
+        result = self.forward_rows(batch)
+        self._batches.append(len(batch))
+        return result
+
+    @final
+    def backward_batch(self, upstream: Batch) -> Batch:
+        """`backward` of numbers that were checked already."""
+        self._batches.pop()
+        return self.backward_rows(upstream)
+
+    @final
+    def check_backward(self, samples: int, uses: int = 1) -> None:
+        """Refuse a backward that does not fit the newest `uses` forwards, before it begins."""
+        waiting = self._batches[-uses:]
+        least = min((part.unmatched for part in self.parts()), default=sum(self._batches))
+        if len(waiting) < uses or least < sum(waiting):
+            raise OrderError(f"backward of {self} without a forward: call forward first")
+        if any(batch != samples for batch in waiting):
+            raise ShapeError(
+                f"{self} was last given {waiting[-1]} samples, and its backward {samples}: pass "
+                "one row of upstream gradients for each sample"
+            )
+
+    @final
+    def forget(self) -> None:
+        """Drop everything that waits for a backward."""
+        self._batches.clear()
+        self.kept.clear()
+        for part in self.parts():
+            part.forget()
+
+    @final
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.inputs} -> {self.outputs})"
+
+    @final
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{key}={value!r}" for key, value in self.settings().items())
+        return f"{type(self).__name__}({settings})"

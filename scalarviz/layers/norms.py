@@ -1,0 +1,119 @@
+"""LayerNorm and RMSNorm: the numbers of a sample brought to one scale, then a gain for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, final
+
+from scalarviz.bank import Weight
+from scalarviz.checks import number
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
+from scalarviz.layers.base import Batch, Layer
+
+
+class Norm(Layer):
+    """A row formula, then a gain (a weight) for each feature, and a shift if there is one."""
+
+    def __init__(self, features: int, eps: float, formula: RowFormula, *, shift: bool) -> None:
+        super().__init__(features, features)
+        self.eps = number(eps, "eps", 0.0, open_low=True)
+        self.formula = formula
+        self.has_shift = shift
+        self.size = self.inputs * (1 + shift)
+
+    @final
+    @cached_property
+    def gains(self) -> tuple[Weight, ...]:
+        """By what each feature is multiplied; 1 at first."""
+        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.inputs)])
+
+    @final
+    @cached_property
+    def shifts(self) -> tuple[Weight, ...]:
+        """What is added to each feature; 0 at first."""
+        first = self.first_row + self.inputs
+        return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
+
+    @final
+    def parts(self) -> Sequence[Weight]:
+        return (*self.gains, *self.shifts)
+
+    @final
+    def initialize(self, init: Init, seed: int) -> None:
+        self.bank.value[self.first_row : self.first_row + self.inputs] = 1.0
+
+    @final
+    def row_name(self, row: int) -> str:
+        kind = "gain" if row < self.inputs else "shift"
+        return f"{kind} of feature {row % self.inputs}"
+
+    @final
+    def weight(self, row: int) -> Weight:
+        return self.gains[row] if row < self.inputs else self.shifts[row - self.inputs]
+
+    @final
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs, "eps": self.eps}
+
+    @final
+    def forward_rows(self, batch: Batch) -> Batch:
+        outputs = []
+        for x in batch:
+            y, scale = self._normalize(x)
+            self.kept.append((x, y, scale))
+            output = [gain.forward(value) for gain, value in zip(self.gains, y, strict=True)]
+            if self.has_shift:
+                output = [
+                    v + shift.forward(1.0) for v, shift in zip(output, self.shifts, strict=True)
+                ]
+            outputs.append(output)
+        return outputs
+
+    @final
+    def backward_rows(self, upstream: Batch) -> Batch:
+        gradients = []
+        for sample in reversed(upstream):
+            for shift, g in zip(self.shifts, sample, strict=False):
+                shift.backward(g)
+            inner = [gain.backward(g) for gain, g in zip(self.gains, sample, strict=True)]
+            x, y, scale = self.kept.pop()
+            gradient = [0.0] * self.inputs
+            self.formula.backward(x, y, scale, inner, gradient, float(self.inputs), self.eps)
+            gradients.append(gradient)
+        gradients.reverse()
+        return gradients
+
+    @final
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        outputs = []
+        for x in batch:
+            y, _ = self._normalize(x)
+            output = [gain.evaluate(value) for gain, value in zip(self.gains, y, strict=True)]
+            if self.has_shift:
+                output = [
+                    v + shift.evaluate(1.0) for v, shift in zip(output, self.shifts, strict=True)
+                ]
+            outputs.append(output)
+        return outputs
+
+    def _normalize(self, x: list[float]) -> tuple[list[float], float]:
+        y = [0.0] * self.inputs
+        return y, self.formula.forward(x, y, float(self.inputs), self.eps)
+
+
+@final
+class LayerNorm(Norm):
+    """Each sample brought to mean 0 and variance 1, then a gain and a shift for each feature."""
+
+    def __init__(self, features: int, eps: float = 1e-5) -> None:
+        super().__init__(features, eps, ROW_FORMULAS["layer_norm"], shift=True)
+
+
+@final
+class RMSNorm(Norm):
+    """Each sample brought to mean square 1, then a gain for each feature."""
+
+    def __init__(self, features: int, eps: float = 1e-5) -> None:
+        super().__init__(features, eps, ROW_FORMULAS["rms_norm"], shift=False)

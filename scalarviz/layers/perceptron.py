@@ -1,0 +1,146 @@
+"""The perceptron: weights, a sum, an activation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+
+from scalarviz.bank import Bank, Part, Rows, Weight
+from scalarviz.checks import as_sample, number, size
+from scalarviz.errors import OrderError
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.formulas.table import Formula, pick
+
+
+@final
+class Perceptron(Part):
+    """y = f(w0 x0 + w1 x1 + ... + b): one weight for each input, a bias, an activation f.
+
+    The bias is a weight too, whose input is always 1.
+
+    >>> p = Perceptron(2, "linear", seed=1)
+    >>> p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5
+    >>> p.forward([3.0, 4.0])
+    2.5
+    >>> p.backward(1.0)
+    [2.0, -1.0]
+    >>> [w.grad for w in p.weights], p.bias.grad
+    ([3.0, 4.0], 1.0)
+    """
+
+    __slots__ = (
+        "_bank",
+        "_derivative",
+        "_results",
+        "activation",
+        "bias",
+        "inputs",
+        "parts",
+        "weights",
+    )
+
+    def __init__(
+        self,
+        inputs: int,
+        activation: str = "linear",
+        *,
+        bias: bool = True,
+        init: str | Init = "pytorch",
+        seed: int = 0,
+        dtype: str = "float64",
+    ) -> None:
+        inputs = size(inputs, "the inputs of a perceptron")
+        formula = pick(ACTIVATIONS, activation, "activation")
+        init, seed = Init.of(init), check_seed(seed)
+        bank = Bank(inputs + bias, dtype)
+        shape = (inputs, 1)
+        bank.value[:inputs] = init.draw(init.weight, shape, seed, 0, inputs)
+        if bias:
+            bank.value[inputs:] = init.draw(init.bias, shape, seed, inputs, 1)
+        bank.name_of = lambda row: f"weight from input {row}" if row < inputs else "bias"
+        self._bind(bank, 0, inputs, inputs if bias else None, formula)
+
+    @classmethod
+    def on(
+        cls, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
+    ) -> Perceptron:
+        """The perceptron on rows of a bank that is there already."""
+        perceptron = cls.__new__(cls)
+        perceptron._bind(bank, first, inputs, bias_row, activation)
+        return perceptron
+
+    def _bind(
+        self, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
+    ) -> None:
+        self._bank = bank
+        self.inputs = inputs
+        self.activation = activation
+        self._derivative = activation.derivative
+        rows = range(first, first + inputs)
+        self.weights = tuple([Weight.on(bank, row) for row in rows])
+        self.bias = None if bias_row is None else Weight.on(bank, bias_row)
+        self.parts = self.weights if self.bias is None else (*self.weights, self.bias)
+        self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> Rows:
+        return np.array([weight.index for weight in self.parts], dtype=np.intp)
+
+    @property
+    def unmatched(self) -> int:
+        """How many forwards no backward has matched yet, here and in every weight."""
+        return min(len(self._results), *[weight.unmatched for weight in self.parts])
+
+    def __call__(self, inputs: Sequence[float]) -> float:
+        """The output, with nothing kept for a backward."""
+        return self.evaluate_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
+
+    def forward(self, inputs: Sequence[float]) -> float:
+        """The output; every weight remembers its input."""
+        return self.forward_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
+
+    def backward(self, upstream: float = 1.0) -> list[float]:
+        """Add to the gradients, for the newest unmatched forward; return that of each input."""
+        upstream = number(upstream, "the upstream gradient of a perceptron")
+        if self.unmatched < 1:
+            raise OrderError("backward of a perceptron without a forward: call forward first")
+        delta = self.delta(upstream)
+        if self.bias is not None:
+            self.bias.backward(delta)
+        return [weight.backward(delta) for weight in self.weights]
+
+    # A layer calls these with what it has checked already: the inputs, then the 1 of the bias.
+
+    def evaluate_sample(self, inputs: Sequence[float]) -> float:
+        """The output, with nothing kept."""
+        return self.activation.value(sum(map(Weight.evaluate, self.parts, inputs)))
+
+    def forward_sample(self, inputs: Sequence[float]) -> float:
+        """The output; the sum and the output are kept, and every weight keeps its input."""
+        total = sum(map(Weight.forward, self.parts, inputs))
+        output = self.activation.value(total)
+        self._results.append((total, output))
+        return output
+
+    def delta(self, upstream: float) -> float:
+        """The gradient by the sum, for the newest unmatched forward, which is consumed."""
+        total, output = self._results.pop()
+        return upstream * self._derivative(total, output)
+
+    def forget(self) -> None:
+        """Drop everything that waits for a backward."""
+        self._results.clear()
+        for weight in self.parts:
+            weight.forget()
+
+    def __repr__(self) -> str:
+        bias = "no bias" if self.bias is None else "bias"
+        return f"Perceptron({self.inputs} weights, {bias}, {self.activation.name})"

@@ -1,0 +1,268 @@
+"""Network: layers in order, the four verbs, one bank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import final, overload
+
+import numpy as np
+
+from scalarviz.bank import DEFAULT_OPTIMIZER, Bank, Part, Weight
+from scalarviz.checks import FloatArray, as_array, as_batch, shorten, size
+from scalarviz.engines import AUTO, choose
+from scalarviz.errors import InputError, OwnershipError, ShapeError
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.optimizers import Optimizer
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.layers import Dense, Layer
+
+
+@final
+class Network(Part):
+    """Layers in order, on one bank of numbers.
+
+    `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
+    between them and `output` after the last; or a list of layers. A layer may stand in the list
+    twice: its weights are then shared, and their gradients add up.
+
+    Calling the network evaluates it and keeps nothing; `forward` remembers what `backward` needs,
+    and each backward consumes the newest forward that none has matched yet.
+
+    >>> net = Network([2, 3, 1], seed=0)
+    >>> net.forward([1.0, -1.0]).shape, len(net.parameters())
+    ((1,), 13)
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[int] | Sequence[Layer],
+        activation: str | None = None,
+        output: str | None = None,
+        *,
+        init: str | Init = "pytorch",
+        seed: int = 0,
+        dtype: str = "float32",
+        engine: str = AUTO,
+    ) -> None:
+        self.layers = as_layers(layers, activation, output)
+        self.inputs = self.layers[0].inputs
+        self.outputs = self.layers[-1].outputs
+        self.init = Init.of(init)
+        self.seed = check_seed(seed)
+        row = choose(engine)
+        parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
+        for layer in parts:
+            layer.check_free()
+        self._bank = Bank(sum(layer.size for layer in parts), dtype)
+        self._bank.name_of = self._row_name
+        first_row = 0
+        for layer in parts:
+            layer.bind(self._bank, first_row, self.init, self.seed)
+            first_row += layer.size
+        self._parts = parts
+        self._engine = row.make(self.layers, self._bank)
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> slice:
+        return slice(0, len(self._bank))
+
+    @property
+    def dtype(self) -> str:
+        """The type of the parameters, "float32" or "float64"."""
+        return self._bank.dtype
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that the verbs run on."""
+        return self._engine.name
+
+    def to(self, engine: str) -> Network:
+        """Run on another engine from now on; "auto" is the fastest that works here."""
+        self._engine = choose(engine).make(self.layers, self._bank)
+        return self
+
+    # The four verbs; zero_grad and step are those of every Part.
+
+    def __call__(self, x: object) -> FloatArray:
+        """The outputs for one sample or a batch (one row a sample), with nothing kept."""
+        batch, single = as_batch(x, self.inputs, "the network")
+        return self._array(self._engine.evaluate(batch.tolist()), single)
+
+    def forward(self, x: object) -> FloatArray:
+        """The outputs for one sample or a batch (one row a sample); it remembers for `backward`."""
+        batch, single = as_batch(x, self.inputs, "the network")
+        return self._array(self._engine.forward(batch.tolist()), single)
+
+    def backward(self, upstream: object = None) -> FloatArray:
+        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+
+        `upstream` is the gradient by the outputs, in the outputs' shape; None means ones.
+        """
+        if upstream is None:
+            upstream = np.ones((self.layers[-1].newest_batch, self.outputs))
+        batch, single = as_batch(upstream, self.outputs, "backward of the network", finite=False)
+        self._engine.check_backward(len(batch))
+        return self._array(self._engine.backward(batch.tolist()), single)
+
+    def train_step(
+        self,
+        inputs: object,
+        targets: object,
+        loss: str | Loss = "mse",
+        optimizer: Optimizer | None = None,
+    ) -> float:
+        """One step of training on one batch; returns the loss before it.
+
+        The order is the same everywhere: zero_grad, forward, loss, backward, step.
+        """
+        loss = Loss.of(loss)
+        loss.check_output(self.layers[-1].activation)
+        batch, _ = as_batch(inputs, self.inputs, "the network")
+        wanted, _ = as_batch(targets, self.outputs, "the target of the network")
+        if len(batch) != len(wanted):
+            raise ShapeError(f"{len(batch)} inputs came with {len(wanted)} targets: pass one each")
+        self.zero_grad()
+        value = loss.forward(self.forward(batch), wanted)
+        self.backward(loss.backward())
+        self.step(optimizer or DEFAULT_OPTIMIZER)
+        return value
+
+    def forget(self) -> None:
+        """Drop everything that waits for a backward."""
+        for layer in self._parts:
+            layer.forget()
+
+    # Its parameters.
+
+    def parameters(self) -> Parameters:
+        """All weights and biases, in the order of the bank; each is made when it is asked for."""
+        return Parameters(self)
+
+    def weight(self, row: int) -> Weight:
+        """The weight on a row of the bank: `net.weight(w.index) is w`."""
+        layer = self._layer_at(row)
+        return layer.weight(row - layer.first_row)
+
+    def check_owns(self, part: Part) -> None:
+        """Refuse a weight, a perceptron or a layer of another network."""
+        if part.bank is not self._bank:
+            raise OwnershipError(f"{part!r} belongs to another network: take it from this one")
+
+    def copy(self, dtype: str | None = None) -> Network:
+        """Another network with the same layers and the same numbers, in `dtype` if one is given."""
+        twins = {layer: type(layer)(**layer.settings()) for layer in self._parts}
+        other = Network(
+            [twins[layer] for layer in self.layers],
+            init=self.init,
+            seed=self.seed,
+            dtype=dtype or self.dtype,
+            engine=self.engine,
+        )
+        other.bank.copy_from(self.bank)
+        return other
+
+    def _array(self, rows: list[list[float]], single: bool) -> FloatArray:
+        array = as_array(rows, self.dtype)
+        return array[0] if single else array
+
+    def _layer_at(self, row: int) -> Layer:
+        for layer in self._parts:
+            if layer.first_row <= row < layer.first_row + layer.size:
+                return layer
+        raise InputError(f"the network has rows 0 to {len(self._bank) - 1}, and no row {row}")
+
+    def _row_name(self, row: int) -> str:
+        layer = self._layer_at(row)
+        return f"layer {self.layers.index(layer)}, {layer.row_name(row - layer.first_row)}"
+
+    def __repr__(self) -> str:
+        sizes = " -> ".join(
+            str(n) for n in (self.inputs, *[layer.outputs for layer in self.layers])
+        )
+        head = (
+            f"Network {sizes}: {len(self._bank):,} parameters, {self.dtype}, engine {self.engine}"
+        )
+        lines = [("layer", "kind", "shape", "activation", "parameters", "rows")]
+        for i, layer in enumerate(self.layers):
+            first, end = layer.first_row, layer.first_row + layer.size
+            rows = f"{first} to {end - 1}" if layer.size else "-"
+            again = self.layers.index(layer)
+            shape = f"{layer.inputs} -> {layer.outputs}"
+            count = f"{layer.size:,}" if again == i else f"shared with {again}"
+            lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
+        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([head, *table])
+
+
+@final
+class Parameters(Sequence[Weight]):
+    """All weights of a network, in the order of its bank; each is made when it is asked for."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def __len__(self) -> int:
+        return len(self._network.bank)
+
+    @overload
+    def __getitem__(self, row: int) -> Weight: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Weight]: ...
+    def __getitem__(self, row: int | slice) -> Weight | list[Weight]:
+        rows = range(len(self))[row]
+        if isinstance(rows, range):
+            return [self._network.weight(i) for i in rows]
+        return self._network.weight(rows)
+
+    def __iter__(self) -> Iterator[Weight]:
+        return (self._network.weight(i) for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Parameters({len(self)} weights)"
+
+
+def as_layers(
+    layers: Sequence[int] | Sequence[Layer], activation: str | None, output: str | None
+) -> tuple[Layer, ...]:
+    """The layers that a user described, by sizes or by objects; checked to fit each other."""
+    if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
+        raise InputError(
+            f"a network is made of a list of sizes or a list of layers, not {shorten(layers)}: "
+            "write Network([3, 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
+        )
+    if all(isinstance(layer, Layer) for layer in layers):
+        if activation is not None or output is not None:
+            raise InputError(
+                "activation= and output= go with a list of sizes: give each layer its own "
+                "activation, such as Dense(3, 8, 'tanh')"
+            )
+        return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
+    if any(isinstance(layer, Layer) for layer in layers):
+        raise InputError("a network is made of sizes or of layers: do not mix the two in one list")
+    sizes = [size(n, "each size of a network") for n in layers]
+    if len(sizes) < 2:
+        raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
+    last = len(sizes) - 2
+    names = [activation or "linear"] * last + [output or "linear"]
+    return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
+
+
+def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Refuse layers of which one gives another count of numbers than the next one takes."""
+    for i, (layer, after) in enumerate(pairwise(layers)):
+        if layer.outputs != after.inputs:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
+                f"takes {after.inputs}: make the two equal"
+            )
+    return layers
