@@ -37,7 +37,7 @@ _HOMES = {
     "RMSProp": "formulas.optimizers",
     "Adam": "formulas.optimizers",
     "AdamW": "formulas.optimizers",
-    "gradcheck": "gradcheck",
+    "gradcheck": "finite_differences",
     "ScalarvizError": "errors",
 }
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.bank import Bank as Bank
     from scalarviz.bank import Weight as Weight
     from scalarviz.errors import ScalarvizError as ScalarvizError
+    from scalarviz.finite_differences import gradcheck as gradcheck
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.optimizers import SGD as SGD
@@ -57,7 +58,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.formulas.optimizers import Optimizer as Optimizer
     from scalarviz.formulas.optimizers import RMSProp as RMSProp
     from scalarviz.formulas.schedules import Schedule as Schedule
-    from scalarviz.gradcheck import gradcheck as gradcheck
     from scalarviz.layers import Dense as Dense
     from scalarviz.layers import FrequencyEncoding as FrequencyEncoding
     from scalarviz.layers import Layer as Layer

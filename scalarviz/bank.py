@@ -35,6 +35,8 @@ class Bank:
     frozen          True where a parameter keeps its value
     slots           what optimizers keep for each parameter, by name (Adam's "m" and "v")
     step_count      how many steps were taken
+    has_gradients   whether a backward has run since the last zero_grad; set it if you write
+                    gradients into `grad` by hand that may all be 0
 
     The arrays are the same objects for the bank's whole life.
     """
@@ -46,7 +48,7 @@ class Bank:
         self.frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self.slots: dict[str, FloatArray] = {}
         self.step_count = 0
-        self.has_gradients = False  # a backward has run since the last zero_grad
+        self.has_gradients = False
         self.name_of: Callable[[int], str] = "row {}".format
         self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
 

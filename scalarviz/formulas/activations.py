@@ -9,11 +9,11 @@ Each is safe at any x: at +-1000 there is no exception, only the right limit.
 
 from __future__ import annotations
 
-from scalarviz.formulas.elementary import cos, erf, exp, expm1, log1p, pi, sin, sqrt, tanh
+from scalarviz.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
 from scalarviz.formulas.table import Formula, table
 
 LEAK = 0.01  # the slope of leaky_relu below zero
-HALF_SQRT_2 = sqrt(0.5)
+SQRT_HALF = sqrt(0.5)
 INVERSE_SQRT_2_PI = 1.0 / sqrt(2.0 * pi)
 
 
@@ -84,12 +84,12 @@ def swish_derivative(x: float, y: float) -> float:
 
 
 def gelu(x: float) -> float:
-    return x * (0.5 + 0.5 * erf(x * HALF_SQRT_2))
+    return x * (0.5 * erfc(-x * SQRT_HALF))
 
 
 def gelu_derivative(x: float, y: float) -> float:
     density = INVERSE_SQRT_2_PI * exp(-0.5 * x * x)
-    return 0.5 + 0.5 * erf(x * HALF_SQRT_2) + x * density
+    return 0.5 * erfc(-x * SQRT_HALF) + x * density
 
 
 def exp_derivative(x: float, y: float) -> float:

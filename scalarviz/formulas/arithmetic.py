@@ -11,7 +11,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.elementary import (
     cos,
     divide,
-    erf,
+    erfc,
     exp,
     expm1,
     log,
@@ -48,6 +48,11 @@ def one(x: float, y: float, z: float) -> float:
 
 def minus_one(x: float, y: float, z: float) -> float:
     return -1.0
+
+
+# Stands for the derivative by a plain number, such as the 2 of x**2: nobody asks for it.
+def no_gradient(x: float, y: float, z: float) -> float:
+    return 0.0
 
 
 def multiply(x: float, y: float) -> float:
@@ -140,8 +145,8 @@ def cos_derivative(x: float, y: float) -> float:
     return -sin(x)
 
 
-def erf_derivative(x: float, y: float) -> float:
-    return TWO_OVER_SQRT_PI * exp(-x * x)
+def erfc_derivative(x: float, y: float) -> float:
+    return -TWO_OVER_SQRT_PI * exp(-x * x)
 
 
 OPERATIONS = table(
@@ -161,7 +166,7 @@ OPERATIONS = table(
         Formula("expm1", expm1, (expm1_derivative,)),
         Formula("sqrt", sqrt, (sqrt_derivative,)),
         Formula("cos", cos, (cos_derivative,)),
-        Formula("erf", erf, (erf_derivative,)),
+        Formula("erfc", erfc, (erfc_derivative,)),
         *ACTIVATIONS.values(),
     ]
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 tanh = math.tanh
-erf = math.erf
+erfc = math.erfc
 pi = math.pi
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from scalarviz.formulas import elementary
 
 # What a target that runs every formula has to provide.
-ELEMENTARY = tuple("cos divide erf exp expm1 log log1p power sin sqrt tanh".split())
+ELEMENTARY = tuple("cos divide erfc exp expm1 log log1p power sin sqrt tanh".split())
 
 
 class Target:
@@ -72,4 +72,6 @@ class Target:
 
     def _constant(self, constant: Any) -> Any:
         assert not isinstance(constant, CodeType), "a formula must not hold a function inside it"
+        if isinstance(constant, tuple):  # Python folds (0.0, 0.0) into one constant
+            return tuple([self._constant(item) for item in constant])
         return self.number(constant) if isinstance(constant, float) else constant

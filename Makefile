@@ -1,0 +1,130 @@
+# Every target sets up what it needs: Debian packages, .venv, scalarviz inside it. `make help` lists
+# the targets. Paths are relative throughout, so that a space in the folder's name does no harm.
+
+SCENE = rgb
+
+# The Python for a new .venv, if not the first suitable one: make clean test PYTHON=python3.13
+PYTHON =
+
+# Debian packages that a scene needs while it runs. Nothing so far; the window's OpenGL goes here.
+LIBRARIES =
+
+# Whatever environment the user's shell has active, what is made here is made in .venv.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
+.NOTPARALLEL:
+.PHONY: help watch test test-all bench lint format clean again
+
+help: ## list the targets (this text)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+watch: .venv/ready-to-run ## train a scene and watch it: make watch SCENE=rgb
+	@.venv/bin/scalarviz watch $(SCENE)
+
+test: lint ## style, types and the tests
+	@.venv/bin/python -m pytest
+
+test-all: lint ## the same with the slow tests, and more random examples
+	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
+
+bench: .venv/ready-to-test ## measure beside micrograd
+	@.venv/bin/python -m tests.benchmarks
+
+lint: .venv/ready-to-test ## style and types only
+	@.venv/bin/python -m ruff check
+	@.venv/bin/python -m ruff format --check
+	@.venv/bin/python -m mypy
+
+format: .venv/ready-to-test ## repair style where a program can
+	@.venv/bin/python -m ruff check --fix-only --quiet
+	@.venv/bin/python -m ruff format
+
+clean: ## remove all that make has made, .venv too
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- the set-up ---------------------------------------------------------------------------------
+
+# The stamps know nothing of a folder that was moved or a system Python that was replaced.
+WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder; } 2>&1 || echo no)
+
+.venv/ready-to-run: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+	@sh -euc "$$SETUP" setup . "scalarviz (90 MB)"
+
+.venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (250 MB)"
+
+# Succeeds if the Python that runs it is within the bounds of setup.cfg.
+define SUITS
+import configparser, re, sys
+settings = configparser.ConfigParser()
+settings.read("setup.cfg")
+low, high = re.findall(r"3\.(\d+)", settings["options"]["python_requires"])
+sys.exit(not (3, int(low)) <= sys.version_info[:2] < (3, int(high)))
+endef
+
+define SETUP
+step=0
+say() { step=$$((step + 1)); echo "$$step. $$*"; }
+fail() { echo "Set-up stopped: $$*" >&2; exit 1; }
+suits() { "$$1" -c "$$SUITS" 2>/dev/null; }
+
+install() {
+    command="apt-get install $$*"
+    command -v apt-get >/dev/null || fail "please install $$* (a Debian name) and run make again."
+    as_root=; [ "$$(id -u)" = 0 ] || as_root="sudo -n"
+    if ! $$as_root true 2>/dev/null; then
+        command -v sudo >/dev/null && command="sudo $$command" || command="su -c '$$command'"
+        fail "$$* must be installed first, and that takes your password. Run
+    $$command
+and then make again."
+    fi
+    say "apt installs $$*"
+    apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq --no-install-recommends"
+    # The lists of packages are fetched only if apt needs them; on a new machine it does.
+    $$apt install $$* >/dev/null 2>&1 || reason=$$({ $$apt update && $$apt install $$*; } 2>&1) ||
+        fail "apt could not install $$*. It said:
+$$reason"
+}
+
+make_venv() {
+    for python in $(PYTHON) python3 python3.15 python3.14 python3.13 python3.12 python3.11 none; do
+        suits $$python && break
+    done
+    [ $$python != none ] || fail "no Python found here is among those that scalarviz runs on:" \
+        "$$(grep '^python_requires' setup.cfg). Install one and run make again."
+    version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    # On Debian, the part of Python that puts pip into a new .venv is a package of its own.
+    $$python -c "import ensurepip" 2>/dev/null || install python$$version-venv
+    say "making .venv with Python $$version"
+    mkdir .venv
+    touch .venv/unfinished
+    $$python -m venv .venv || fail "Python $$version could not make .venv; the reason stands above."
+}
+
+missing=
+! command -v dpkg-query >/dev/null || for library in $(LIBRARIES); do
+    dpkg-query --show "$$library" >/dev/null 2>&1 || missing="$$missing $$library"
+done
+[ -z "$$missing" ] || install $$missing
+
+damage=
+[ ! -e .venv/folder ] || grep -qxF "$$(pwd -P)" .venv/folder || damage="was made in another folder"
+{ suits .venv/bin/python && .venv/bin/python -m pip --version >/dev/null 2>&1; } ||
+    damage="does not work"
+[ ! -e .venv/unfinished ] || damage="was left unfinished"
+[ -z "$$damage" ] || [ ! -e .venv ] || { say "removing .venv, which $$damage"; rm -rf .venv; }
+[ -e .venv ] || make_venv
+
+say "pip installs $$2 into .venv"
+touch .venv/unfinished
+if ! .venv/bin/python -m pip -qq --no-input install --no-user -e "$$1"; then
+    rm .venv/unfinished
+    fail "pip could not finish; the reason stands above. Running make again tries again."
+fi
+pwd -P > .venv/folder
+touch .venv/ready-to-run
+[ "$$1" = . ] || touch .venv/ready-to-test
+rm .venv/unfinished
+say "ready"
+endef
+export SUITS SETUP

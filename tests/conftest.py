@@ -1,0 +1,44 @@
+"""What every test shares: how hypothesis searches, and a compiler to CUDA that needs no GPU."""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# `make test` looks at the same examples each time; `make test-all` looks for new ones. There is no
+# deadline, since a first call may compile.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.load_profile("steady")
+
+
+class FakeDevice:
+    """Device functions ask which GPU they are compiled for: this one, where there is none."""
+
+    compute_capability = (9, 0)
+
+
+@pytest.fixture(scope="session")
+def compile_ptx() -> Iterator[Callable[..., str]]:
+    """compile_ptx(function, *argument_types): the PTX text of a device function."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        pytest.skip("numba-cuda is not available for this system or Python")
+    from numba import cuda
+    from numba.cuda import dispatcher
+
+    def compile_for_device(function: Callable[..., Any], *argument_types: Any) -> str:
+        text, _ = cuda.compile_ptx(
+            function,
+            argument_types,
+            device=True,
+            # Without it the library's own sin and cos reduce huge arguments in float64.
+            fastmath=True,
+            cc=FakeDevice.compute_capability,
+        )
+        return text
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+        yield compile_for_device

@@ -1,0 +1,204 @@
+"""The shape of the package: who may import whom, what is public, and what loads when."""
+
+import ast
+import configparser
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import scalarviz as sv
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "scalarviz"
+
+# A file imports only from files above it. A package stands for its __init__.py; `__init__` is
+# scalarviz's own. A name without a file keeps the place of one that DESIGN foresees.
+ORDER = """
+    __init__
+    errors
+    checks
+    formulas.elementary
+    formulas.retarget
+    formulas.table
+    formulas.randomness
+    formulas.activations
+    formulas.losses
+    formulas.rowwise
+    formulas.arithmetic
+    formulas.schedules
+    formulas.optimizers
+    formulas.initializers
+    formulas
+    value
+    bank
+    program
+    layers.perceptron
+    layers.base
+    layers.dense
+    layers.norms
+    layers.encoding
+    layers
+    engines.python
+    engines.cpu
+    engines.cuda
+    engines
+    network
+    expression
+    finite_differences
+    data
+    timeline
+    session
+    view.colors
+    view
+    apps.terminal
+    apps.window
+    apps.notebook
+    apps.cli
+    apps
+    __main__
+""".split()
+
+PUBLIC_NAMES = """
+    Value where maximum minimum
+    Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
+    Loss Init Schedule
+    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
+    gradcheck ScalarvizError
+""".split()
+
+# Loaded only when asked for: each costs time, or is absent where its extra is not installed.
+HEAVY = ("vispy", "PySide6", "numba.cuda", "numba_cuda", "cuda", "rich", "typer", "torch")
+
+ONLY_ON_SOME_SYSTEMS = set(
+    "crypt curses fcntl grp msvcrt nis ossaudiodev posix pty pwd readline resource spwd syslog "
+    "termios tty winreg winsound _winapi".split()
+)
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+every_file = pytest.mark.parametrize(
+    "path", FILES, ids=[str(path.relative_to(PACKAGE)) for path in FILES]
+)
+
+
+def name_in_order(path: Path) -> str:
+    """formulas/losses.py is called formulas.losses, formulas/__init__.py is called formulas."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+NAMES = {name_in_order(path) for path in FILES}
+
+
+def statements_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below this one, except what only a type checker sees."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for statement in child.orelse:
+                yield statement
+                yield from statements_that_run(statement)
+        else:
+            yield child
+            yield from statements_that_run(child)
+
+
+def own_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the name, as in ORDER, of everything that a file imports from scalarviz."""
+    package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
+    for node in statements_that_run(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            targets = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            top, _, rest = target.partition(".")
+            # In `from scalarviz.formulas.losses import mse` the last part is no file.
+            while rest and rest not in NAMES:
+                rest = rest.rpartition(".")[0]
+            if top == "scalarviz":
+                yield node.lineno, rest or "__init__"
+
+
+@every_file
+def test_a_file_imports_only_from_files_above_it(path: Path) -> None:
+    name = name_in_order(path)
+    assert name in ORDER, (
+        f"{path.relative_to(ROOT)} is new: add {name!r} to ORDER in tests/test_architecture.py, "
+        "below everything that it imports."
+    )
+    for line, imported in own_imports(path):
+        where = f"{path.relative_to(ROOT)}:{line}"
+        assert imported != "__init__", (
+            f"{where} imports from scalarviz itself; inside the package, import from the file that "
+            "defines the name."
+        )
+        assert imported in ORDER, f"{imported!r} is not in ORDER."
+        assert ORDER.index(imported) < ORDER.index(name), (
+            f"{where} imports {imported}, which is not above {name} in ORDER."
+        )
+
+
+@every_file
+def test_a_file_is_read_in_one_sitting(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= 330, f"{path.relative_to(ROOT)} has {lines} lines; split it by subject."
+
+
+@every_file
+def test_a_file_can_be_imported_on_every_system(path: Path) -> None:
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Import):
+            modules = {alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom):
+            modules = {statement.module or ""}
+        else:
+            continue
+        assert not modules & ONLY_ON_SOME_SYSTEMS, (
+            f"{path.relative_to(ROOT)}:{statement.lineno} imports {modules}, which some systems "
+            "lack; import it where it is used, with another way beside it."
+        )
+
+
+def test_every_folder_is_installed() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg", encoding="utf-8")
+    listed = set(settings["options"]["packages"].split())
+    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in FILES}
+    assert listed == folders | {"scalarviz.scenes"}, "correct `packages` in setup.cfg"
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(sv.__all__) == sorted(PUBLIC_NAMES)
+
+
+@pytest.mark.parametrize("name", sv.__all__)
+def test_a_public_name_is_there(name: str) -> None:
+    assert getattr(sv, name) is not None
+    assert name in dir(sv)
+
+
+def test_an_unknown_name_tells_the_nearest() -> None:
+    with pytest.raises(AttributeError, match=r"Netwrok.*\bNetwork\b"):
+        _ = sv.Netwrok
+
+
+@pytest.mark.parametrize(
+    "program", ["import scalarviz", "import scalarviz as sv; sv.Value; sv.Network"]
+)
+def test_importing_stays_light(program: str) -> None:
+    report = "; import json, sys; print(json.dumps(sorted(sys.modules)))"
+    command = [sys.executable, "-c", program + report]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    loaded = [
+        module
+        for module in json.loads(output)
+        if any(module == heavy or module.startswith(heavy + ".") for heavy in HEAVY)
+    ]
+    assert loaded == [], f"`{program}` loads {loaded}"
