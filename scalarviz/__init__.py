@@ -18,7 +18,7 @@ _HOMES = {
     "where": "value",
     "maximum": "value",
     "minimum": "value",
-    "Weight": "bank",
+    "Weight": "weight",
     "Bank": "bank",
     "Perceptron": "layers",
     "Layer": "layers",
@@ -45,7 +45,6 @@ __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.bank import Bank as Bank
-    from scalarviz.bank import Weight as Weight
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.finite_differences import gradcheck as gradcheck
     from scalarviz.formulas.initializers import Init as Init
@@ -69,6 +68,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.value import maximum as maximum
     from scalarviz.value import minimum as minimum
     from scalarviz.value import where as where
+    from scalarviz.weight import Weight as Weight
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.bank import Bank, Part, Weight
+from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray, as_batch, as_sample, number
 from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.formulas.initializers import Init
@@ -25,6 +25,7 @@ from scalarviz.formulas.table import Formula
 from scalarviz.layers import Layer, Perceptron
 from scalarviz.network import Network
 from scalarviz.value import Value
+from scalarviz.weight import Part, Weight
 
 TOLERANCE = 1e-6
 MOST = 1000  # entries checked of one network; more are thinned out evenly
@@ -89,7 +90,7 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
             "choose another point"
         )
     floor = FLOOR * max(abs(estimate) for estimate in smooth.values())
-    errors = {i: relative(problem.gradient[i], n, floor) for i, n in smooth.items()}
+    errors = {i: relative(float(problem.gradient[i]), n, floor) for i, n in smooth.items()}
     worst = max(errors, key=lambda i: errors[i])
     if not errors[worst] <= tolerance:
         raise GradientMismatchError(

@@ -8,15 +8,18 @@ from typing import final, overload
 
 import numpy as np
 
-from scalarviz.bank import DEFAULT_OPTIMIZER, Bank, Part, Weight
+from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray, as_array, as_batch, shorten, size
 from scalarviz.engines import AUTO, choose
 from scalarviz.errors import InputError, OwnershipError, ShapeError
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import Optimizer
 from scalarviz.formulas.randomness import check_seed
+from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense, Layer
+from scalarviz.weight import DEFAULT_OPTIMIZER, Part, Weight
 
 
 @final
@@ -152,7 +155,8 @@ class Network(Part):
     def check_owns(self, part: Part) -> None:
         """Refuse a weight, a perceptron or a layer of another network."""
         if part.bank is not self._bank:
-            raise OwnershipError(f"{part!r} belongs to another network: take it from this one")
+            kind = type(part).__name__
+            raise OwnershipError(f"this {kind} belongs to another network: take one of this network")
 
     def copy(self, dtype: str | None = None) -> Network:
         """Another network with the same layers and the same numbers, in `dtype` if one is given."""
@@ -252,8 +256,9 @@ def as_layers(
     sizes = [size(n, "each size of a network") for n in layers]
     if len(sizes) < 2:
         raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
-    last = len(sizes) - 2
-    names = [activation or "linear"] * last + [output or "linear"]
+    for name in (activation, output):
+        pick(ACTIVATIONS, name or "linear", "activation")
+    names = [activation or "linear"] * (len(sizes) - 2) + [output or "linear"]
     return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
 
 

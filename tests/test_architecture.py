@@ -33,9 +33,12 @@ ORDER = """
     formulas.optimizers
     formulas.initializers
     formulas
+    value_graph
     value
     bank
+    weight
     program
+    layers.ondemand
     layers.perceptron
     layers.base
     layers.dense
@@ -53,6 +56,8 @@ ORDER = """
     timeline
     session
     view.colors
+    view.curve
+    view.terminal
     view
     apps.terminal
     apps.window

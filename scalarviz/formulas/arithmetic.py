@@ -80,7 +80,7 @@ def power_by_x(x: float, y: float, z: float) -> float:
 
 
 def power_by_y(x: float, y: float, z: float) -> float:
-    return 0.0 if z == 0.0 else z * log(x)
+    return 0.0 if x == 0.0 and y >= 0.0 else z * log(x)
 
 
 # Where both are equal, each gets half of the gradient, as in PyTorch.

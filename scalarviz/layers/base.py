@@ -8,11 +8,12 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.bank import Bank, Part, Weight
+from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray, as_array, as_batch, size
 from scalarviz.errors import OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.weight import Part, Weight
 
 Batch = list[list[float]]  # one row a sample, as plain Python floats
 

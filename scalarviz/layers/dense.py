@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.bank import OnDemand, Weight
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.table import pick
 from scalarviz.layers.base import Batch, Layer
+from scalarviz.layers.ondemand import OnDemand
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.weight import Weight
 
 
 @final

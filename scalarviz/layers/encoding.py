@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from scalarviz.bank import Weight
 from scalarviz.checks import size
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.layers.base import Batch, Layer
+from scalarviz.weight import Weight
 
 
 @final

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.bank import Weight
 from scalarviz.checks import number
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.base import Batch, Layer
+from scalarviz.weight import Weight
 
 
 class Norm(Layer):

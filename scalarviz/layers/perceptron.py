@@ -7,13 +7,14 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.bank import Bank, Part, Rows, Weight
+from scalarviz.bank import Bank, Rows
 from scalarviz.checks import as_sample, number, size
 from scalarviz.errors import OrderError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import Formula, pick
+from scalarviz.weight import Part, Weight
 
 
 @final

@@ -42,6 +42,7 @@ def test_cross_entropy_on_a_sure_and_right_logit_is_0() -> None:
     assert sv.Loss("sigmoid_cross_entropy")([[1000.0]], [[1.0]]) == 0.0
     assert sv.Loss("softmax_cross_entropy")([[1000.0, 0.0]], [[1.0, 0.0]]) == 0.0
     assert sv.Loss("softmax_cross_entropy")([[0.0, 1000.0]], [[1.0, 0.0]]) == 1000.0
+    assert sv.Loss("softmax_cross_entropy")([[0.0, 1000.0, 1.0]], [[0.0, 1.0, 0.0]]) == 0.0
 
 
 @pytest.mark.parametrize("name", EVERY_NAME)

@@ -67,3 +67,7 @@ def test_normal_draws_have_their_mean_and_deviation() -> None:
 def test_a_seed_must_be_an_integer_of_64_bits(seed: object) -> None:
     with pytest.raises(InputError, match="seed must be an integer"):
         check_seed(seed)
+
+
+def test_draws_beyond_two_to_the_32_are_new_ones() -> None:
+    assert (unit_pairs(3, 0, 0, 0, 50)[0] != unit_pairs(3, 0, 0, 2**32, 50)[0]).all()

@@ -1,0 +1,184 @@
+"""The Weight: a live object on one row of a bank, and what all parts of a network share.
+
+A `Weight` holds no number of its own: it reads and writes its row. What it does keep, on a stack,
+is each input that it saw in a forward and that no backward has matched yet.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+from scalarviz.bank import Bank, Rows
+from scalarviz.checks import number, size
+from scalarviz.errors import InputError, OrderError
+from scalarviz.formulas.optimizers import SGD, Optimizer
+
+DEFAULT_OPTIMIZER = SGD(0.01)
+
+
+class Part(ABC):
+    """Something that stands on rows of a bank: a weight, a perceptron, a layer, a network.
+
+    Two of the four verbs are alike for all of them, and are here; forward and backward are where
+    they differ.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def bank(self) -> Bank:
+        """The numbers this part stands on."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Rows:
+        """Which rows of the bank are this part's."""
+
+    @final
+    def zero_grad(self) -> None:
+        """Forget the gradients, but not what waits for its backward."""
+        self.bank.zero_grad(self.rows)
+
+    @final
+    def step(self, optimizer: Optimizer | None = None) -> None:
+        """Move against the gradients; by plain descent of rate .01 if no optimizer is given."""
+        self.bank.step(optimizer or DEFAULT_OPTIMIZER, self.rows)
+
+    @final
+    def freeze(self) -> None:
+        """Keep these parameters from stepping."""
+        self.bank.frozen[self.rows] = True
+
+    @final
+    def unfreeze(self) -> None:
+        """Let these parameters step again."""
+        self.bank.frozen[self.rows] = False
+
+    @final
+    @property
+    def frozen(self) -> bool:
+        """True if no step moves any of these parameters."""
+        return bool(self.bank.frozen[self.rows].all())
+
+
+@final
+class Weight(Part):
+    """One number that learns: y = w x, and its gradient.
+
+    The four verbs are the whole of backpropagation, for one weight. `backward` multiplies the
+    upstream gradient by the input it saw, adds that to `grad`, and hands w times the upstream
+    gradient on to whatever the input came from.
+
+    >>> w = Weight(0.5)
+    >>> w.forward(3.0)
+    1.5
+    >>> w.backward(1.0)
+    0.5
+    >>> w.grad
+    3.0
+    >>> w.step(SGD(0.125))
+    >>> w.value
+    0.125
+    """
+
+    __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
+
+    def __init__(self, value: float, *, dtype: str = "float64") -> None:
+        bank = Bank(1, dtype)
+        bank.value[0] = number(value, "the value of a weight")
+        bank.name_of = "the weight".format
+        self._bind(bank, 0)
+
+    @classmethod
+    def on(cls, bank: Bank, index: int) -> Weight:
+        """The weight on one row of a bank that is there already."""
+        weight = cls.__new__(cls)
+        weight._bind(bank, index)
+        return weight
+
+    def _bind(self, bank: Bank, index: int) -> None:
+        self._bank = bank
+        self.index = index
+        self._value = bank.window(bank.value, index)
+        self._grad = bank.window(bank.grad, index)
+        self._inputs: list[float] = []  # one for each forward that no backward has matched yet
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.index, self.index + 1)
+
+    @property
+    def value(self) -> float:
+        """The number itself."""
+        return self._value[()]
+
+    @value.setter
+    def value(self, value: float) -> None:
+        self._value[()] = number(value, f"the value of {self.name}")
+
+    @property
+    def grad(self) -> float:
+        """The gradient that has come together since the last zero_grad."""
+        return self._grad[()]
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self._grad[()] = number(grad, f"the gradient of {self.name}")
+        self.bank.has_gradients = True
+
+    @property
+    def name(self) -> str:
+        """Where this weight is: "layer 1, perceptron 2, weight from input 0"."""
+        return self.bank.name_of(self.index)
+
+    @property
+    def unmatched(self) -> int:
+        """How many forwards no backward has matched yet."""
+        return len(self._inputs)
+
+    def __call__(self, x: float) -> float:
+        """w x, with nothing kept for a backward."""
+        return self.evaluate(x)
+
+    def evaluate(self, x: float) -> float:
+        """w x, with nothing kept for a backward."""
+        try:
+            result = self._value[()] * x
+        except TypeError:
+            raise InputError(f"{self.name} takes a number, not {x!r}") from None
+        return result
+
+    def forward(self, x: float) -> float:
+        """w x; it remembers x."""
+        try:
+            result = self._value[()] * x
+        except TypeError:
+            raise InputError(f"{self.name} takes a number, not {x!r}") from None
+        self._inputs.append(x)
+        return result
+
+    def backward(self, upstream: float) -> float:
+        """Add upstream times the newest unmatched x to the gradient; return upstream times w."""
+        try:
+            x = self._inputs.pop()
+        except IndexError:
+            raise OrderError(
+                f"backward of {self.name} without a forward: call forward first, once for each"
+            ) from None
+        self._grad[()] += upstream * x
+        self._bank.has_gradients = True
+        return self._value[()] * upstream
+
+    def forget(self, count: int | None = None) -> None:
+        """Drop the newest `count` inputs that wait for a backward, or all of them."""
+        del self._inputs[0 if count is None else max(0, len(self._inputs) - size(count, "count")) :]
+
+    def __repr__(self) -> str:
+        frozen = ", frozen" if self.frozen else ""
+        return f"Weight({self.name}: value={self.value:.6g}, grad={self.grad:.6g}{frozen})"

@@ -1,0 +1,247 @@
+"""Layers: every kind of them through the four verbs, alone and in a network."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.layers import LAYERS
+
+X = np.array([[0.3, -1.2, 0.8, 0.05], [0.9, 0.4, -0.7, 0.6], [-0.2, 0.1, 1.4, -0.9]])
+
+MAKERS: dict[str, Callable[[], sv.Layer]] = {
+    "Dense": lambda: sv.Dense(4, 3, "tanh"),
+    "FrequencyEncoding": lambda: sv.FrequencyEncoding(4, octaves=2),
+    "LayerNorm": lambda: sv.LayerNorm(4),
+    "RMSNorm": lambda: sv.RMSNorm(4),
+}
+every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+def test_every_kind_of_layer_is_tested() -> None:
+    assert set(MAKERS) == set(LAYERS)
+
+
+def test_every_row_formula_is_checked_through_its_layer() -> None:
+    used = {getattr(make(), "formula", None) for make in MAKERS.values()}
+    assert set(ROW_FORMULAS.values()) <= used
+
+
+@every_layer
+def test_its_gradients_agree_with_finite_differences(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    report = sv.gradcheck(layer, X)
+    assert report.checked == layer.size + X.size
+    assert report.error < 1e-6
+
+
+@every_layer
+def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    layer.bank.value[:] = np.random.default_rng(3).normal(size=layer.size)
+    assert sv.gradcheck(layer, X).error < 1e-6
+
+
+@every_layer
+def test_a_batch_is_its_samples(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    whole = layer.forward(X)
+    assert whole.shape == (3, layer.outputs)
+    assert whole == pytest.approx(np.array([layer.forward(x) for x in X]))
+
+
+@every_layer
+def test_the_gradient_of_a_batch_is_the_sum_over_its_samples(make: Callable[[], sv.Layer]) -> None:
+    together, apart = make(), make()
+    upstream = np.random.default_rng(1).normal(size=(3, together.outputs))
+    together.forward(X)
+    inputs = together.backward(upstream)
+    for x, g, expected in zip(X, upstream, inputs, strict=True):
+        apart.forward(x)
+        assert apart.backward(g) == pytest.approx(expected)
+    assert together.bank.grad == pytest.approx(apart.bank.grad)
+
+
+@every_layer
+def test_two_forwards_before_a_backward_give_the_right_sum(make: Callable[[], sv.Layer]) -> None:
+    nested, plain = make(), make()
+    g = np.random.default_rng(2).normal(size=(2, nested.outputs))
+    nested.forward(X[:2])
+    nested.forward(X[1:])
+    newest, oldest = nested.backward(g), nested.backward(-g)
+    plain.forward(X[1:])
+    assert plain.backward(g) == pytest.approx(newest)
+    plain.forward(X[:2])
+    assert plain.backward(-g) == pytest.approx(oldest)
+    assert nested.bank.grad == pytest.approx(plain.bank.grad)
+
+
+@every_layer
+def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    assert layer(X) == pytest.approx(layer.forward(X))
+    layer.backward()
+    layer(X)
+    with pytest.raises(OrderError, match="without a forward: call forward first"):
+        layer.backward()
+
+
+@every_layer
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
+    make: Callable[[], sv.Layer],
+) -> None:
+    layer = make()
+    layer.forward(X)
+    with pytest.raises(ShapeError, match="was last given 3 samples, and its backward 2"):
+        layer.backward(np.ones((2, layer.outputs)))
+    with pytest.raises(ShapeError, match="numbers a sample, not an array of shape"):
+        layer.backward(np.ones((3, layer.outputs + 1)))
+    assert not layer.bank.grad.any()
+    layer.backward()
+
+
+@every_layer
+def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    layer.forward(X)
+    layer.forget()
+    with pytest.raises(OrderError):
+        layer.backward(np.ones((3, layer.outputs)))
+    assert all(part.unmatched == 0 for part in layer.parts())
+
+
+@every_layer
+def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    with pytest.raises(ShapeError, match="takes 4 numbers a sample, not an array of shape"):
+        layer.forward([[1.0, 2.0]])
+    with pytest.raises(InputError, match="was given nan at row 1, column 2"):
+        layer.forward([[1.0] * 4, [1.0, 2.0, math.nan, 4.0]])
+    with pytest.raises(OrderError):
+        layer.backward()
+
+
+@every_layer
+def test_its_settings_make_another_one(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    twin = type(layer)(**layer.settings())
+    assert repr(twin) == repr(layer)
+    assert (twin.inputs, twin.outputs, twin.size) == (layer.inputs, layer.outputs, layer.size)
+
+
+@every_layer
+def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    names = [layer.row_name(row) for row in range(layer.size)]
+    assert len(set(names)) == layer.size
+    for row, name in enumerate(names):
+        weight = layer.weight(row)
+        assert (weight.index, weight.name) == (row, name)
+        assert layer.weight(row) is weight
+
+
+@every_layer
+def test_a_frozen_layer_stays(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    before = layer.bank.value.copy()
+    layer.freeze()
+    layer.forward(X)
+    layer.backward()
+    layer.step(sv.Adam(0.1))
+    assert (layer.bank.value == before).all()
+    layer.unfreeze()
+    layer.step(sv.Adam(0.1))
+    assert layer.size == 0 or (layer.bank.value != before).any()
+
+
+def test_layer_norm_brings_a_sample_to_mean_0_and_variance_1() -> None:
+    y = sv.LayerNorm(4)(X)
+    assert y.mean(axis=1) == pytest.approx(np.zeros(3), abs=1e-12)
+    assert y.var(axis=1) == pytest.approx(np.ones(3), rel=1e-3)
+
+
+def test_rms_norm_brings_a_sample_to_mean_square_1() -> None:
+    y = sv.RMSNorm(4)(X)
+    assert (y**2).mean(axis=1) == pytest.approx(np.ones(3), rel=1e-3)
+
+
+def test_a_norm_of_equal_numbers_is_finite() -> None:
+    layer = sv.LayerNorm(4)
+    assert layer.forward([2.0] * 4).tolist() == [0.0] * 4
+    assert np.isfinite(layer.backward([1.0, 2.0, 3.0, 4.0])).all()
+
+
+def test_the_encoding_is_sines_and_cosines_coordinate_by_coordinate() -> None:
+    u, v = 0.3, 0.7
+    expected = [
+        f(math.pi * 2**k * x) for x in (u, v) for k in range(3) for f in (math.sin, math.cos)
+    ]
+    assert sv.FrequencyEncoding(2, octaves=3)([u, v]) == pytest.approx(np.array(expected))
+
+
+def test_an_encoding_has_nothing_to_learn() -> None:
+    assert sv.FrequencyEncoding(2).size == 0
+
+
+def test_dense_is_a_matrix_product() -> None:
+    layer = sv.Dense(4, 3)
+    w, b = layer.bank.value[:12].reshape(3, 4), layer.bank.value[12:]
+    assert layer(X) == pytest.approx(X @ w.T + b)
+
+
+def test_the_weights_of_a_perceptron_are_the_rows_of_the_matrix() -> None:
+    layer = sv.Dense(4, 3)
+    assert layer.perceptrons[2].weights[1].index == 2 * 4 + 1
+    assert layer.perceptrons[2].bias.index == 12 + 2  # type: ignore[union-attr]
+    assert layer.perceptrons[-1] is layer.perceptrons[2]
+
+
+def test_a_layer_has_one_home() -> None:
+    layer = sv.Dense(2, 2)
+    sv.Network([layer])
+    with pytest.raises(OwnershipError, match=r"Dense\(2 -> 2\) has its numbers already"):
+        sv.Network([layer])
+    alone = sv.Dense(2, 2)
+    alone([1.0, 2.0])
+    with pytest.raises(OwnershipError, match="make a new layer"):
+        sv.Network([alone])
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, "3", None, True])
+def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
+    for make in (
+        lambda: sv.Dense(bad, 2),  # type: ignore[arg-type]
+        lambda: sv.Dense(2, bad),  # type: ignore[arg-type]
+        lambda: sv.LayerNorm(bad),  # type: ignore[arg-type]
+        lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]
+        lambda: sv.Network([2, bad]),  # type: ignore[list-item]
+    ):
+        with pytest.raises(InputError, match="must be an integer of at least 1, not"):
+            make()
+
+
+@every_layer
+def test_after_forget_new_batches_are_matched_as_if_nothing_had_been(
+    make: Callable[[], sv.Layer],
+) -> None:
+    layer, fresh = make(), make()
+    layer.forward(2 * X)
+    layer.forget()
+    for each in (layer, fresh):
+        each.forward(X)
+    assert layer.backward() == pytest.approx(fresh.backward())
+    assert len(layer.kept) == 0
+
+
+def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
+    layer = sv.Dense(2, 2)
+    layer.forward([1.0, 2.0])
+    layer.perceptrons[1].weights[0].backward(1.0)
+    before = layer.bank.grad.copy()
+    with pytest.raises(OrderError, match="without a forward"):
+        layer.backward()
+    assert (layer.bank.grad == before).all()

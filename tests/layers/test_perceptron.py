@@ -1,0 +1,109 @@
+"""A perceptron: weights, a sum, a bias, an activation."""
+
+import math
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
+
+
+def make(activation: str = "tanh") -> sv.Perceptron:
+    p = sv.Perceptron(2, activation)
+    p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5  # type: ignore[union-attr]
+    return p
+
+
+def test_forward_is_the_activation_of_the_weighted_sum() -> None:
+    assert make().forward([0.3, 0.4]) == math.tanh(2.0 * 0.3 - 0.4 + 0.5)
+
+
+def test_a_call_gives_the_same_and_keeps_nothing() -> None:
+    p = make()
+    assert p([0.3, 0.4]) == p.forward([0.3, 0.4])
+    assert p.unmatched == 1
+
+
+def test_backward_is_the_chain_rule() -> None:
+    p = make()
+    y = p.forward([0.3, 0.4])
+    delta = 2.0 * (1.0 - y * y)
+    assert p.backward(2.0) == pytest.approx([2.0 * delta, -1.0 * delta])
+    assert [w.grad for w in p.parts] == pytest.approx([0.3 * delta, 0.4 * delta, delta])
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "swish", "relu", "sin"])
+def test_its_gradients_agree_with_finite_differences(activation: str) -> None:
+    assert sv.gradcheck(make(activation), [0.3, 0.4]).checked == 5
+
+
+def test_the_bias_is_a_weight() -> None:
+    bias = make().bias
+    assert isinstance(bias, sv.Weight)
+    assert bias.name == "bias"
+
+
+def test_it_can_do_without_a_bias() -> None:
+    p = sv.Perceptron(2, bias=False)
+    assert p.bias is None
+    assert p([0.0, 0.0]) == 0.0
+
+
+def test_step_moves_every_weight_and_zero_grad_clears_every_gradient() -> None:
+    p = make("linear")
+    p.forward([1.0, 3.0])
+    p.backward(1.0)
+    p.step(sv.SGD(0.1))
+    assert [w.value for w in p.parts] == pytest.approx([1.9, -1.3, 0.4])
+    p.zero_grad()
+    assert [w.grad for w in p.parts] == [0.0, 0.0, 0.0]
+
+
+def test_a_frozen_perceptron_stays() -> None:
+    p = make()
+    p.freeze()
+    p.forward([1.0, 3.0])
+    p.backward()
+    p.step()
+    assert [w.value for w in p.parts] == [2.0, -1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "words"),
+    [
+        ([1.0], ShapeError, "takes 2 numbers a sample, not an array of shape"),
+        ([[1.0, 2.0], [3.0, 4.0]], ShapeError, "one sample at a time"),
+        ([1.0, math.nan], NotFiniteError, "nan at row 0, column 1"),
+        (["a", "b"], InputError, "takes numbers, not list"),
+        (None, InputError, "takes numbers, not NoneType None|shape"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused_and_not_kept(
+    inputs: object, error: type[Exception], words: str
+) -> None:
+    p = make()
+    with pytest.raises(error, match=words):
+        p.forward(inputs)  # type: ignore[arg-type]
+    assert [w.unmatched for w in p.parts] == [0, 0, 0]
+
+
+def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
+    p = make()
+    p.weights[0].forward(1.0)  # one weight alone has not seen the whole sample
+    with pytest.raises(OrderError, match="backward of a perceptron without a forward"):
+        p.backward(1.0)
+    assert p.weights[0].unmatched == 1
+    assert not p.bank.grad.any()
+
+
+def test_what_cannot_be_made_is_refused() -> None:
+    with pytest.raises(
+        InputError, match="the inputs of a perceptron must be an integer of at leas"
+    ):
+        sv.Perceptron(0)
+    with pytest.raises(UnknownNameError, match=r"unknown activation 'tanhh'.*did you mean 'tanh'"):
+        sv.Perceptron(2, "tanhh")
+
+
+def test_it_prints_itself() -> None:
+    assert repr(make()) == "Perceptron(2 weights, bias, tanh)"

@@ -1,0 +1,277 @@
+"""Every table against PyTorch, by the numbers that reference/make_reference.py got from it.
+
+The tests only read reference/pytorch.json, so they need no PyTorch. A new row of a table is
+reported until it has a reference, or a reason why PyTorch has nothing like it.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.arithmetic import OPERATIONS
+from scalarviz.formulas.initializers import BIASES, INITIALIZERS
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.formulas.table import Formula
+from scalarviz.layers import LAYERS
+
+REFERENCE = json.loads(
+    (Path(__file__).parent / "reference" / "pytorch.json").read_text(encoding="utf-8")
+)
+TOLERANCE = 1e-12
+
+NOT_IN_PYTORCH = {
+    "activations": {
+        "relu_right": "the derivative of PyTorch's relu is 0 at 0; test_activations.py has ours",
+    },
+    "biases": {
+        "zeros": "nothing is drawn",
+        "fan_out": "the rule of one renderer; test_known_answers.py has it",
+    },
+}
+
+TABLES: dict[str, Iterable[str]] = {
+    "activations": ACTIVATIONS,
+    "operations": [name for name in OPERATIONS if name not in ACTIVATIONS],
+    "losses": [*LOSSES, *ROW_LOSSES],
+    "optimizers": OPTIMIZERS,
+    "schedules": SCHEDULES,
+    "initializers": INITIALIZERS,
+    "biases": BIASES,
+    "layers": LAYERS,
+}
+
+
+def every_row(group: str) -> pytest.MarkDecorator:
+    """One test for each row of a table, apart from those that PyTorch lacks."""
+    absent = NOT_IN_PYTORCH.get(group, {})
+    return pytest.mark.parametrize("name", [name for name in TABLES[group] if name not in absent])
+
+
+def reference(group: str, name: str) -> Any:
+    """What PyTorch says about one row."""
+    if name not in REFERENCE.get(group, {}):
+        pytest.fail(
+            f"{name!r} has no reference: add it to {group.upper()} in tests/reference/ and run "
+            "make_reference.py there with PyTorch; or, if PyTorch has nothing like it, say why in "
+            f"NOT_IN_PYTORCH[{group!r}] of {Path(__file__).name}"
+        )
+    return REFERENCE[group][name]
+
+
+def difference(ours: Any, theirs: Any, least: float = 0.0) -> float:
+    """The largest difference over the largest value, or over `least` if all are smaller.
+
+    It is infinite where only one is finite, where the infinities differ, and where all of theirs
+    are 0 but ours are not.
+    """
+    a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
+    assert a.shape == b.shape
+    finite = np.isfinite(a) & np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return math.inf
+    largest = np.abs(b[finite]).max(initial=least)
+    apart = np.abs(a[finite] - b[finite]).max(initial=0.0)
+    if apart == 0.0:
+        return 0.0
+    return float(apart / largest) if largest > 0.0 else math.inf
+
+
+def assert_agree(ours: Any, theirs: Any, what: str = "", least: float = 0.0) -> None:
+    found = difference(ours, theirs, least)
+    assert found <= TOLERANCE, f"{what} {ours} is not {theirs}: {found:.1e} apart"
+
+
+def test_every_reference_belongs_to_a_row() -> None:
+    for group in TABLES.keys() & REFERENCE.keys():
+        assert REFERENCE[group].keys() <= set(TABLES[group]), f"{group} has lost a row"
+
+
+def test_what_pytorch_lacks_is_a_row_without_a_reference() -> None:
+    for group, reasons in NOT_IN_PYTORCH.items():
+        assert reasons.keys() <= set(TABLES[group])
+        assert not reasons.keys() & REFERENCE.get(group, {}).keys()
+
+
+# ---- one number at a time -----------------------------------------------------------------------
+
+# Every derivative is compared by itself, however small. Where that of tanh is small, 1 - y * y has
+# few correct digits, in PyTorch as here: it is compared with 1.
+LEAST_DERIVATIVE = {"tanh": 1.0}
+
+
+def assert_same_at_every_point(row: Formula, expected: Mapping[str, Any]) -> None:
+    for i, point in enumerate(expected["points"]):
+        value = row.value(*point)
+        assert_agree(value, expected["value"][i], f"{row.name} at {point}:")
+        for partial, theirs in zip(row.partials, expected["partials"], strict=True):
+            what = f"{partial.__name__} of {row.name} at {point}:"
+            least = LEAST_DERIVATIVE.get(row.name, 0.0)
+            assert_agree(partial(*point, value), theirs[i], what, least)
+
+
+@every_row("activations")
+def test_an_activation_and_its_derivative(name: str) -> None:
+    assert_same_at_every_point(ACTIVATIONS[name], reference("activations", name))
+
+
+@every_row("operations")
+def test_an_operation_and_its_derivatives(name: str) -> None:
+    assert_same_at_every_point(OPERATIONS[name], reference("operations", name))
+
+
+@pytest.mark.parametrize("mean", ["all", "samples", "none"])
+@every_row("losses")
+def test_a_loss_and_its_gradient(name: str, mean: Any) -> None:
+    for batch in reference("losses", name):
+        loss = sv.Loss(name, mean=mean)
+        expected = batch["means"][mean]
+        assert_agree(loss.forward(batch["prediction"], batch["target"]), expected["value"])
+        gradient = loss.backward().ravel()
+        for ours, theirs in zip(gradient, np.ravel(expected["gradient"]), strict=True):
+            assert_agree(ours, theirs)
+
+
+@every_row("losses")
+def test_the_factor_multiplies_a_loss_and_its_gradient(name: str) -> None:
+    batch = reference("losses", name)[0]
+    expected = batch["means"]["samples"]
+    loss = sv.Loss(name, factor=0.5, mean="samples")
+    value = loss.forward(batch["prediction"], batch["target"])
+    assert_agree(value, 0.5 * expected["value"])
+    assert_agree(loss.backward(), 0.5 * np.array(expected["gradient"]))
+
+
+# ---- optimizers and schedules -------------------------------------------------------------------
+
+CLASSES: dict[str, Callable[..., sv.Optimizer]] = {
+    kind().name: kind for kind in sv.Optimizer.__subclasses__()
+}
+
+
+@every_row("optimizers")
+def test_ten_steps_of_an_optimizer(name: str) -> None:
+    for case, expected in reference("optimizers", name).items():
+        optimizer = CLASSES[name](lr=expected["lr"], **expected["settings"], **expected["common"])
+        bank = sv.Bank(len(REFERENCE["steps"]["start"]), "float64")
+        bank.value[:] = REFERENCE["steps"]["start"]
+        for gradient, weights in zip(
+            REFERENCE["steps"]["gradients"], expected["weights"], strict=True
+        ):
+            bank.grad[:] = gradient
+            bank.step(optimizer, slice(None))
+            for ours, theirs in zip(bank.value, weights, strict=True):
+                assert_agree(ours, theirs, f"{case}:")
+        assert bank.slots.keys() == expected["slots"].keys()
+        for slot, theirs in expected["slots"].items():
+            assert_agree(bank.slots[slot], theirs, f"{case}, {slot}:")
+
+
+@every_row("optimizers")
+def test_the_defaults_of_an_optimizer_by_class_and_by_name(name: str) -> None:
+    assert CLASSES[name](lr=0.1).settings == sv.Optimizer(name, 0.1).settings
+
+
+@every_row("schedules")
+def test_a_schedule(name: str) -> None:
+    expected = reference("schedules", name)
+    optimizer = sv.SGD(expected["lr"], schedule=sv.Schedule(name, **expected["settings"]))
+    for step, rate in enumerate(expected["rates"]):
+        assert_agree(optimizer.rate(step), rate, f"step {step}:")
+
+
+# ---- initializers -------------------------------------------------------------------------------
+
+
+@every_row("initializers")
+def test_what_initial_weights_are_drawn_from(name: str) -> None:
+    expected = reference("initializers", name)
+    init = sv.Init(name, **expected["settings"])
+    assert init.weight.kind == expected["kind"]
+    for shape, theirs in zip(expected["shapes"], expected["spreads"], strict=True):
+        assert_agree(init.weight.spread(*shape, *init.settings.values()), theirs, f"{shape}:")
+
+
+@every_row("biases")
+def test_what_initial_biases_are_drawn_from(name: str) -> None:
+    expected = reference("biases", name)
+    assert BIASES[name].kind == expected["kind"]
+    for shape, theirs in zip(expected["shapes"], expected["spreads"], strict=True):
+        assert_agree(BIASES[name].spread(*shape), theirs, f"{shape}:")
+
+
+# ---- layers and networks ------------------------------------------------------------------------
+
+
+@every_row("layers")
+def test_a_layer_and_all_its_gradients(name: str) -> None:
+    for expected in reference("layers", name):
+        layer = LAYERS[name](**expected["settings"])
+        layer.bank.value[:] = expected["parameters"]
+        assert_agree(layer(expected["inputs"]), expected["outputs"])
+        assert_agree(layer.forward(expected["inputs"]), expected["outputs"])
+        assert_agree(layer.backward(expected["upstream"]), expected["input_gradients"])
+        assert_agree(layer.bank.grad, expected["gradients"])
+
+
+def small() -> sv.Network:
+    return sv.Network([3, 8, 3], "tanh", "sigmoid", dtype="float64")
+
+
+def encoded() -> sv.Network:
+    layers = [
+        sv.FrequencyEncoding(2, octaves=3),
+        sv.Dense(12, 6, "leaky_relu"),
+        sv.LayerNorm(6),
+        sv.Dense(6, 3, "sigmoid", bias=False),
+    ]
+    return sv.Network(layers, dtype="float64")
+
+
+def shared() -> sv.Network:
+    twice = sv.Dense(5, 5, "tanh")
+    return sv.Network([sv.Dense(3, 5, "tanh"), twice, twice, sv.Dense(5, 2)], dtype="float64")
+
+
+NETWORKS = {
+    "3-8-3, Adam": (small, sv.Adam(0.02)),
+    "3-8-3, SGD": (small, sv.SGD(0.5)),
+    "encoded": (encoded, sv.Adam(0.01)),
+    "shared": (shared, sv.Momentum(0.05)),
+}
+
+
+@pytest.mark.parametrize("name", REFERENCE["networks"])
+def test_the_gradients_of_a_network(name: str) -> None:
+    expected = REFERENCE["networks"][name]
+    net = NETWORKS[name][0]()
+    net.bank.value[:] = expected["start"]
+    loss = sv.Loss("mse")
+    outputs = net.forward(expected["inputs"])
+    loss.forward(outputs, expected["targets"])
+    inputs = net.backward(loss.backward())
+    assert_agree(outputs, expected["outputs"])
+    assert_agree(inputs, expected["input_gradients"])
+    assert_agree(net.bank.grad, expected["gradients"])
+
+
+@pytest.mark.parametrize("name", REFERENCE["networks"])
+def test_a_hundred_steps_of_training(name: str) -> None:
+    expected = REFERENCE["networks"][name]
+    make, optimizer = NETWORKS[name]
+    net = make()
+    net.bank.value[:] = expected["start"]
+    losses = [
+        net.train_step(expected["inputs"], expected["targets"], "mse", optimizer)
+        for _ in expected["losses"]
+    ]
+    assert_agree(losses, expected["losses"])
+    assert_agree(net.bank.value, expected["end"])

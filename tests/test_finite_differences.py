@@ -1,0 +1,101 @@
+"""gradcheck itself: it finds wrong derivatives, and does not cry at kinks."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import GradientMismatchError, InputError
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.table import Formula
+from scalarviz.layers.dense import Dense
+
+
+def test_a_wrong_derivative_is_found() -> None:
+    wrong = Formula("wrong", lambda x: x * x, (lambda x, y: 2.0001 * x,))
+    with pytest.raises(
+        GradientMismatchError, match=r"wrong, input 0 is 6.0003, but .* give 6 \(rel"
+    ):
+        sv.gradcheck(wrong, 3.0)
+
+
+def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> None:
+    for factor, found in ((1.0 + 2e-6, True), (1.0 + 1e-9, False)):
+        row = Formula("row", lambda x: x * x * x, (lambda x, y, f=factor: 3.0 * x * x * f,))
+        if found:
+            with pytest.raises(GradientMismatchError):
+                sv.gradcheck(row, 1.3)
+        else:
+            sv.gradcheck(row, 1.3)
+
+
+def test_a_wrong_activation_in_a_network_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = dataclasses.replace(ACTIVATIONS["tanh"], partials=(lambda x, y: 1.0 - y,))
+    monkeypatch.setitem(ACTIVATIONS, "tanh", wrong)
+    with pytest.raises(GradientMismatchError, match=r"the gradient of (layer|input)"):
+        sv.gradcheck(sv.Network([2, 3, 1], "tanh"), [0.4, 0.6])
+
+
+def test_a_layer_that_hands_back_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Dense.backward_rows
+    monkeypatch.setattr(
+        Dense, "backward_rows", lambda self, g: [[2 * v for v in row] for row in original(self, g)]
+    )
+    with pytest.raises(GradientMismatchError, match="the gradient of input"):
+        sv.gradcheck(sv.Dense(2, 3), [0.4, 0.6])
+
+
+def test_a_nan_gradient_is_found() -> None:
+    row = Formula("row", lambda x: x, (lambda x, y: float("nan"),))
+    with pytest.raises(GradientMismatchError):
+        sv.gradcheck(row, 1.0)
+
+
+@pytest.mark.parametrize("x", [1e-4, -3e-4, 2e-5])
+def test_near_a_kink_smaller_steps_are_taken(x: float) -> None:
+    assert sv.gradcheck(ACTIVATIONS["relu"], x).error < 1e-6
+
+
+def test_a_kink_is_skipped_and_counted() -> None:
+    report = sv.gradcheck(lambda a, b: a * a + abs(b - 1.0000003), [2.0, 1.0])
+    assert (report.checked, report.total, report.kinks) == (1, 2, 1)
+    assert "1 at kinks were skipped" in str(report)
+
+
+def test_a_float32_network_is_checked_in_float64_and_left_as_it_was() -> None:
+    net = sv.Network([2, 4, 2], "tanh", seed=1)
+    net.forward([0.1, 0.2])
+    value, grad = net.bank.value.copy(), net.bank.grad.copy()
+    assert sv.gradcheck(net, [0.3, 0.4]).error < 1e-8
+    assert (net.bank.value == value).all() and (net.bank.grad == grad).all()
+    assert net.parameters()[0].unmatched == 1
+
+
+@pytest.mark.parametrize("pick", [lambda n: n.layers[1], lambda n: n.layers[1].perceptrons[0]])
+def test_a_part_of_a_network_is_checked_by_itself(pick: object) -> None:
+    part = pick(sv.Network([2, 4, 2], "tanh"))  # type: ignore[operator]
+    assert sv.gradcheck(part, [0.3, 0.4, -0.1, 0.9]).error < 1e-6
+
+
+def test_one_weight_is_checked() -> None:
+    assert sv.gradcheck(sv.Weight(0.7), 3.0).checked == 2
+
+
+def test_a_large_network_is_thinned_out_evenly() -> None:
+    report = sv.gradcheck(sv.Network([60, 20, 5], "tanh"), np.linspace(0, 1, 60))
+    assert (report.checked, report.total) == (1000, 60 * 20 + 20 + 105 + 60)
+    assert "1,000 of 1,385 gradients agree" in str(report)
+
+
+def test_a_function_of_values_is_checked() -> None:
+    assert sv.gradcheck(lambda a, b: (a * b).tanh() + a**3, [0.3, -0.7]).checked == 2
+
+
+def test_what_cannot_be_checked_is_refused() -> None:
+    with pytest.raises(InputError, match=r"gradcheck takes a network, .*, not 'net'"):
+        sv.gradcheck("net", [1.0])
+    with pytest.raises(InputError, match="the tolerance of gradcheck"):
+        sv.gradcheck(sv.Weight(1.0), 1.0, tolerance=0.0)
+    with pytest.raises(InputError, match="takes 3 numbers a sample"):
+        sv.gradcheck(sv.Network([3, 2]), [1.0, 2.0])

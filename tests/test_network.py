@@ -1,0 +1,500 @@
+"""Networks: the four verbs, one bank, weights made when asked for, and what is refused."""
+
+import math
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scalarviz as sv
+from scalarviz.engines import ENGINES
+from scalarviz.errors import (
+    InputError,
+    NotFiniteError,
+    OrderError,
+    OwnershipError,
+    ShapeError,
+    UnknownNameError,
+)
+from scalarviz.formulas.activations import ACTIVATIONS
+
+COLOURS = np.random.default_rng(0).random((8, 3))
+
+
+def rgb(**options: object) -> sv.Network:
+    return sv.Network([3, 8, 3], "tanh", "sigmoid", **options)  # type: ignore[arg-type]
+
+
+def texture(**options: object) -> sv.Network:
+    layers = [
+        sv.FrequencyEncoding(2, octaves=3),
+        sv.Dense(12, 8, "leaky_relu"),
+        sv.LayerNorm(8),
+        sv.Dense(8, 3, "sigmoid", bias=False),
+    ]
+    return sv.Network(layers, init="xavier_uniform", **options)  # type: ignore[arg-type]
+
+
+# Shape and numbers.
+
+
+def test_a_sample_gives_a_vector_and_a_batch_a_matrix() -> None:
+    net = rgb()
+    assert net([0.1, 0.2, 0.3]).shape == (3,)
+    assert net(COLOURS).shape == (8, 3)
+    assert net(COLOURS[0]).tolist() == net(COLOURS)[0].tolist()
+
+
+def test_it_is_the_matrix_formula() -> None:
+    net = rgb(dtype="float64")
+    v = net.bank.value
+    hidden = np.tanh(COLOURS @ v[:24].reshape(8, 3).T + v[24:32])
+    expected = 1.0 / (1.0 + np.exp(-(hidden @ v[32:56].reshape(3, 8).T + v[56:])))
+    assert net(COLOURS) == pytest.approx(expected, rel=1e-14)
+
+
+def test_it_learns_to_invert_colours() -> None:
+    net = rgb()
+    losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
+    assert losses[-1] < 0.03 * losses[0]
+    assert net(COLOURS) == pytest.approx(1 - COLOURS, abs=0.15)
+
+
+def test_a_train_step_is_the_verbs_in_order() -> None:
+    by_hand, at_once = rgb(), rgb()
+    loss, optimizer = sv.Loss("mse"), sv.Adam(0.01)
+    for _ in range(5):
+        by_hand.zero_grad()
+        value = loss.forward(by_hand.forward(COLOURS), 1 - COLOURS)
+        by_hand.backward(loss.backward())
+        by_hand.step(optimizer)
+        assert at_once.train_step(COLOURS, 1 - COLOURS, "mse", optimizer) == value
+    assert (by_hand.bank.value == at_once.bank.value).all()
+
+
+# The objects do the work.
+
+
+@pytest.mark.parametrize(("uses", "make"), [(1, rgb), (1, texture)])
+def test_training_goes_through_the_methods_of_the_weights(
+    uses: int, make: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = {"forward": 0, "backward": 0}
+    for verb in calls:
+        original = getattr(sv.Weight, verb)
+
+        def counted(self: sv.Weight, x: float, verb: str = verb, original=original) -> float:  # type: ignore[no-untyped-def]
+            calls[verb] += 1
+            result: float = original(self, x)
+            return result
+
+        monkeypatch.setattr(sv.Weight, verb, counted)
+    net = make()  # type: ignore[operator]
+    net.train_step(np.ones((5, net.inputs)) / 3, np.ones((5, net.outputs)), "mse", sv.SGD(0.1))
+    assert calls == {"forward": 5 * len(net.bank), "backward": 5 * len(net.bank)}
+
+
+def test_a_layer_that_stands_twice_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    original = sv.Weight.forward
+    monkeypatch.setattr(sv.Weight, "forward", lambda self, x: calls.append(1) or original(self, x))
+    shared = sv.Dense(3, 3, "tanh")
+    net = sv.Network([shared, shared])
+    net.forward(np.ones((4, 3)))
+    assert len(calls) == 4 * 2 * len(net.bank)
+
+
+def test_the_gradient_of_a_shared_layer_is_the_sum_of_its_uses() -> None:
+    shared = sv.Dense(3, 3, "tanh")
+    net = sv.Network([sv.Dense(2, 3), shared, sv.Dense(3, 3), shared], dtype="float64")
+    assert len(net.bank) == 9 + 12 + 12
+    assert sv.gradcheck(net, [[0.3, -0.4], [0.1, 0.9]]).error < 1e-6
+
+
+def test_batches_are_layer_major(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = []
+    original = sv.Weight.forward
+
+    def noted(self: sv.Weight, x: float) -> float:
+        order.append(self.index)
+        return original(self, x)
+
+    monkeypatch.setattr(sv.Weight, "forward", noted)
+    net = sv.Network([2, 2, 1])
+    net.forward(np.ones((3, 2)))
+    layers = [0 if index < 6 else 1 for index in order]
+    assert layers == sorted(layers)
+
+
+# Its gradients are right.
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_gradients_agree_for_every_activation(activation: str) -> None:
+    net = sv.Network([3, 5, 4, 2], activation, activation, init="xavier_normal", seed=2)
+    assert sv.gradcheck(net, COLOURS[:2]).error < 1e-6
+
+
+def test_gradients_agree_for_the_network_of_a_texture() -> None:
+    assert sv.gradcheck(texture(seed=4), [[0.2, 0.7], [0.9, 0.4]]).error < 1e-6
+
+
+LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding"])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[sv.Network, np.ndarray]:
+    """A random network, and a batch for it."""
+    width = inputs = draw(st.integers(1, 4))
+    layers: list[sv.Layer] = []
+    for kind in draw(st.lists(LAYER_KINDS, min_size=1, max_size=4)):
+        if kind == "dense" or width == 1:  # a norm of one number is constant
+            after = draw(st.integers(1, 5))
+            activation = draw(st.sampled_from(list(ACTIVATIONS)))
+            layers.append(sv.Dense(width, after, activation, bias=draw(st.booleans())))
+            width = after
+        elif kind == "encoding":
+            layers.append(sv.FrequencyEncoding(width, draw(st.integers(1, 2))))
+            width = layers[-1].outputs
+        else:
+            layers.append(sv.LayerNorm(width) if kind == "layer_norm" else sv.RMSNorm(width))
+    seed = draw(st.integers(0, 2**32))
+    net = sv.Network(layers, seed=seed, dtype="float64")
+    net.bank.value[:] += 0.1 * np.random.default_rng(seed).normal(size=len(net.bank))
+    batch = np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
+    return net, batch
+
+
+@given(networks())
+@settings(max_examples=60)
+def test_gradients_agree_for_random_networks(case: tuple[sv.Network, np.ndarray]) -> None:
+    net, batch = case
+    before = net.bank.value.copy()
+    assert sv.gradcheck(net, batch).error < 1e-6
+    assert (net.bank.value == before).all()
+    assert not net.bank.grad.any()
+
+
+# Forward and backward match like brackets.
+
+
+def test_two_forwards_before_a_backward_give_the_right_sum() -> None:
+    nested, plain = rgb(dtype="float64"), rgb(dtype="float64")
+    g = np.random.default_rng(1).normal(size=(4, 3))
+    nested.forward(COLOURS[:4])
+    nested.forward(COLOURS[4:])
+    nested.backward(g)
+    nested.backward(2 * g)
+    plain.forward(COLOURS[4:])
+    plain.backward(g)
+    plain.forward(COLOURS[:4])
+    plain.backward(2 * g)
+    assert nested.bank.grad == pytest.approx(plain.bank.grad, rel=1e-13)
+
+
+def test_a_single_sample_may_be_followed_by_a_batch() -> None:
+    net = rgb()
+    net.forward(COLOURS[0])
+    net.forward(COLOURS)
+    assert net.backward(np.ones((8, 3))).shape == (8, 3)
+    assert net.backward([1.0, 1.0, 1.0]).shape == (3,)
+
+
+def test_zero_grad_between_forward_and_backward_does_no_harm() -> None:
+    net = rgb()
+    net.forward(COLOURS)
+    net.zero_grad()
+    net.backward()
+    assert net.bank.grad.all()
+
+
+def test_upstream_is_ones_if_nothing_is_said() -> None:
+    one, other = rgb(), rgb()
+    one.forward(COLOURS)
+    one.backward()
+    other.forward(COLOURS)
+    other.backward(np.ones((8, 3)))
+    assert (one.bank.grad == other.bank.grad).all()
+
+
+def test_evaluation_leaves_nothing_behind() -> None:
+    net = sv.Network([2, 3, 1])
+    net.train_step([0.5, 0.5], [1.0], "mse")
+    tracemalloc.start()
+    net([0.5, 0.5])
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(10_000):
+        net([0.5, 0.5])
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 10_000
+    assert all(weight.unmatched == 0 for weight in net.parameters())
+    with pytest.raises(OrderError):
+        net.backward([1.0])
+
+
+def test_training_leaves_nothing_behind() -> None:
+    net = sv.Network([2, 3, 1])
+    for _ in range(100):
+        net.train_step([0.5, 0.5], [1.0], "mse")
+    assert all(weight.unmatched == 0 for weight in net.parameters())
+
+
+def test_forget_drops_what_waits() -> None:
+    net = texture()
+    net.forward([[0.1, 0.2]] * 3)
+    net.forget()
+    with pytest.raises(OrderError):
+        net.backward()
+
+
+# Its parameters.
+
+
+def test_a_weight_has_a_name_one_can_read() -> None:
+    net = rgb()
+    w = net.layers[0].perceptrons[2].weights[1]  # type: ignore[attr-defined]
+    assert w.name == "layer 0, perceptron 2, weight from input 1"
+    assert net.layers[1].perceptrons[0].bias.name == "layer 1, perceptron 0, bias"  # type: ignore[attr-defined]
+    assert texture().weight(12 * 8 + 8 + 3).name == "layer 2, gain of feature 3"
+
+
+def test_parameters_are_the_weights_in_the_order_of_the_bank() -> None:
+    net = texture()
+    parameters = net.parameters()
+    assert len(parameters) == len(net.bank) == 12 * 8 + 8 + 16 + 24
+    assert [w.index for w in parameters] == list(range(len(net.bank)))
+    assert parameters[5] is net.layers[1].perceptrons[0].weights[5]  # type: ignore[attr-defined]
+    assert parameters[-1].index == len(net.bank) - 1
+    assert [w.index for w in parameters[2:4]] == [2, 3]
+
+
+def test_a_weight_is_a_live_view_of_the_bank() -> None:
+    net = rgb()
+    w = net.parameters()[7]
+    before = net(COLOURS)
+    w.value = 3.0
+    assert net.bank.value[7] == 3.0
+    assert (net(COLOURS) != before).any()
+
+
+def test_weights_of_a_million_parameters_are_made_when_asked_for() -> None:
+    tracemalloc.start()
+    net = sv.Network([1000, 1000, 10])
+    w = net.layers[0].perceptrons[700].weights[3]  # type: ignore[attr-defined]
+    _, peak = tracemalloc.get_traced_memory()
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(net.bank) == 1_011_010
+    assert w.name == "layer 0, perceptron 700, weight from input 3"
+    assert net.parameters()[w.index] is w
+    assert kept < 12e6, "two arrays of 4 MB, a mask and 1,000 objects"
+    assert peak < 250e6
+
+
+def test_the_arrays_of_the_bank_stay_the_same_objects() -> None:
+    net = rgb()
+    value, grad = net.bank.value, net.bank.grad
+    for _ in range(3):
+        net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
+    net.to("python")
+    assert net.bank.value is value and net.bank.grad is grad
+
+
+def test_a_frozen_weight_stands_still_in_a_network_that_learns() -> None:
+    net = rgb()
+    w = net.parameters()[10]
+    before = net.bank.value.copy()
+    w.freeze()
+    net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
+    changed = net.bank.value != before
+    assert changed.sum() == len(net.bank) - 1
+    assert not changed[10]
+
+
+def test_a_copy_has_the_same_numbers_and_lives_by_itself() -> None:
+    net = texture()
+    net.train_step([[0.1, 0.2]], [[1.0, 0.0, 0.5]], "mse", sv.Adam(0.1))
+    twin = net.copy()
+    assert (twin.bank.value == net.bank.value).all()
+    for each in (net, twin):
+        each.train_step([[0.3, 0.2]], [[1.0, 0.0, 0.5]], "mse", sv.Adam(0.1))
+    assert (twin.bank.value == net.bank.value).all()
+    twin.bank.value[0] += 1.0
+    assert twin.bank.value[0] != net.bank.value[0]
+    assert net.copy("float64").dtype == "float64"
+
+
+def test_a_copy_keeps_shared_layers_shared() -> None:
+    shared = sv.Dense(2, 2)
+    twin = sv.Network([shared, shared]).copy()
+    assert twin.layers[0] is twin.layers[1]
+
+
+# Engines.
+
+
+def test_auto_picks_the_first_engine_of_the_table() -> None:
+    assert rgb(engine="auto").engine == rgb().to("auto").engine == next(iter(ENGINES))
+
+
+def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
+    net = rgb()
+    with pytest.raises(UnknownNameError, match=r"unknown engine 'pyton': .*did you mean 'python'"):
+        net.to("pyton")
+    assert net.engine == "python"
+
+
+# What is refused, in one sentence, before anything has changed.
+
+
+def unchanged(net: sv.Network, act: object, error: type[Exception], words: str) -> None:
+    """`act()` raises one sentence with these words, and leaves the network as it was."""
+    before = net.bank.value.copy(), net.bank.grad.copy(), net.bank.step_count
+    waiting = [weight.unmatched for weight in net.parameters()]
+    with pytest.raises(error) as caught:
+        act()  # type: ignore[operator]
+    assert re.search(words, str(caught.value)), str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert (net.bank.value == before[0]).all() and (net.bank.grad == before[1]).all()
+    assert net.bank.step_count == before[2]
+    assert [weight.unmatched for weight in net.parameters()] == waiting
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "words"),
+    [
+        ([1.0, 2.0], ShapeError, r"takes 3 numbers a sample, not an array of shape \(2,\): pass 3"),
+        (np.ones((4, 2)), ShapeError, r"shape \(4, 2\): pass 3 floats, or an array of .*batch, 3"),
+        (np.ones((2, 2, 3)), ShapeError, r"shape \(2, 2, 3\)"),
+        (np.ones((0, 3)), ShapeError, r"shape \(0, 3\)"),
+        (0.5, ShapeError, r"shape \(\)"),
+        ([1.0, math.nan, 2.0], NotFiniteError, "nan at row 0, column 1: remove or replace"),
+        ([[0.0] * 3, [0.0, 0.0, -math.inf]], NotFiniteError, "-inf at row 1, column 2"),
+        (["r", "g", "b"], InputError, "takes numbers, not list"),
+        ([[1.0, 2.0, 3.0], [4.0]], InputError, "takes numbers, not list"),
+        ({"r": 1}, InputError, "takes numbers, not dict"),
+    ],
+)
+def test_inputs_that_do_not_fit(x: object, error: type[Exception], words: str) -> None:
+    net = rgb()
+    net.forward(COLOURS)
+    for verb in (net.forward, net.__call__):
+        unchanged(net, lambda verb=verb: verb(x), error, words)
+    unchanged(net, lambda: net.train_step(x, [1.0] * 3), error, words)
+
+
+def test_backward_before_forward() -> None:
+    net = rgb()
+    unchanged(net, net.backward, OrderError, r"backward of Dense\(8 -> 3\) without a forward")
+    unchanged(net, lambda: net.backward([1.0] * 3), OrderError, "call forward first")
+    net.forward(COLOURS)
+    net.layers[0].backward(np.ones((8, 8)))  # the first layer's forward is used up
+    unchanged(net, net.backward, OrderError, r"backward of Dense\(3 -> 8\) without a forward")
+
+
+def test_an_upstream_gradient_of_the_wrong_shape() -> None:
+    net = rgb()
+    net.forward(COLOURS)
+    words = "was last given 8 samples, and its backward 7: pass one row"
+    unchanged(net, lambda: net.backward(np.ones((7, 3))), ShapeError, words)
+    unchanged(net, lambda: net.backward(np.ones((8, 2))), ShapeError, "takes 3 numbers a sample")
+
+
+def test_a_step_without_gradients() -> None:
+    net = rgb()
+    unchanged(net, net.step, OrderError, "call forward and backward first")
+    net.train_step(COLOURS, COLOURS)
+    net.zero_grad()
+    unchanged(net, lambda: net.step(sv.Adam()), OrderError, "call forward and backward first")
+
+
+def test_targets_that_do_not_fit() -> None:
+    net = rgb()
+    act = [
+        (lambda: net.train_step(COLOURS, COLOURS[:4]), ShapeError, "8 inputs came with 4 targets"),
+        (lambda: net.train_step(COLOURS, COLOURS[:, :2]), ShapeError, "the target of the network"),
+        (lambda: net.train_step(COLOURS, COLOURS * math.nan), NotFiniteError, "nan at row 0"),
+        (lambda: net.train_step(COLOURS, COLOURS, "mes"), UnknownNameError, "did you mean 'mse'"),
+    ]
+    for run, error, words in act:
+        unchanged(net, run, error, words)
+
+
+def test_a_weight_of_another_network() -> None:
+    net, other = rgb(), rgb()
+    for part in (other.parameters()[0], other.layers[0], other):
+        unchanged(net, lambda part=part: net.check_owns(part), OwnershipError, "another network")
+    net.check_owns(net.parameters()[0])
+    unchanged(net, lambda: sv.Network(net.layers), OwnershipError, "make a new layer")
+
+
+def test_a_row_that_is_not_there() -> None:
+    net = rgb()
+    unchanged(net, lambda: net.weight(59), InputError, "has rows 0 to 58, and no row 59")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"layers": []}, r"a list of sizes or a list of layers, not \[\]"),
+        ({"layers": "383"}, "a list of sizes or a list of layers, not '383'"),
+        ({"layers": 3}, "a list of sizes or a list of layers, not 3"),
+        ({"layers": [3]}, r"needs at least two sizes, inputs and outputs, not \[3\]"),
+        ({"layers": [3, 0, 3]}, "each size of a network must be an integer of at least 1, not 0"),
+        ({"layers": [3, 2.5]}, "must be an integer of at least 1, not 2.5"),
+        ({"layers": [3, sv.Dense(3, 2)]}, "do not mix the two"),
+        ({"layers": [sv.Dense(3, 4), sv.Dense(5, 2)]}, "gives 4 numbers, but layer 1, .* takes 5"),
+        ({"layers": [sv.Dense(3, 2)], "activation": "tanh"}, "go with a list of sizes"),
+        (
+            {"layers": [3, 3], "activation": "tanj"},
+            "unknown activation 'tanj'.*did you mean 'tanh'",
+        ),
+        ({"layers": [3, 3], "output": "softmx"}, "unknown activation 'softmx'"),
+        ({"layers": [3, 3], "dtype": "float"}, "unknown dtype 'float': choose one of float32"),
+        ({"layers": [3, 3], "seed": -1}, "seed must be an integer from 0"),
+        ({"layers": [3, 3], "init": "glorot"}, "unknown initializer 'glorot'"),
+        ({"layers": [3, 3], "engine": "gpu"}, "unknown engine 'gpu'"),
+    ],
+)
+def test_a_network_that_cannot_be(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        sv.Network(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_network_that_could_not_be_made_leaves_its_layers_free() -> None:
+    layer = sv.Dense(3, 3)
+    for arguments in ({"engine": "gpu"}, {"dtype": "float"}, {"seed": -1}, {"init": "x"}):
+        with pytest.raises(InputError):
+            sv.Network([layer], **arguments)  # type: ignore[arg-type]
+    sv.Network([layer])
+
+
+def test_it_prints_a_table() -> None:
+    assert repr(texture()).splitlines() == [
+        "Network 2 -> 12 -> 8 -> 8 -> 3: 144 parameters, float32, engine python",
+        "layer  kind               shape    activation  parameters  rows",
+        "0      FrequencyEncoding  2 -> 12  linear      0           -",
+        "1      Dense              12 -> 8  leaky_relu  104         0 to 103",
+        "2      LayerNorm          8 -> 8   linear      16          104 to 119",
+        "3      Dense              8 -> 3   sigmoid     24          120 to 143",
+    ]
+
+
+def test_a_network_refused_for_one_layer_leaves_the_others_free() -> None:
+    taken, free = sv.Dense(2, 2), sv.Dense(2, 2)
+    sv.Network([taken])
+    with pytest.raises(OwnershipError):
+        sv.Network([free, taken])
+    sv.Network([free])
+
+
+def test_a_shared_layer_must_be_waiting_for_each_of_its_uses() -> None:
+    shared = sv.Dense(2, 2)
+    net = sv.Network([shared, shared])
+    net.forward([1.0, 2.0])
+    shared.backward([1.0, 1.0])
+    unchanged(net, net.backward, OrderError, "without a forward")
