@@ -156,7 +156,7 @@ class Network(Part):
         """Refuse a weight, a perceptron or a layer of another network."""
         if part.bank is not self._bank:
             kind = type(part).__name__
-            raise OwnershipError(f"this {kind} belongs to another network: take one of this network")
+            raise OwnershipError(f"this {kind} belongs to another network: take one of this one")
 
     def copy(self, dtype: str | None = None) -> Network:
         """Another network with the same layers and the same numbers, in `dtype` if one is given."""

@@ -136,6 +136,7 @@ class Value:
     label: str = ""
     _others: tuple[Value, ...] = ()  # the inputs after the first, where they are not in _y
     _own_backward: Callable[[], None] | None = None
+    _takes_values = True  # whether `grad` can be a Value, an expression
 
     def __init__(
         self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
@@ -287,7 +288,6 @@ class Value:
         return (self._x, *self._others) if self._y is None else (self._x, self._y)
 
     # What micrograd's notebooks, and what draws its graphs, ask for.
-
     @property
     def _prev(self) -> set[Value]:
         return set(self._inputs)

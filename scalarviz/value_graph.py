@@ -71,8 +71,13 @@ def all_values(root: Value) -> list[Value]:
 
 
 def refuse_own(made: list[Value]) -> None:
-    """An error if an operation is in no table: nobody knows its derivative as an expression."""
+    """An error if a derivative cannot be an expression, before any gradient is touched."""
     for value in made:
+        if not all(x._takes_values for x in value._inputs):
+            raise InputError(
+                "the gradient of a Weight is a number in its bank and cannot be an expression: "
+                "leave out create_graph, or use Value(w.value) in its place"
+            )
         if not value._formula.partials:
             raise InputError(
                 f"the derivative of your own operation {value._op!r} is not known as an expression:"

@@ -13,6 +13,8 @@ from scalarviz.bank import Bank, Rows
 from scalarviz.checks import number, size
 from scalarviz.errors import InputError, OrderError
 from scalarviz.formulas.optimizers import SGD, Optimizer
+from scalarviz.value import Operand, Value
+from scalarviz.value_graph import LEAF
 
 DEFAULT_OPTIMIZER = SGD(0.01)
 
@@ -81,6 +83,14 @@ class Weight(Part):
     >>> w.step(SGD(0.125))
     >>> w.value
     0.125
+
+    In an expression a weight is a leaf like any other:
+
+    >>> y = (w * 2.0 + 1.0) ** 2
+    >>> w.zero_grad()
+    >>> y.backward()
+    >>> w.grad
+    5.0
     """
 
     __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
@@ -175,6 +185,40 @@ class Weight(Part):
         self._bank.has_gradients = True
         return self._value[()] * upstream
 
+    def as_value(self) -> Value:
+        """This weight as a leaf of an expression of Values; its gradient lands in the bank."""
+        return WeightValue(self)
+
+    def __add__(self, other: Operand) -> Value:
+        return self.as_value() + other
+
+    def __radd__(self, other: Operand) -> Value:
+        return other + self.as_value()
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.as_value() - other
+
+    def __rsub__(self, other: Operand) -> Value:
+        return other - self.as_value()
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.as_value() * other
+
+    def __rmul__(self, other: Operand) -> Value:
+        return other * self.as_value()
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.as_value() / other
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return other / self.as_value()
+
+    def __pow__(self, other: Operand) -> Value:
+        return self.as_value() ** other
+
+    def __neg__(self) -> Value:
+        return -self.as_value()
+
     def forget(self, count: int | None = None) -> None:
         """Drop the newest `count` inputs that wait for a backward, or all of them."""
         del self._inputs[0 if count is None else max(0, len(self._inputs) - size(count, "count")) :]
@@ -182,3 +226,34 @@ class Weight(Part):
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
         return f"Weight({self.name}: value={self.value:.6g}, grad={self.grad:.6g}{frozen})"
+
+
+@final
+class WeightValue(Value):
+    """A leaf whose number and gradient are those of a weight."""
+
+    __slots__ = ("weight",)
+
+    _takes_values = False
+
+    def __init__(self, weight: Weight) -> None:
+        self.weight = weight
+        self._formula = LEAF
+        self._x = self._y = None
+        self.label = weight.name
+
+    @property
+    def data(self) -> float:
+        return self.weight.value
+
+    @data.setter
+    def data(self, data: float) -> None:
+        self.weight.value = data
+
+    @property
+    def grad(self) -> float:
+        return self.weight.grad
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self.weight.grad = grad

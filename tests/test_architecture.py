@@ -57,6 +57,7 @@ ORDER = """
     session
     view.colors
     view.curve
+    view.blocks
     view.terminal
     view
     apps.terminal

@@ -198,3 +198,65 @@ def test_a_gradient_can_be_set_by_hand() -> None:
     w.grad = 2.0
     w.step(sv.SGD(0.25))
     assert w.value == 0.5
+
+
+# In an expression of Values.
+
+
+def test_a_weight_in_an_expression_gets_its_gradient_in_its_bank() -> None:
+    net = sv.Network([2, 2], dtype="float64")
+    a, b = net.parameters()[0], net.parameters()[3]
+    x = sv.Value(0.7)
+    ((a * x - b) ** 2).backward()
+    inside = 2 * (a.value * 0.7 - b.value)
+    assert net.bank.grad.tolist() == pytest.approx([inside * 0.7, 0, 0, -inside, 0, 0])
+    assert x.grad == pytest.approx(inside * a.value)
+    net.step(sv.SGD(0.1))
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "slope"),
+    [
+        (lambda w: w + 1, 3.0, 1.0),
+        (lambda w: 1 + w, 3.0, 1.0),
+        (lambda w: w - 1, 1.0, 1.0),
+        (lambda w: 1 - w, -1.0, -1.0),
+        (lambda w: w * 3, 6.0, 3.0),
+        (lambda w: 3 * w, 6.0, 3.0),
+        (lambda w: w / 4, 0.5, 0.25),
+        (lambda w: 4 / w, 2.0, -1.0),
+        (lambda w: w**3, 8.0, 12.0),
+        (lambda w: -w, -2.0, -1.0),
+        (lambda w: w * w, 4.0, 4.0),
+        (lambda w: sv.Value(3.0) * w, 6.0, 3.0),
+        (lambda w: w.as_value().log(), math.log(2.0), 0.5),
+    ],
+)
+def test_a_weight_has_the_operators_of_a_value(
+    expression: object, value: float, slope: float
+) -> None:
+    w = sv.Weight(2.0)
+    result = expression(w)  # type: ignore[operator]
+    result.backward()
+    assert (result.data, w.grad) == pytest.approx((value, slope))
+
+
+def test_a_weight_is_read_when_the_expression_is_made() -> None:
+    w = sv.Weight(2.0)
+    leaf = w.as_value()
+    w.value = 5.0
+    assert (leaf * 1.0).data == 5.0
+    leaf.data = 3.0
+    assert w.value == 3.0
+
+
+def test_the_gradient_of_a_weight_cannot_be_an_expression() -> None:
+    w, x = sv.Weight(2.0), sv.Value(3.0)
+    with pytest.raises(InputError, match=r"cannot be an expression: leave out create_graph"):
+        (w * x).backward(create_graph=True)
+    assert (w.grad, x.grad) == (0.0, 0)
+
+
+def test_what_no_weight_can_be_combined_with_is_refused() -> None:
+    with pytest.raises(InputError, match="a Value holds one number, not 'x'"):
+        _ = sv.Weight(1.0) * "x"  # type: ignore[operator]
