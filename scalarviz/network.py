@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import final, overload
 
@@ -19,6 +20,7 @@ from scalarviz.formulas.optimizers import Optimizer
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense, Layer
+from scalarviz.program import Program, columns
 from scalarviz.weight import DEFAULT_OPTIMIZER, Part, Weight
 
 
@@ -141,6 +143,14 @@ class Network(Part):
         for layer in self._parts:
             layer.forget()
 
+    @cached_property
+    def program(self) -> Program:
+        """The operations this network is made of, as engines run them and pictures show them."""
+        program = Program(self.inputs)
+        for program.layer, layer in enumerate(self.layers):
+            layer.lower(program)
+        return program
+
     # Its parameters.
 
     def parameters(self) -> Parameters:
@@ -200,12 +210,7 @@ class Network(Part):
             shape = f"{layer.inputs} -> {layer.outputs}"
             count = f"{layer.size:,}" if again == i else f"shared with {again}"
             lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
-        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        return "\n".join([head, *table])
+        return "\n".join([head, *columns(lines)])
 
 
 @final

@@ -56,8 +56,8 @@ ORDER = """
     timeline
     session
     view.colors
-    view.curve
     view.blocks
+    view.curve
     view.terminal
     view
     apps.terminal

@@ -7,7 +7,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.engines import ENGINES
@@ -20,6 +19,7 @@ from scalarviz.errors import (
     UnknownNameError,
 )
 from scalarviz.formulas.activations import ACTIVATIONS
+from tests.strategies import networks
 
 COLOURS = np.random.default_rng(0).random((8, 3))
 
@@ -140,32 +140,6 @@ def test_gradients_agree_for_every_activation(activation: str) -> None:
 
 def test_gradients_agree_for_the_network_of_a_texture() -> None:
     assert sv.gradcheck(texture(seed=4), [[0.2, 0.7], [0.9, 0.4]]).error < 1e-6
-
-
-LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding"])
-
-
-@st.composite
-def networks(draw: st.DrawFn) -> tuple[sv.Network, np.ndarray]:
-    """A random network, and a batch for it."""
-    width = inputs = draw(st.integers(1, 4))
-    layers: list[sv.Layer] = []
-    for kind in draw(st.lists(LAYER_KINDS, min_size=1, max_size=4)):
-        if kind == "dense" or width == 1:  # a norm of one number is constant
-            after = draw(st.integers(1, 5))
-            activation = draw(st.sampled_from(list(ACTIVATIONS)))
-            layers.append(sv.Dense(width, after, activation, bias=draw(st.booleans())))
-            width = after
-        elif kind == "encoding":
-            layers.append(sv.FrequencyEncoding(width, draw(st.integers(1, 2))))
-            width = layers[-1].outputs
-        else:
-            layers.append(sv.LayerNorm(width) if kind == "layer_norm" else sv.RMSNorm(width))
-    seed = draw(st.integers(0, 2**32))
-    net = sv.Network(layers, seed=seed, dtype="float64")
-    net.bank.value[:] += 0.1 * np.random.default_rng(seed).normal(size=len(net.bank))
-    batch = np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
-    return net, batch
 
 
 @given(networks())

@@ -13,6 +13,7 @@ from scalarviz.checks import FloatArray, as_array, as_batch, size
 from scalarviz.errors import OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.program import Program
 from scalarviz.weight import Part, Weight
 
 Batch = list[list[float]]  # one row a sample, as plain Python floats
@@ -62,6 +63,10 @@ class Layer(Part):
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """The arguments that make another layer like this one."""
+
+    @abstractmethod
+    def lower(self, program: Program) -> None:
+        """Add the operations that this layer is made of to a program."""
 
     @abstractmethod
     def forward_rows(self, batch: Batch) -> Batch:

@@ -12,6 +12,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.layers.ondemand import OnDemand
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.program import NONE, Program
 from scalarviz.weight import Weight
 
 
@@ -82,6 +83,12 @@ class Dense(Layer):
             "activation": self.activation,
             "bias": self.bias,
         }
+
+    def lower(self, program: Program) -> None:
+        biases = self.first_row + self.inputs * self.outputs if self.bias else NONE
+        program.add("affine", size=self.outputs, weights=self.first_row, biases=biases)
+        if self.activation != "linear":
+            program.add("activation", self.activation, size=self.outputs)
 
     @cached_property
     def columns(self) -> list[tuple[Weight, ...]]:

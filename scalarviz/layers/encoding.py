@@ -8,6 +8,7 @@ from scalarviz.checks import size
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.layers.base import Batch, Layer
+from scalarviz.program import Program
 from scalarviz.weight import Weight
 
 
@@ -41,6 +42,9 @@ class FrequencyEncoding(Layer):
 
     def settings(self) -> dict[str, Any]:
         return {"inputs": self.inputs, "octaves": self.octaves}
+
+    def lower(self, program: Program) -> None:
+        program.add("row", self.formula.name, size=self.outputs, settings=(float(self.octaves),))
 
     def forward_rows(self, batch: Batch) -> Batch:
         outputs = self.evaluate_rows(batch)

@@ -10,6 +10,7 @@ from scalarviz.checks import number
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.base import Batch, Layer
+from scalarviz.program import NONE, Program
 from scalarviz.weight import Weight
 
 
@@ -56,6 +57,13 @@ class Norm(Layer):
     @final
     def settings(self) -> dict[str, Any]:
         return {"features": self.inputs, "eps": self.eps}
+
+    @final
+    def lower(self, program: Program) -> None:
+        settings = (float(self.inputs), self.eps)
+        program.add("row", self.formula.name, size=self.outputs, settings=settings)
+        shifts = self.first_row + self.inputs if self.has_shift else NONE
+        program.add("scale", size=self.outputs, weights=self.first_row, biases=shifts)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
