@@ -6,8 +6,8 @@ SCENE = rgb
 # The Python for a new .venv, if not the first suitable one: make clean test PYTHON=python3.13
 PYTHON =
 
-# Debian packages that a scene needs while it runs. Nothing so far; the window's OpenGL goes here.
-LIBRARIES =
+# Debian packages that are needed while it runs: OpenMP, for kernels on all cores.
+LIBRARIES = libgomp1
 
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -26,7 +26,7 @@ test: lint ## style, types and the tests
 test-all: lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
 
-bench: .venv/ready-to-test ## measure beside micrograd
+bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch if it is there
 	@.venv/bin/python -m tests.benchmarks
 
 lint: .venv/ready-to-test ## style and types only
@@ -48,10 +48,10 @@ clean: ## remove all that make has made, .venv too
 WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder; } 2>&1 || echo no)
 
 .venv/ready-to-run: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup . "scalarviz (90 MB)"
+	@sh -euc "$$SETUP" setup . "scalarviz (downloads some 90 MB)"
 
 .venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (250 MB)"
+	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 250 MB)"
 
 # Succeeds if the Python that runs it is within the bounds of setup.cfg.
 define SUITS

@@ -30,13 +30,13 @@ _HOMES = {
     "Loss": "formulas.losses",
     "Init": "formulas.initializers",
     "Schedule": "formulas.schedules",
-    "Optimizer": "formulas.optimizers",
-    "SGD": "formulas.optimizers",
-    "Momentum": "formulas.optimizers",
-    "Nesterov": "formulas.optimizers",
-    "RMSProp": "formulas.optimizers",
-    "Adam": "formulas.optimizers",
-    "AdamW": "formulas.optimizers",
+    "Optimizer": "optimizer",
+    "SGD": "optimizer",
+    "Momentum": "optimizer",
+    "Nesterov": "optimizer",
+    "RMSProp": "optimizer",
+    "Adam": "optimizer",
+    "AdamW": "optimizer",
     "gradcheck": "finite_differences",
     "ScalarvizError": "errors",
 }
@@ -49,13 +49,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.finite_differences import gradcheck as gradcheck
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
-    from scalarviz.formulas.optimizers import SGD as SGD
-    from scalarviz.formulas.optimizers import Adam as Adam
-    from scalarviz.formulas.optimizers import AdamW as AdamW
-    from scalarviz.formulas.optimizers import Momentum as Momentum
-    from scalarviz.formulas.optimizers import Nesterov as Nesterov
-    from scalarviz.formulas.optimizers import Optimizer as Optimizer
-    from scalarviz.formulas.optimizers import RMSProp as RMSProp
     from scalarviz.formulas.schedules import Schedule as Schedule
     from scalarviz.layers import Dense as Dense
     from scalarviz.layers import FrequencyEncoding as FrequencyEncoding
@@ -64,6 +57,13 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.layers import Perceptron as Perceptron
     from scalarviz.layers import RMSNorm as RMSNorm
     from scalarviz.network import Network as Network
+    from scalarviz.optimizer import SGD as SGD
+    from scalarviz.optimizer import Adam as Adam
+    from scalarviz.optimizer import AdamW as AdamW
+    from scalarviz.optimizer import Momentum as Momentum
+    from scalarviz.optimizer import Nesterov as Nesterov
+    from scalarviz.optimizer import Optimizer as Optimizer
+    from scalarviz.optimizer import RMSProp as RMSProp
     from scalarviz.value import Value as Value
     from scalarviz.value import maximum as maximum
     from scalarviz.value import minimum as minimum

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray
-from scalarviz.errors import GradientError, OrderError
-from scalarviz.formulas.optimizers import Optimizer
+from scalarviz.checks import FloatArray, shorten
+from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.formulas.table import pick
+from scalarviz.optimizer import Optimizer
 
 Dtype = Literal["float32", "float64"]
 Rows = slice | npt.NDArray[np.intp]
@@ -39,13 +39,17 @@ class Bank:
 
     def __init__(self, rows: int, dtype: str = "float32") -> None:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
+        if not isinstance(rows, int) or rows < 0:
+            raise InputError(f"a bank has a whole number of rows, not {shorten(rows)}")
         self.value: FloatArray = np.zeros(rows, self.dtype)
         self.grad: FloatArray = np.zeros(rows, self.dtype)
         self.frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self.slots: dict[str, FloatArray] = {}
+        self._blocks: dict[tuple[str, ...], FloatArray] = {}
         self.step_count = 0
         self.has_gradients = False
         self.name_of: Callable[[int], str] = "row {}".format
+        self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
 
     def __len__(self) -> int:
@@ -60,11 +64,12 @@ class Bank:
         code: Literal["f", "d"] = "f" if array.dtype == np.float32 else "d"
         return array.data[row : row + 1].cast("B").cast(code, shape=())
 
-    def slot(self, name: str) -> FloatArray:
-        """The optimizer's numbers called `name`, zeros when first asked for."""
-        if name not in self.slots:
-            self.slots[name] = np.zeros(len(self), self.dtype)
-        return self.slots[name]
+    def slot_block(self, names: tuple[str, ...]) -> FloatArray:
+        """What an optimizer keeps, (slot, row) as one array; zeros when first asked for."""
+        if names not in self._blocks:
+            block = self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
+            self.slots.update(zip(names, block, strict=True))
+        return self._blocks[names]
 
     def copy_from(self, other: Bank) -> None:
         """Take over all numbers of a bank with as many rows."""
@@ -74,14 +79,16 @@ class Bank:
         self.has_gradients = other.has_gradients
         self.step_count = other.step_count
         self._moved[:] = other._moved
-        for name in other.slots:
-            self.slot(name)[:] = other.slots[name]
+        for names in {*self._blocks, *other._blocks}:
+            self.slot_block(names)[:] = other.slot_block(names)
 
     def zero_grad(self, rows: Rows = slice(None)) -> None:
         """Forget the gradients of some rows, or of all."""
         self.grad[rows] = 0.0
-        if len(self.grad[rows]) == len(self):
+        self._cleared[rows] = True
+        if self._cleared.all():
             self.has_gradients = False
+            self._cleared[:] = False
 
     def step(self, optimizer: Optimizer, rows: Rows) -> None:
         """Move some rows against their gradients, all together; frozen ones stay.
@@ -98,14 +105,10 @@ class Bank:
         if optimizer.not_finite == "error":
             self._check_finite(rows, alive)
         scale = optimizer.norm_scale(gradients[alive])
-        if self.step_count == 0 or self._moved[rows].any():
-            self.step_count += 1
-            self._moved[:] = False
-        self._moved[rows] = True
-
+        self.count_step(rows)
         # Everything is computed before anything is written.
         moving = np.arange(len(self))[rows][alive]
-        arrays = [self.value, *[self.slot(name) for name in optimizer.row.slots]]
+        arrays = [self.value, *self.slot_block(optimizer.row.slots)]
         weights, *kept = [array[moving].tolist() for array in arrays]
         g = optimizer.gradients(self.grad[moving].tolist(), weights, scale)
         arguments = map(repeat, optimizer.arguments(self.step_count - 1))
@@ -114,15 +117,30 @@ class Bank:
             for array, column in zip(arrays, zip(*moved, strict=True), strict=False):
                 array[moving] = column
 
+    def count_steps(self, steps: int) -> None:
+        """Note that all rows have taken so many steps."""
+        self.step_count += steps
+        self._moved |= steps > 0
+
+    def count_step(self, rows: Rows) -> None:
+        """Note that these rows step now: a new step if one of them has taken the last one."""
+        if self.step_count == 0 or self._moved[rows].any():
+            self.step_count += 1
+            self._moved[:] = False
+        self._moved[rows] = True
+
     def _check_finite(self, rows: Rows, alive: npt.NDArray[np.bool_]) -> None:
         bad = ~np.isfinite(self.grad[rows]) & alive
         if bad.any():
-            row = int(np.arange(len(self))[rows][bad][0])
-            raise GradientError(
-                f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
-                "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
-                'not_finite="zero"'
-            )
+            raise self.bad_gradient(int(np.arange(len(self))[rows][bad][0]))
+
+    def bad_gradient(self, row: int) -> GradientError:
+        """The error that says which gradient is not finite, and what to do about it."""
+        return GradientError(
+            f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
+            "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
+            'not_finite="zero"'
+        )
 
     def __repr__(self) -> str:
         slots = "".join(f", {name}" for name in self.slots)

@@ -21,22 +21,17 @@ def as_batch(
     `width` is how many numbers a sample must have (None: any), `who` says for whom. Data must be
     `finite`; gradients need not be, a step looks at them by name.
     """
-    try:
-        array = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: "
-            "pass a sequence of floats, or a 2-D array with one row a sample"
-        ) from None
+    array = as_floats(x, who)
     shape = array.shape
     single = array.ndim == 1
     if single:
         array = array[np.newaxis]
     if array.ndim != 2 or array.size == 0 or (width is not None and array.shape[1] != width):
-        count = "some" if width is None else str(width)
+        each = "a sample" if width is None else f"a sample of {width}"
+        columns = "numbers" if width is None else width
         raise ShapeError(
-            f"{who} takes {count} numbers a sample, not an array of shape {shape}: "
-            f"pass {count} floats, or an array of shape (batch, {count})"
+            f"{who} takes {each}, or a batch of shape (batch, {columns}), "
+            f"not an array of shape {shape}"
         )
     if finite and not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
@@ -47,7 +42,22 @@ def as_batch(
     return array, single
 
 
-def as_sample(x: object, width: int, who: str) -> list[float]:
+def as_floats(x: object, who: str) -> FloatArray:
+    """Real numbers as a float64 array; what only looks like numbers is refused."""
+    message = (
+        f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: "
+        "pass a sequence of floats, or a 2-D array with one row a sample"
+    )
+    try:
+        array = np.asarray(x)
+        if array.dtype.kind not in "biufO" or np.ma.is_masked(x):
+            raise InputError(message)
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(message) from None
+
+
+def as_sample(x: object, width: int | None, who: str) -> list[float]:
     """`x` as the `width` floats of one sample."""
     batch, single = as_batch(x, width, who)
     if not single:
@@ -58,7 +68,7 @@ def as_sample(x: object, width: int, who: str) -> list[float]:
 
 def shorten(x: object) -> str:
     """`repr(x)`, cut where it would fill the screen."""
-    text = repr(x)
+    text = " ".join(repr(x).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -66,14 +76,14 @@ def size(value: object, what: str) -> int:
     """A count that must be an integer of at least 1."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
         return int(value)
-    raise InputError(f"{what} must be an integer of at least 1, not {value!r}")
+    raise InputError(f"{what} must be an integer of at least 1, not {shorten(value)}")
 
 
 def number(value: object, what: str, low: float = -math.inf, *, open_low: bool = False) -> float:
     """A finite number of at least `low` (above `low` if `open_low`)."""
     try:
-        result = float(value)  # type: ignore[arg-type]  # that it may fail is the point
-    except (TypeError, ValueError):
+        result = math.nan if isinstance(value, (str, bytes)) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         result = math.nan
     inside = low <= result and not (open_low and result == low)
     if math.isfinite(result) and inside:

@@ -7,16 +7,18 @@
     │   └── UnknownNameError       no such row in a table; lists the rows and the nearest one
     ├── OrderError             the four verbs came in an order that has no meaning
     ├── OwnershipError         a weight or layer that belongs to another network
+    ├── EngineError            an engine that cannot run here; says what it lacks
     ├── GradientError          a gradient became NaN or infinite; names the weight
-    ├── GradientMismatchError  a derivative and its finite differences disagree
-    └── MissingExtraError      an optional package is not installed (also an ImportError)
+    └── GradientMismatchError  a derivative and its finite differences disagree
 
 A message is one sentence that says what was wrong, with the value, and what to do. When one of
-these is raised, the object that raised it is as it was before the call.
+these is raised nothing is half-done: what cannot be used is refused first, and a bad gradient
+before any parameter has moved.
 """
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -42,9 +44,13 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
-        nearest = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+        nearest = []
+        if isinstance(name, str):
+            nearest = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+            nearest += [known for known in names if name and known.startswith(name.lower())]
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        super().__init__(f"unknown {kind} {name!r}: choose one of {', '.join(names)}{hint}")
+        choice = f"choose one of {', '.join(names)}" if names else "there is none"
+        super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{hint}")
 
 
 class OrderError(ScalarvizError, RuntimeError):
@@ -55,13 +61,13 @@ class OwnershipError(ScalarvizError, ValueError):
     """A weight or a layer that belongs to another network."""
 
 
+class EngineError(ScalarvizError, RuntimeError):
+    """An engine that cannot run here."""
+
+
 class GradientError(ScalarvizError, ArithmeticError):
     """A gradient is NaN or infinite, so no step was taken."""
 
 
 class GradientMismatchError(ScalarvizError, AssertionError):
     """A derivative and its finite differences disagree."""
-
-
-class MissingExtraError(ScalarvizError, ImportError):
-    """An optional package is needed that is not installed."""

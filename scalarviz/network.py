@@ -10,18 +10,18 @@ from typing import final, overload
 import numpy as np
 
 from scalarviz.bank import Bank
-from scalarviz.checks import FloatArray, as_array, as_batch, shorten, size
-from scalarviz.engines import AUTO, choose
+from scalarviz.checks import FloatArray, as_batch, shorten, size
+from scalarviz.engines import choose
 from scalarviz.errors import InputError, OwnershipError, ShapeError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.optimizers import Optimizer
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense, Layer
+from scalarviz.optimizer import Optimizer
 from scalarviz.program import Program, columns
-from scalarviz.weight import DEFAULT_OPTIMIZER, Part, Weight
+from scalarviz.weight import Part, Weight
 
 
 @final
@@ -49,7 +49,7 @@ class Network(Part):
         init: str | Init = "pytorch",
         seed: int = 0,
         dtype: str = "float32",
-        engine: str = AUTO,
+        engine: str = "python",
     ) -> None:
         self.layers = as_layers(layers, activation, output)
         self.inputs = self.layers[0].inputs
@@ -67,7 +67,7 @@ class Network(Part):
             layer.bind(self._bank, first_row, self.init, self.seed)
             first_row += layer.size
         self._parts = parts
-        self._engine = row.make(self.layers, self._bank)
+        self._engine = row.make(self.layers, self.program, self._bank)
 
     @property
     def bank(self) -> Bank:
@@ -89,7 +89,7 @@ class Network(Part):
 
     def to(self, engine: str) -> Network:
         """Run on another engine from now on; "auto" is the fastest that works here."""
-        self._engine = choose(engine).make(self.layers, self._bank)
+        self._engine = choose(engine).make(self.layers, self.program, self._bank)
         return self
 
     # The four verbs; zero_grad and step are those of every Part.
@@ -97,12 +97,12 @@ class Network(Part):
     def __call__(self, x: object) -> FloatArray:
         """The outputs for one sample or a batch (one row a sample), with nothing kept."""
         batch, single = as_batch(x, self.inputs, "the network")
-        return self._array(self._engine.evaluate(batch.tolist()), single)
+        return one_or_all(self._engine.evaluate(batch), single)
 
     def forward(self, x: object) -> FloatArray:
         """The outputs for one sample or a batch (one row a sample); it remembers for `backward`."""
         batch, single = as_batch(x, self.inputs, "the network")
-        return self._array(self._engine.forward(batch.tolist()), single)
+        return one_or_all(self._engine.forward(batch), single)
 
     def backward(self, upstream: object = None) -> FloatArray:
         """Add to the gradients, for the newest unmatched forward; return that by its inputs.
@@ -110,10 +110,10 @@ class Network(Part):
         `upstream` is the gradient by the outputs, in the outputs' shape; None means ones.
         """
         if upstream is None:
-            upstream = np.ones((self.layers[-1].newest_batch, self.outputs))
+            upstream = np.ones((self._engine.newest_batch(), self.outputs))
         batch, single = as_batch(upstream, self.outputs, "backward of the network", finite=False)
         self._engine.check_backward(len(batch))
-        return self._array(self._engine.backward(batch.tolist()), single)
+        return one_or_all(self._engine.backward(batch), single)
 
     def train_step(
         self,
@@ -126,22 +126,33 @@ class Network(Part):
 
         The order is the same everywhere: zero_grad, forward, loss, backward, step.
         """
-        loss = Loss.of(loss)
+        return float(self.train(inputs, targets, loss, optimizer, steps=1)[0])
+
+    def train(
+        self,
+        inputs: object,
+        targets: object,
+        loss: str | Loss = "mse",
+        optimizer: Optimizer | None = None,
+        *,
+        steps: int,
+    ) -> FloatArray:
+        """So many steps of training on one batch; returns the loss before each."""
+        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         loss.check_output(self.layers[-1].activation)
         batch, _ = as_batch(inputs, self.inputs, "the network")
         wanted, _ = as_batch(targets, self.outputs, "the target of the network")
         if len(batch) != len(wanted):
-            raise ShapeError(f"{len(batch)} inputs came with {len(wanted)} targets: pass one each")
-        self.zero_grad()
-        value = loss.forward(self.forward(batch), wanted)
-        self.backward(loss.backward())
-        self.step(optimizer or DEFAULT_OPTIMIZER)
-        return value
+            raise ShapeError(
+                f"the inputs have {len(batch)} rows and the targets {len(wanted)}: "
+                "pass one target for each input"
+            )
+        steps = size(steps, "steps")
+        return self._engine.train(batch, wanted, loss, optimizer, steps)
 
     def forget(self) -> None:
         """Drop everything that waits for a backward."""
-        for layer in self._parts:
-            layer.forget()
+        self._engine.forget()
 
     @cached_property
     def program(self) -> Program:
@@ -181,15 +192,14 @@ class Network(Part):
         other.bank.copy_from(self.bank)
         return other
 
-    def _array(self, rows: list[list[float]], single: bool) -> FloatArray:
-        array = as_array(rows, self.dtype)
-        return array[0] if single else array
-
     def _layer_at(self, row: int) -> Layer:
-        for layer in self._parts:
+        whole = isinstance(row, (int, np.integer))
+        for layer in self._parts if whole else ():
             if layer.first_row <= row < layer.first_row + layer.size:
                 return layer
-        raise InputError(f"the network has rows 0 to {len(self._bank) - 1}, and no row {row}")
+        raise InputError(
+            f"the network has rows 0 to {len(self._bank) - 1}, and no row {shorten(row)}"
+        )
 
     def _row_name(self, row: int) -> str:
         layer = self._layer_at(row)
@@ -276,3 +286,9 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
                 f"takes {after.inputs}: make the two equal"
             )
     return layers
+
+
+def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
+    """The only row where a single sample was asked about, else all."""
+    result: FloatArray = rows[0] if single else rows
+    return result

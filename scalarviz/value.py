@@ -8,7 +8,7 @@ the chain rule that goes back through it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -51,10 +51,14 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
 
     def method(self: Value, other: Any) -> Value:
         formula = of_values
-        if type(other) is not Value and not isinstance(other, Value):
-            if graph.is_foreign(other):
+        if type(other) is not Value:
+            if isinstance(other, Value):
+                if other._is_recorded:  # its own method does it
+                    return NotImplemented  # type: ignore[no-any-return]
+            elif graph.is_foreign(other):
                 return NotImplemented  # type: ignore[no-any-return]
-            formula, other = of_number, Value(other)
+            else:
+                formula, other = of_number, Value(other)
         # What `node` does, without a call: nearly all Values come from here.
         made = _new(Value)
         made.data = function(self.data, other.data)
@@ -81,23 +85,40 @@ def reflected(name: str) -> Callable[[Value, Number], Value]:
 
 def function(name: str) -> Callable[..., Value]:
     """The function for a row of any number of inputs, Values or plain numbers."""
-    formula = OPERATIONS[name]
+    row = OPERATIONS[name]
 
     def call(*operands: Operand) -> Value:
+        record = graph.recorder.get()
+        if record is not None:
+            return record(name, *operands)  # type: ignore[no-any-return]
         inputs = [x if isinstance(x, Value) else Value(x) for x in operands]
-        made = Value(formula.value(*[x.data for x in inputs]))
-        made._set_inputs(formula, *inputs)
+        made = Value(row.value(*[x.data for x in inputs]))
+        made._set_inputs(by_values_only(row, operands), *inputs)
         return made
 
     return call
 
 
-def compare(test: Callable[[float, float], bool]) -> Callable[[Value, object], bool]:
+def by_values_only(formula: Formula, operands: Sequence[object]) -> Formula:
+    """A row, without the derivatives by operands that are plain numbers."""
+    values = [isinstance(x, Value) for x in operands]
+    if all(values):
+        return formula
+    partials = zip(formula.partials, values, strict=True)
+    return replace(formula, partials=tuple([p if v else no_gradient for p, v in partials]))
+
+
+def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value, object], bool]:
     """The method that compares data."""
 
     def method(self: Value, other: object) -> bool:
         if isinstance(other, (int, float, np.generic, Value)):
-            return test(self.data, other.data if isinstance(other, Value) else graph.number(other))
+            record = graph.recorder.get()
+            if record is not None:
+                return record(name, self, other)  # type: ignore[no-any-return]
+            return test(
+                self.data, other.data if isinstance(other, Value) else graph.plain_number(other)
+            )
         return NotImplemented  # type: ignore[no-any-return]
 
     return method
@@ -136,12 +157,13 @@ class Value:
     label: str = ""
     _others: tuple[Value, ...] = ()  # the inputs after the first, where they are not in _y
     _own_backward: Callable[[], None] | None = None
+    _is_recorded = False  # whether it is part of a function that `sv.compile` records
     _takes_values = True  # whether `grad` can be a Value, an expression
 
     def __init__(
         self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
     ) -> None:
-        self.data = graph.number(data)
+        self.data = graph.plain_number(data)
         self.grad = 0
         self._formula = graph.LEAF
         self._x = self._y = None
@@ -193,11 +215,12 @@ class Value:
     where = function("where")
 
     # As in PyTorch, comparison is of data, and the hash is that of the object.
-    __eq__ = compare(operator.eq)
-    __lt__ = compare(operator.lt)
-    __le__ = compare(operator.le)
-    __gt__ = compare(operator.gt)
-    __ge__ = compare(operator.ge)
+    __eq__ = compare("equal", operator.eq)
+    __ne__ = compare("not_equal", operator.ne)
+    __lt__ = compare("less", operator.lt)
+    __le__ = compare("less_equal", operator.le)
+    __gt__ = compare("greater", operator.gt)
+    __ge__ = compare("greater_equal", operator.ge)
     __hash__ = object.__hash__
 
     def __float__(self) -> float:

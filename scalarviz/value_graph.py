@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalarviz.errors import InputError
+from scalarviz.formulas.arithmetic import COMPARISONS
 from scalarviz.formulas.table import Formula
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1000  # characters of a formula; what is longer ends in an ellipsis
 PRECEDENCE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "negate": 3, "power": 4}
+PRECEDENCE |= dict.fromkeys(COMPARISONS, 0)
+LARGEST = 2**1023  # an int beyond it is no float
 NAME = 5  # a name, a number or a call binds tighter than any operator
 
 
@@ -26,12 +30,16 @@ def unknown(*numbers: float) -> float:
 
 LEAF = Formula("", unknown, ())
 
+# While `sv.compile` records a function, this makes what comparisons and choices give: it is called
+# with the name of the operation and its operands.
+recorder: ContextVar[Callable[..., Any] | None] = ContextVar("recorder", default=None)
 
-def number(data: object) -> float:
+
+def plain_number(data: object) -> float:
     """`data` as one of Python's own numbers; an int stays an int."""
     if isinstance(data, np.generic):
         data = data.item()
-    if isinstance(data, (int, float)):
+    if isinstance(data, float) or (isinstance(data, int) and abs(data) < LARGEST):
         return data
     raise InputError(f"a Value holds one number, not {reprlib.repr(data)}: pass an int or a float")
 
@@ -103,7 +111,7 @@ def one_step(value: Value) -> list[Value | str]:
     inputs = value._inputs
     operation, symbol = value._formula.name, value._formula.symbol
     if not inputs:
-        return [value.label or str(value.data)]
+        return [str(value.label) or str(value.data)]
     if not symbol:
         listed = [piece for x in inputs for piece in (", ", x)]
         return [f"{operation}(", *listed[1:], ")"]

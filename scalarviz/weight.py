@@ -10,13 +10,11 @@ from abc import ABC, abstractmethod
 from typing import final
 
 from scalarviz.bank import Bank, Rows
-from scalarviz.checks import number, size
+from scalarviz.checks import number
 from scalarviz.errors import InputError, OrderError
-from scalarviz.formulas.optimizers import SGD, Optimizer
+from scalarviz.optimizer import Optimizer
 from scalarviz.value import Operand, Value
 from scalarviz.value_graph import LEAF
-
-DEFAULT_OPTIMIZER = SGD(0.01)
 
 
 class Part(ABC):
@@ -46,7 +44,7 @@ class Part(ABC):
     @final
     def step(self, optimizer: Optimizer | None = None) -> None:
         """Move against the gradients; by plain descent of rate .01 if no optimizer is given."""
-        self.bank.step(optimizer or DEFAULT_OPTIMIZER, self.rows)
+        self.bank.step(Optimizer.of(optimizer), self.rows)
 
     @final
     def freeze(self) -> None:
@@ -73,6 +71,7 @@ class Weight(Part):
     upstream gradient by the input it saw, adds that to `grad`, and hands w times the upstream
     gradient on to whatever the input came from.
 
+    >>> from scalarviz import SGD
     >>> w = Weight(0.5)
     >>> w.forward(3.0)
     1.5
@@ -104,6 +103,8 @@ class Weight(Part):
     @classmethod
     def on(cls, bank: Bank, index: int) -> Weight:
         """The weight on one row of a bank that is there already."""
+        if not 0 <= index < len(bank):
+            raise InputError(f"a bank of {len(bank)} rows has no row {index}")
         weight = cls.__new__(cls)
         weight._bind(bank, index)
         return weight
@@ -181,7 +182,11 @@ class Weight(Part):
             raise OrderError(
                 f"backward of {self.name} without a forward: call forward first, once for each"
             ) from None
-        self._grad[()] += upstream * x
+        try:
+            self._grad[()] += upstream * x
+        except (TypeError, OverflowError):
+            self._inputs.append(x)
+            raise InputError(f"backward of {self.name} takes a number, not {upstream!r}") from None
         self._bank.has_gradients = True
         return self._value[()] * upstream
 
@@ -216,12 +221,24 @@ class Weight(Part):
     def __pow__(self, other: Operand) -> Value:
         return self.as_value() ** other
 
+    def __rpow__(self, other: Operand) -> Value:
+        return other ** self.as_value()
+
     def __neg__(self) -> Value:
         return -self.as_value()
 
-    def forget(self, count: int | None = None) -> None:
-        """Drop the newest `count` inputs that wait for a backward, or all of them."""
-        del self._inputs[0 if count is None else max(0, len(self._inputs) - size(count, "count")) :]
+    def __abs__(self) -> Value:
+        return abs(self.as_value())
+
+    def __float__(self) -> float:
+        return self.value
+
+    def forget(self) -> None:
+        """Drop the inputs that wait for a backward."""
+        self._inputs.clear()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Weight.on, (self._bank, self.index)  # a window on a number cannot be pickled
 
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
@@ -256,4 +273,7 @@ class WeightValue(Value):
 
     @grad.setter
     def grad(self, grad: float) -> None:
-        self.weight.grad = grad
+        # As in Weight.backward: a gradient that is not finite is named by the step.
+        self.weight._grad[()] = grad
+        if grad:
+            self.weight.bank.has_gradients = True

@@ -1,4 +1,8 @@
-"""Random networks, for hypothesis."""
+"""What several tests share: random networks, and how the rows of operators are called."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -6,6 +10,14 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.formulas.activations import ACTIVATIONS
 
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+    "negate": operator.neg,
+}
 LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding"])
 
 

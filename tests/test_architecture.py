@@ -3,6 +3,7 @@
 import ast
 import configparser
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 
 # A file imports only from files above it. A package stands for its __init__.py; `__init__` is
-# scalarviz's own. A name without a file keeps the place of one that DESIGN foresees.
+# scalarviz's own. A name without a file keeps a place for one.
 ORDER = """
     __init__
     errors
@@ -33,6 +34,7 @@ ORDER = """
     formulas.optimizers
     formulas.initializers
     formulas
+    optimizer
     value_graph
     value
     bank
@@ -45,7 +47,19 @@ ORDER = """
     layers.norms
     layers.encoding
     layers
+    engines.base
     engines.python
+    engines.dispatch
+    engines.float_bits
+    engines.fast_math
+    engines.kernel_source
+    engines.kernel_tiles
+    engines.kernel_choice
+    engines.kernel_file
+    engines.cpu_products
+    engines.cpu_kernels
+    engines.cpu_batches
+    engines.cpu_tables
     engines.cpu
     engines.cuda
     engines
@@ -208,3 +222,10 @@ def test_importing_stays_light(program: str) -> None:
         if any(module == heavy or module.startswith(heavy + ".") for heavy in HEAVY)
     ]
     assert loaded == [], f"`{program}` loads {loaded}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md"])
+def test_every_link_to_a_file_leads_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (ROOT / target).exists(), f"{page} links to {target}, which is not there"

@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.arithmetic import OPERATIONS
 from scalarviz.formulas.table import Formula
 from scalarviz.layers.dense import Dense
 
@@ -60,7 +61,7 @@ def test_near_a_kink_smaller_steps_are_taken(x: float) -> None:
 def test_a_kink_is_skipped_and_counted() -> None:
     report = sv.gradcheck(lambda a, b: a * a + abs(b - 1.0000003), [2.0, 1.0])
     assert (report.checked, report.total, report.kinks) == (1, 2, 1)
-    assert "1 at kinks were skipped" in str(report)
+    assert "skipped at kinks: 1" in str(report)
 
 
 def test_a_float32_network_is_checked_in_float64_and_left_as_it_was() -> None:
@@ -97,5 +98,53 @@ def test_what_cannot_be_checked_is_refused() -> None:
         sv.gradcheck("net", [1.0])
     with pytest.raises(InputError, match="the tolerance of gradcheck"):
         sv.gradcheck(sv.Weight(1.0), 1.0, tolerance=0.0)
-    with pytest.raises(InputError, match="takes 3 numbers a sample"):
+    with pytest.raises(InputError, match="takes a sample of 3"):
         sv.gradcheck(sv.Network([3, 2]), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_agrees_with_finite_differences(row: Formula) -> None:
+    for point in ([0.7, 1.3, 0.4], [1.9, 0.6, -0.8]):
+        assert sv.gradcheck(row, point[: len(row.partials)]).error < 1e-6
+
+
+@pytest.mark.parametrize("name", ["relu", "relu_right", "leaky_relu", "abs"])
+def test_a_kink_exactly_at_the_point_is_no_error(name: str) -> None:
+    row = OPERATIONS[name]
+    with pytest.raises(GradientMismatchError, match="a kink in every direction"):
+        sv.gradcheck(row, 0.0)
+    report = sv.gradcheck(lambda a, b: getattr(a, name)() + b, [0.0, 1.0])
+    assert (report.checked, report.kinks) == (1, 1)
+
+
+def test_a_tie_of_maximum_is_a_kink() -> None:
+    with pytest.raises(GradientMismatchError, match="a kink"):
+        sv.gradcheck(OPERATIONS["maximum"], [1.0, 1.0])
+
+
+def test_a_corner_of_xor_can_be_checked() -> None:
+    net = sv.Network([2, 3, 1], "relu", init="he_uniform", dtype="float64")
+    assert sv.gradcheck(net, [0.0, 0.0]).kinks > 0
+
+
+def test_a_smaller_gradient_may_not_hide_behind_a_large_one() -> None:
+    def wrong(x: float, y: float, z: float) -> float:
+        return 1.0 + 1e-5
+
+    row = Formula("row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, wrong))
+    with pytest.raises(GradientMismatchError, match="the gradient of row, input 1"):
+        sv.gradcheck(row, [1.0, 1.0])
+
+
+def test_a_function_must_return_a_finite_value() -> None:
+    with pytest.raises(InputError, match=r"the function returned 3.0: return a Value"):
+        sv.gradcheck(lambda a: 3.0, [1.0])
+    with pytest.raises(InputError, match="not a finite number at this point"):
+        sv.gradcheck(lambda a: a.log(), [-1.0])
+    with pytest.raises(InputError, match="one sample at a time"):
+        sv.gradcheck(lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
+    assert sv.gradcheck(lambda a: a * a, 3.0).checked == 1
+    with pytest.raises(InputError, match="seed must be an integer"):
+        sv.gradcheck(sv.Weight(1.0), 1.0, seed=-1)
+    with pytest.raises(InputError, match="what gradcheck passes to a weight"):
+        sv.gradcheck(sv.Weight(1.0), [1.0])

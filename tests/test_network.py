@@ -1,8 +1,11 @@
 """Networks: the four verbs, one bank, weights made when asked for, and what is refused."""
 
+import copy
 import math
+import pickle
 import re
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -78,7 +81,12 @@ def test_a_train_step_is_the_verbs_in_order() -> None:
 # The objects do the work.
 
 
-@pytest.mark.parametrize(("uses", "make"), [(1, rgb), (1, texture)])
+def shared() -> sv.Network:
+    layer = sv.Dense(3, 3, "tanh")
+    return sv.Network([layer, layer])
+
+
+@pytest.mark.parametrize(("uses", "make"), [(1, rgb), (1, texture), (2, shared)])
 def test_training_goes_through_the_methods_of_the_weights(
     uses: int, make: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,17 +102,8 @@ def test_training_goes_through_the_methods_of_the_weights(
         monkeypatch.setattr(sv.Weight, verb, counted)
     net = make()  # type: ignore[operator]
     net.train_step(np.ones((5, net.inputs)) / 3, np.ones((5, net.outputs)), "mse", sv.SGD(0.1))
-    assert calls == {"forward": 5 * len(net.bank), "backward": 5 * len(net.bank)}
-
-
-def test_a_layer_that_stands_twice_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    original = sv.Weight.forward
-    monkeypatch.setattr(sv.Weight, "forward", lambda self, x: calls.append(1) or original(self, x))
-    shared = sv.Dense(3, 3, "tanh")
-    net = sv.Network([shared, shared])
-    net.forward(np.ones((4, 3)))
-    assert len(calls) == 4 * 2 * len(net.bank)
+    expected = 5 * uses * len(net.bank)
+    assert calls == {"forward": expected, "backward": expected}
 
 
 def test_the_gradient_of_a_shared_layer_is_the_sum_of_its_uses() -> None:
@@ -341,8 +340,12 @@ def unchanged(net: sv.Network, act: object, error: type[Exception], words: str) 
 @pytest.mark.parametrize(
     ("x", "error", "words"),
     [
-        ([1.0, 2.0], ShapeError, r"takes 3 numbers a sample, not an array of shape \(2,\): pass 3"),
-        (np.ones((4, 2)), ShapeError, r"shape \(4, 2\): pass 3 floats, or an array of .*batch, 3"),
+        (
+            [1.0, 2.0],
+            ShapeError,
+            r"takes a sample of 3, or a batch of shape \(batch, 3\), not an array of shape \(2,\)",
+        ),
+        (np.ones((4, 2)), ShapeError, r"shape \(4, 2\)"),
         (np.ones((2, 2, 3)), ShapeError, r"shape \(2, 2, 3\)"),
         (np.ones((0, 3)), ShapeError, r"shape \(0, 3\)"),
         (0.5, ShapeError, r"shape \(\)"),
@@ -375,7 +378,7 @@ def test_an_upstream_gradient_of_the_wrong_shape() -> None:
     net.forward(COLOURS)
     words = "was last given 8 samples, and its backward 7: pass one row"
     unchanged(net, lambda: net.backward(np.ones((7, 3))), ShapeError, words)
-    unchanged(net, lambda: net.backward(np.ones((8, 2))), ShapeError, "takes 3 numbers a sample")
+    unchanged(net, lambda: net.backward(np.ones((8, 2))), ShapeError, "takes a sample of 3")
 
 
 def test_a_step_without_gradients() -> None:
@@ -389,7 +392,11 @@ def test_a_step_without_gradients() -> None:
 def test_targets_that_do_not_fit() -> None:
     net = rgb()
     act = [
-        (lambda: net.train_step(COLOURS, COLOURS[:4]), ShapeError, "8 inputs came with 4 targets"),
+        (
+            lambda: net.train_step(COLOURS, COLOURS[:4]),
+            ShapeError,
+            "the inputs have 8 rows and the targets 4",
+        ),
         (lambda: net.train_step(COLOURS, COLOURS[:, :2]), ShapeError, "the target of the network"),
         (lambda: net.train_step(COLOURS, COLOURS * math.nan), NotFiniteError, "nan at row 0"),
         (lambda: net.train_step(COLOURS, COLOURS, "mes"), UnknownNameError, "did you mean 'mse'"),
@@ -472,3 +479,88 @@ def test_a_shared_layer_must_be_waiting_for_each_of_its_uses() -> None:
     net.forward([1.0, 2.0])
     shared.backward([1.0, 1.0])
     unchanged(net, net.backward, OrderError, "without a forward")
+
+
+# Findings of a first user.
+
+
+@pytest.mark.parametrize("copy", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_a_network_can_be_copied_and_sent_elsewhere(
+    copy: Callable[[sv.Network], sv.Network],
+) -> None:
+    net = texture()
+    w = net.parameters()[3]
+    net.train_step([[0.1, 0.2]], [[1.0, 0.0, 0.5]], "mse", sv.Adam(0.1))
+    twin = copy(net)
+    for each in (net, twin):
+        each.train_step([[0.3, 0.2]], [[1.0, 0.0, 0.5]], "mse", sv.Adam(0.1))
+    assert (twin.bank.value == net.bank.value).all()
+    twin.parameters()[3].value = 5.0
+    assert twin.bank.value[3] == 5.0 != w.value
+
+
+@pytest.mark.parametrize("bad", [sv.SGD, "sgd", 0.1, "", 0, {}])
+def test_an_optimizer_must_be_one(bad: object) -> None:
+    net = rgb()
+    net.train_step(COLOURS, COLOURS)
+    words = "an optimizer is one such as SGD"
+    unchanged(net, lambda: net.train_step(COLOURS, COLOURS, "mse", bad), InputError, words)
+    unchanged(net, lambda: net.step(bad), InputError, words)
+    unchanged(net, lambda: net.parameters()[0].step(bad), InputError, words)
+
+
+def test_gradients_cleared_layer_by_layer_are_no_gradients() -> None:
+    net = rgb()
+    net.train_step(COLOURS, COLOURS, "mse", sv.Momentum(0.1))
+    for layer in net.layers:
+        layer.zero_grad()
+    unchanged(net, lambda: net.step(sv.Momentum(0.1)), OrderError, "no gradients to step with")
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        ["1", "2", "3"],
+        np.array([1j, 2.0, 3.0]),
+        [10**400, 0, 0],
+        np.ma.masked_array([1.0, 2.0, 3.0], mask=[True, False, False]),
+        np.array(["2020-01-01"] * 3, dtype="datetime64"),
+    ],
+)
+def test_what_only_looks_like_numbers_is_refused(x: object) -> None:
+    net = rgb()
+    unchanged(net, lambda: net.forward(x), InputError, "the network takes numbers, not")
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("x", [-1000.0, 1000.0])
+def test_inputs_of_1000_do_not_stop_a_network(activation: str, x: float) -> None:
+    net = sv.Network([1, 2, 1], activation, activation)
+    y = net.forward([x])
+    assert y.tolist() == net([x]).tolist()
+    net.backward(np.ones(1))
+    perceptron = sv.Perceptron(1, activation)
+    perceptron.forward([x])
+    perceptron.backward(1.0)
+
+
+def test_a_step_of_some_layers_is_a_step() -> None:
+    net = rgb()
+    net.forward(COLOURS)
+    net.backward()
+    first, second = net.layers
+    first.step()
+    second.step()
+    assert net.bank.step_count == 1
+    second.step()
+    assert net.bank.step_count == 2
+    first.step()
+    assert net.bank.step_count == 2
+    net.step()
+    assert net.bank.step_count == 3
+
+
+@pytest.mark.parametrize("row", ["a", 1.5, -1, 59])
+def test_a_row_must_be_one_of_the_bank(row: object) -> None:
+    net = rgb()
+    unchanged(net, lambda: net.weight(row), InputError, "has rows 0 to 58, and no row")

@@ -4,7 +4,6 @@ import copy
 import importlib
 import inspect
 import math
-import operator
 import pickle
 import random
 from collections.abc import Callable
@@ -21,15 +20,8 @@ from hypothesis import strategies as st
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import OPERATIONS
 from scalarviz.value import Value, maximum, minimum, where
+from tests.strategies import OPERATORS
 
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "power": operator.pow,
-    "negate": operator.neg,
-}
 NO_NUMBERS = ["a", b"a", None, [1.0], (1.0,), {}, 1j, object(), Value]
 STEPS = ["add", "subtract", "multiply", "divide", "power", "negate", "relu", "constant"]
 

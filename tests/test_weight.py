@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, OrderError
+from scalarviz.errors import GradientError, InputError, OrderError
 
 
 def test_forward_multiplies() -> None:
@@ -74,11 +74,10 @@ def test_forget_drops_what_waits() -> None:
     w = sv.Weight(1.0)
     for x in (1.0, 2.0, 3.0):
         w.forward(x)
-    w.forget(1)
-    w.backward(1.0)
-    assert (w.grad, w.unmatched) == (2.0, 1)
     w.forget()
     assert w.unmatched == 0
+    with pytest.raises(OrderError):
+        w.backward(1.0)
 
 
 def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
@@ -227,6 +226,10 @@ def test_a_weight_in_an_expression_gets_its_gradient_in_its_bank() -> None:
         (lambda w: 4 / w, 2.0, -1.0),
         (lambda w: w**3, 8.0, 12.0),
         (lambda w: -w, -2.0, -1.0),
+        (lambda w: 3**w, 9.0, 9.0 * math.log(3.0)),
+        (lambda w: sv.Value(3.0) ** w, 9.0, 9.0 * math.log(3.0)),
+        (lambda w: abs(w - 5), 3.0, -1.0),
+        (lambda w: abs(w), 2.0, 1.0),
         (lambda w: w * w, 4.0, 4.0),
         (lambda w: sv.Value(3.0) * w, 6.0, 3.0),
         (lambda w: w.as_value().log(), math.log(2.0), 0.5),
@@ -260,3 +263,48 @@ def test_the_gradient_of_a_weight_cannot_be_an_expression() -> None:
 def test_what_no_weight_can_be_combined_with_is_refused() -> None:
     with pytest.raises(InputError, match="a Value holds one number, not 'x'"):
         _ = sv.Weight(1.0) * "x"  # type: ignore[operator]
+
+
+# Findings of a first user.
+
+
+@pytest.mark.parametrize("bad", ["x", None, [1.0], 1j])
+def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(bad: object) -> None:
+    w = sv.Weight(1.0)
+    w.forward(2.0)
+    with pytest.raises(InputError, match="backward of the weight takes a number, not"):
+        w.backward(bad)  # type: ignore[arg-type]
+    assert (w.unmatched, w.grad) == (1, 0.0)
+    w.backward(1.0)
+    assert w.grad == 2.0
+
+
+def test_an_expression_whose_gradient_is_infinite_is_named_by_the_step() -> None:
+    w, x = sv.Weight(0.0), sv.Value(2.0)
+    y = x * w.as_value().log() + x
+    y.backward()
+    assert w.grad == math.inf
+    with pytest.raises(GradientError, match="the gradient of the weight is inf"):
+        w.step()
+
+
+def test_clearing_the_gradients_of_an_expression_leaves_none_to_step_with() -> None:
+    w = sv.Weight(1.0)
+    y = w * 2
+    y.zero_grad()
+    with pytest.raises(OrderError):
+        w.step()
+
+
+@pytest.mark.parametrize("value", ["0.5", 10**400, b"1"])
+def test_a_value_that_only_looks_like_a_number_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="the value of a weight must be a finite number"):
+        sv.Weight(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows", [-1, "a", 1.5])
+def test_a_bank_has_a_whole_number_of_rows(rows: object) -> None:
+    with pytest.raises(InputError, match="a bank has a whole number of rows"):
+        sv.Bank(rows)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a bank of 2 rows has no row 7"):
+        sv.Weight.on(sv.Bank(2), 7)

@@ -111,6 +111,9 @@ def scene_options(scene: Scene) -> dict[str, Option]:
         parameter.name: parameter.default
         for parameter in inspect.signature(scene).parameters.values()
     }
+    for name, default in defaults.items():
+        if default is inspect.Parameter.empty:
+            raise InputError(f"the scene's parameter {name!r} has no default: give it one")
     return {
         name: (type(default), default, lines.get(name, ""))
         for name, default in defaults.items()
@@ -150,7 +153,7 @@ def load(path: Path) -> Scene:
 
 def about(path: Path) -> str:
     """The first line of a file's docstring."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))) or ""
     return text.partition("\n")[0]
 
 

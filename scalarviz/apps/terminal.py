@@ -3,7 +3,7 @@
     training = Training(network, batches, "mse", SGD(0.5))
     watch(training, steps=2000)
 
-`Training` has the names of the coming Session: the picture asks for nothing else.
+The picture asks a `Training` for its network, its losses and where it is, and for nothing else.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rich.live import Live
 
 from scalarviz.checks import FloatArray, as_batch, number, size
 from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.optimizers import Optimizer
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense, Layer
 from scalarviz.network import Network
+from scalarviz.optimizer import Optimizer
 from scalarviz.view.blocks import Plate, Swatches
 from scalarviz.view.colors import MAPS, ColorMap, spread, to_bytes
 from scalarviz.view.curve import round_up

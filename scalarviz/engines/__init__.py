@@ -4,32 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from scalarviz.bank import Bank
+from scalarviz.engines.base import Engine
 from scalarviz.engines.python import PythonEngine
-from scalarviz.errors import UnknownNameError
+from scalarviz.errors import EngineError
 from scalarviz.formulas.table import pick, table
 from scalarviz.layers import Layer
+from scalarviz.program import Program
+
+Maker = Callable[[Sequence[Layer], Program, Bank], Engine]
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine that `net.to(name)` can ask for, and one line about it."""
+    """An engine that `net.to(name)` can ask for.
+
+    `lack` says in a few words what it needs and does not find here; nothing if it can run.
+    """
 
     name: str
-    make: Callable[[Sequence[Layer], Bank], PythonEngine]
-    about: str
+    make: Maker
+    lack: Callable[[], str] = str
 
 
-# The best engine that works comes first: "auto" takes it.
-ENGINES = table([EngineRow("python", PythonEngine, "the objects themselves, one number at a time")])
+def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank) -> Engine:
+    """The cpu engine; numba is loaded only now."""
+    from scalarviz.engines.cpu import CpuEngine
+
+    return CpuEngine(layers, program, bank)
+
+
+def cpu_lack() -> str:
+    """numba is a requirement, but a Python may be newer than it."""
+    return "" if find_spec("numba") else "numba is not installed (pip install numba)"
+
+
+# The best engine comes first: "auto" takes the first that can run.
+ENGINES = table(
+    [
+        EngineRow("cpu", make_cpu, cpu_lack),
+        EngineRow("python", PythonEngine),
+    ]
+)
 AUTO = "auto"
 
 
 def choose(name: str) -> EngineRow:
-    """The engine of that name; "auto" is the first of the table."""
+    """The engine of that name; "auto" is the first of the table that can run here."""
     if name == AUTO:
-        return next(iter(ENGINES.values()))
-    if name not in ENGINES:
-        raise UnknownNameError("engine", name, [*ENGINES, AUTO])
-    return pick(ENGINES, name, "engine")
+        return next(row for row in ENGINES.values() if not row.lack())
+    row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
+    if row.lack():
+        raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
+    return row

@@ -7,52 +7,63 @@ those of their weights. A layer sees the whole batch before the next one does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import final
 
-from scalarviz.bank import Bank
-from scalarviz.formulas.optimizers import Optimizer
-from scalarviz.layers import Layer
-from scalarviz.layers.base import Batch
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.engines.base import Engine
+from scalarviz.formulas.losses import Loss
+from scalarviz.optimizer import Optimizer
 
 
 @final
-class PythonEngine:
+class PythonEngine(Engine):
     """Runs the layers of a network through their own methods."""
 
     name = "python"
 
-    def __init__(self, layers: Sequence[Layer], bank: Bank) -> None:
-        self.layers = layers
-        self.bank = bank
-
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
-        self.bank.zero_grad()
-
-    def forward(self, batch: Batch) -> Batch:
-        """The outputs of a batch; every weight remembers its inputs."""
+    def forward(self, batch: FloatArray) -> FloatArray:
+        rows = batch.tolist()
         for layer in self.layers:
-            batch = layer.forward_batch(batch)
-        return batch
+            rows = layer.forward_batch(rows)
+        return self.array(rows)
 
-    def evaluate(self, batch: Batch) -> Batch:
-        """The outputs of a batch, with nothing kept."""
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        rows = batch.tolist()
         for layer in self.layers:
-            batch = layer.evaluate_rows(batch)
-        return batch
+            rows = layer.evaluate_rows(rows)
+        return self.array(rows)
+
+    def newest_batch(self) -> int:
+        return self.layers[-1].newest_batch
 
     def check_backward(self, samples: int) -> None:
-        """Refuse a backward that does not fit the newest forwards, before anything is changed."""
         for layer, uses in Counter(self.layers).items():
             layer.check_backward(samples, uses)
 
-    def backward(self, upstream: Batch) -> Batch:
-        """Add to all gradients, last layer first; the gradient by the inputs."""
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        rows = upstream.tolist()
         for layer in reversed(self.layers):
-            upstream = layer.backward_batch(upstream)
-        return upstream
+            rows = layer.backward_batch(rows)
+        return self.array(rows)
 
-    def step(self, optimizer: Optimizer) -> None:
-        """Move every weight against its gradient."""
-        self.bank.step(optimizer, slice(0, len(self.bank)))
+    def forget(self) -> None:
+        for layer in self.layers:
+            layer.forget()
+
+    def train(
+        self,
+        inputs: FloatArray,
+        targets: FloatArray,
+        loss: Loss,
+        optimizer: Optimizer,
+        steps: int,
+    ) -> FloatArray:
+        losses = []
+        for _ in range(steps):
+            self.bank.zero_grad()
+            losses.append(loss.forward(self.forward(inputs), targets))
+            self.backward(loss.backward())
+            self.bank.step(optimizer, slice(0, len(self.bank)))
+        return np.array(losses)

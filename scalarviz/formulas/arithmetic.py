@@ -117,6 +117,35 @@ def where_by_y(condition: float, x: float, y: float, z: float) -> float:
     return 0.0 if condition != 0.0 else 1.0
 
 
+# A comparison gives 1 where it holds and 0 elsewhere, and has no slope.
+def less(x: float, y: float) -> float:
+    return 1.0 if x < y else 0.0
+
+
+def less_equal(x: float, y: float) -> float:
+    return 1.0 if x <= y else 0.0
+
+
+def greater(x: float, y: float) -> float:
+    return 1.0 if x > y else 0.0
+
+
+def greater_equal(x: float, y: float) -> float:
+    return 1.0 if x >= y else 0.0
+
+
+def equal(x: float, y: float) -> float:
+    return 1.0 if x == y else 0.0
+
+
+def not_equal(x: float, y: float) -> float:
+    return 1.0 if x != y else 0.0
+
+
+def flat(x: float, y: float, z: float) -> float:
+    return 0.0
+
+
 def absolute(x: float) -> float:
     return abs(x)
 
@@ -168,5 +197,18 @@ OPERATIONS = table(
         Formula("cos", cos, (cos_derivative,)),
         Formula("erfc", erfc, (erfc_derivative,)),
         *ACTIVATIONS.values(),
+    ]
+)
+
+# These are operations only in an expression that `sv.compile` records: elsewhere a comparison of
+# Values is True or False.
+COMPARISONS = table(
+    [
+        Formula("less", less, (flat, flat), "<"),
+        Formula("less_equal", less_equal, (flat, flat), "<="),
+        Formula("greater", greater, (flat, flat), ">"),
+        Formula("greater_equal", greater_equal, (flat, flat), ">="),
+        Formula("equal", equal, (flat, flat), "=="),
+        Formula("not_equal", not_equal, (flat, flat), "!="),
     ]
 )

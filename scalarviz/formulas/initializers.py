@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.checks import number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.randomness import STREAM_INITIAL, normal, uniform, unit_pairs
@@ -141,16 +142,17 @@ class Init:
         row = pick(INITIALIZERS, name, "initializer")
         known = dict(row.settings)
         for setting in settings:
-            pick(known, setting, f"setting of the initializer {name!r}")
+            pick(known, setting, f"setting of the initializer {name!r}:")
         self.row = row
-        self.settings = known | {key: float(value) for key, value in settings.items()}
+        self.settings = known | {
+            key: number(value, f"{key} of the initializer {name!r}")
+            for key, value in settings.items()
+        }
         self.weight = row.weight
         self.bias = row.bias if bias is None else pick(BIASES, bias, "bias initializer")
         self._check()
 
     def _check(self) -> None:
-        if not all(np.isfinite(value) for value in self.settings.values()):
-            raise InputError(f"the settings of {self!r} must be finite numbers")
         if self.settings.get("low", 0.0) > self.settings.get("high", 0.0):
             raise InputError(f"low must not be above high in {self!r}")
         if self.settings.get("deviation", 0.0) < 0.0:

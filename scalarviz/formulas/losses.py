@@ -174,6 +174,9 @@ class Loss:
     by the number of samples and outputs (as PyTorch does), "samples" by the number of samples
     only, "none" not at all. A softmax loss has one error a sample, so "all" and "samples" agree.
 
+    The relative losses (relative_l1, relative_l2, mape, smape) divide by something that may hold
+    the prediction; their derivative treats it as a constant.
+
     The conventions one meets: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
     not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
 
@@ -216,7 +219,7 @@ class Loss:
         if not self._stack:
             raise OrderError("backward of a loss without a forward: call loss.forward first")
         p, t, single = self._stack.pop()
-        gradient = self._gradient(p, t) * self._scale(p)
+        gradient = self._gradient(p, t) * self.scale(p.shape)
         return gradient[0] if single else gradient
 
     def check_output(self, activation: str) -> None:
@@ -230,9 +233,7 @@ class Loss:
 
     def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
         # A network that diverges predicts inf: the loss is then inf or NaN, and no mistake.
-        p = np.asarray(prediction, dtype=np.float64)
-        single = p.ndim == 1
-        p = np.atleast_2d(p)
+        p, single = as_batch(prediction, None, "a loss", finite=False)
         t, _ = as_batch(target, p.shape[1], f"the target of a prediction of shape {p.shape}")
         if t.shape != p.shape:
             raise ShapeError(
@@ -241,9 +242,11 @@ class Loss:
             )
         return p, t, single
 
-    def _scale(self, p: FloatArray) -> float:
-        per_sample = p.shape[1] if isinstance(self.row, LossRow) else 1
-        return self.factor / {"all": len(p) * per_sample, "samples": len(p), "none": 1}[self.mean]
+    def scale(self, shape: tuple[int, ...]) -> float:
+        """By what the errors of a batch of (samples, outputs) are multiplied when added up."""
+        samples, outputs = shape
+        per_sample = outputs if isinstance(self.row, LossRow) else 1
+        return self.factor / {"all": samples * per_sample, "samples": samples, "none": 1}[self.mean]
 
     def _value(self, p: FloatArray, t: FloatArray) -> float:
         row = self.row
@@ -255,7 +258,7 @@ class Loss:
                 total += sum(
                     row.value(a, b) * row.weight(a, b) for a, b in zip(ps, ts, strict=True)
                 )
-        return total * self._scale(p)
+        return total * self.scale(p.shape)
 
     def _gradient(self, p: FloatArray, t: FloatArray) -> FloatArray:
         row = self.row

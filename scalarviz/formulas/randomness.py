@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.checks import shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import cos, log, pi, sqrt
 
@@ -57,7 +58,7 @@ def check_seed(seed: object) -> int:
     """The seed as an integer of at most 64 bits."""
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < 2**64:
         return int(seed)
-    raise InputError(f"seed must be an integer from 0 to 2**64 - 1, not {seed!r}")
+    raise InputError(f"seed must be an integer from 0 to 2**64 - 1, not {shorten(seed)}")
 
 
 def unit_pairs(

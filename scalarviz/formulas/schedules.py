@@ -71,7 +71,7 @@ class Schedule:
         self.row = pick(SCHEDULES, name, "schedule")
         known = dict(self.row.settings)
         for setting in settings:
-            pick(known, setting, f"setting of the schedule {name!r}")
+            pick(known, setting, f"setting of the schedule {name!r}:")
         for setting, default in known.items():
             if default is None and setting not in settings:
                 raise InputError(f"the schedule {name!r} needs {setting}=: give it a number")

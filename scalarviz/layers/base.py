@@ -29,18 +29,23 @@ class Layer(Part):
     the network's bank.
     """
 
-    activation = "linear"
-
-    def __init__(self, inputs: int, outputs: int, rows: int = 0) -> None:
+    def __init__(self, inputs: int, outputs: int, activation: str = "linear") -> None:
         self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
         self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
-        self.size = rows  # how many parameters
+        self._activation = activation
+        self.size = 0  # how many parameters; a layer that has some says so
         self.first_row = 0
         self._bank: Bank | None = None
         # What no backward has matched yet: the size of each batch, and what `forward_rows` of a
         # layer kept for each sample.
         self._batches: list[int] = []
         self.kept: list[Any] = []
+
+    @final
+    @property
+    def activation(self) -> str:
+        """The name of the activation, for layers that have one; else "linear"."""
+        return self._activation
 
     # What a new layer says about itself.
 
@@ -57,12 +62,12 @@ class Layer(Part):
         """The weight on a row, counted from the layer's first; made when it is asked for."""
 
     @abstractmethod
-    def parts(self) -> Sequence[Perceptron | Weight]:
+    def made_parts(self) -> Sequence[Perceptron | Weight]:
         """The objects that do the work, perceptrons or weights, as far as they were made."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """The arguments that make another layer like this one."""
+        """The arguments that make another layer of this kind and shape."""
 
     @abstractmethod
     def lower(self, program: Program) -> None:
@@ -170,7 +175,7 @@ class Layer(Part):
     def check_backward(self, samples: int, uses: int = 1) -> None:
         """Refuse a backward that does not fit the newest `uses` forwards, before it begins."""
         waiting = self._batches[-uses:]
-        least = min((part.unmatched for part in self.parts()), default=sum(self._batches))
+        least = min((part.unmatched for part in self.made_parts()), default=sum(self._batches))
         if len(waiting) < uses or least < sum(waiting):
             raise OrderError(f"backward of {self} without a forward: call forward first")
         if any(batch != samples for batch in waiting):
@@ -184,7 +189,7 @@ class Layer(Part):
         """Drop everything that waits for a backward."""
         self._batches.clear()
         self.kept.clear()
-        for part in self.parts():
+        for part in self.made_parts():
             part.forget()
 
     @final

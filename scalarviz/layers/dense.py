@@ -36,9 +36,8 @@ class Dense(Layer):
         bias: bool = True,
         init: str | Init | None = None,
     ) -> None:
-        super().__init__(inputs, outputs)
+        super().__init__(inputs, outputs, activation)
         self.formula = pick(ACTIVATIONS, activation, "activation")
-        self.activation = activation
         self.bias = bool(bias)
         self.init = None if init is None else Init.of(init)
         self.size = self.inputs * self.outputs + self.bias * self.outputs
@@ -53,7 +52,7 @@ class Dense(Layer):
         bias = self.first_row + self.inputs * self.outputs + i if self.bias else None
         return Perceptron.on(self.bank, first, self.inputs, bias, self.formula)
 
-    def parts(self) -> Sequence[Perceptron]:
+    def made_parts(self) -> Sequence[Perceptron]:
         return self.perceptrons.made()
 
     def initialize(self, init: Init, seed: int) -> None:
@@ -72,9 +71,7 @@ class Dense(Layer):
     def weight(self, row: int) -> Weight:
         if row < self.inputs * self.outputs:
             return self.perceptrons[row // self.inputs].weights[row % self.inputs]
-        bias = self.perceptrons[row - self.inputs * self.outputs].bias
-        assert bias is not None
-        return bias
+        return self.perceptrons[row - self.inputs * self.outputs].parts[-1]
 
     def settings(self) -> dict[str, Any]:
         return {

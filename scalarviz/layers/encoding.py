@@ -28,7 +28,7 @@ class FrequencyEncoding(Layer):
         super().__init__(inputs, 2 * self.octaves * size(inputs, "the inputs of FrequencyEncoding"))
         self.formula = ROW_FORMULAS["frequency_encoding"]
 
-    def parts(self) -> tuple[Weight, ...]:
+    def made_parts(self) -> tuple[Weight, ...]:
         return ()
 
     def initialize(self, init: Init, seed: int) -> None:

@@ -38,7 +38,7 @@ class Norm(Layer):
         return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
 
     @final
-    def parts(self) -> Sequence[Weight]:
+    def made_parts(self) -> Sequence[Weight]:
         return (*self.gains, *self.shifts)
 
     @final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -54,7 +55,7 @@ class Perceptron(Part):
         seed: int = 0,
         dtype: str = "float64",
     ) -> None:
-        inputs = size(inputs, "the inputs of a perceptron")
+        inputs, bias = size(inputs, "the inputs of a perceptron"), bool(bias)
         formula = pick(ACTIVATIONS, activation, "activation")
         init, seed = Init.of(init), check_seed(seed)
         bank = Bank(inputs + bias, dtype)
@@ -62,7 +63,7 @@ class Perceptron(Part):
         bank.value[:inputs] = init.draw(init.weight, shape, seed, 0, inputs)
         if bias:
             bank.value[inputs:] = init.draw(init.bias, shape, seed, inputs, 1)
-        bank.name_of = lambda row: f"weight from input {row}" if row < inputs else "bias"
+        bank.name_of = partial(row_name, inputs)
         self._bind(bank, 0, inputs, inputs if bias else None, formula)
 
     @classmethod
@@ -145,3 +146,8 @@ class Perceptron(Part):
     def __repr__(self) -> str:
         bias = "no bias" if self.bias is None else "bias"
         return f"Perceptron({self.inputs} weights, {bias}, {self.activation.name})"
+
+
+def row_name(inputs: int, row: int) -> str:
+    """What a row of a perceptron is called that stands by itself."""
+    return f"weight from input {row}" if row < inputs else "bias"

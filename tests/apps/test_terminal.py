@@ -88,7 +88,7 @@ def test_layers_without_weights_are_left_out_and_norms_are_shown() -> None:
 
 
 def test_a_palette_must_be_of_colours(training: Training) -> None:
-    with pytest.raises(ShapeError, match="the palette takes 3 numbers"):
+    with pytest.raises(ShapeError, match="the palette takes a sample of 3"):
         Training(
             training.network, training.batches, "mse", sv.SGD(), palette=(PALETTE, PALETTE[:, :2])
         )

@@ -27,12 +27,12 @@ def in_turn(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, lis
     return seconds
 
 
-def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: float = 1.0) -> float:
+def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: float = 2.5) -> float:
     """The median time of a call, after warming up, over at least so many seconds."""
     for _ in range(warm_up):
         step()
     times: list[float] = []
-    while sum(times) < least_seconds or len(times) < 5:
+    while sum(times) < least_seconds or len(times) < 8:
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)

@@ -1,6 +1,6 @@
 """One training step of 3-16-16-3 with a batch of 32, in one of several ways.
 
-    python -m tests.benchmarks.training_step micrograd|values|objects [nogc]
+    python -m tests.benchmarks.training_step micrograd|values|objects|compiled [nogc]
 
 prints the median seconds of a step: zero_grad, forward, loss, backward, step.
 """
@@ -72,7 +72,36 @@ def objects_step() -> Callable[[], object]:
     return lambda: net.train_step(inputs, 1 - inputs, loss, optimizer)
 
 
-SIDES = {"micrograd": micrograd_step, "values": values_step, "objects": objects_step}
+def compiled_step() -> Callable[[], object]:
+    """micrograd's MLP made of Values and compiled; they are current after each step."""
+    import micrograd.nn
+    import numpy as np
+
+    import scalarviz as sv
+    from scalarviz.expression import compile
+
+    micrograd.nn.Value = sv.Value
+    model = micrograd.nn.MLP(SIZES[0], SIZES[1:])
+    f = compile(lambda *colour: model(colour), SIZES[0])
+    inputs = np.array(colours())
+    targets, optimizer = 1 - inputs, sv.SGD(RATE)
+
+    def step() -> float:
+        f.zero_grad()
+        errors = f.forward(inputs) - targets
+        f.backward(errors * (2.0 / errors.size))
+        f.step(optimizer)
+        return float((errors * errors).mean())
+
+    return step
+
+
+SIDES = {
+    "micrograd": micrograd_step,
+    "values": values_step,
+    "objects": objects_step,
+    "compiled": compiled_step,
+}
 
 if __name__ == "__main__":
     sys.setrecursionlimit(100_000)  # micrograd's backward calls itself

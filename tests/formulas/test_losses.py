@@ -121,7 +121,7 @@ def test_a_softmax_under_a_loss_on_logits_is_refused() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     loss = sv.Loss("mse")
-    with pytest.raises(ShapeError, match="2 numbers a sample, not an array of shape"):
+    with pytest.raises(ShapeError, match="a sample of 2, or a batch"):
         loss.forward([[1.0, 2.0]], [[1.0]])
     with pytest.raises(ShapeError, match="2 predictions cannot be compared with 1 targets"):
         loss.forward([[1.0], [2.0]], [[1.0]])

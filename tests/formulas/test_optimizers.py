@@ -7,7 +7,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import GradientError, InputError, UnknownNameError
-from scalarviz.formulas.optimizers import OPTIMIZERS, Optimizer, clip, regularize
+from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.optimizer import Optimizer
 
 ALL = [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
 every_optimizer = pytest.mark.parametrize("make", ALL)
@@ -104,11 +105,11 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(bad: float) -
     net = sv.Network([2, 3, 1], seed=1)
     net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
     net.bank.grad[7] = bad
-    before = net.bank.value.copy(), net.bank.slot("m").copy(), net.bank.step_count
+    before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
     with pytest.raises(GradientError, match=r"layer 0, perceptron 1, bias is -?(nan|inf), so noth"):
         net.step(sv.Adam(0.1))
     assert (net.bank.value == before[0]).all()
-    assert (net.bank.slot("m") == before[1]).all()
+    assert (net.bank.slots["m"] == before[1]).all()
     assert net.bank.step_count == before[2]
 
 
@@ -177,3 +178,18 @@ def test_an_unknown_option_is_refused() -> None:
 
 def test_an_optimizer_prints_what_was_chosen() -> None:
     assert repr(sv.Momentum(0.1, l2=1e-4)) == "Momentum(lr=0.1, momentum=0.9, l2=0.0001)"
+
+
+@pytest.mark.parametrize("bad", ["cosine", 3, sv.Schedule])
+def test_a_schedule_must_be_one(bad: object) -> None:
+    with pytest.raises(InputError, match=r"schedule takes a Schedule, not .*: write Schedule"):
+        sv.SGD(0.1, schedule=bad)  # type: ignore[arg-type]
+    optimizer = sv.SGD(0.1)
+    with pytest.raises(InputError, match="schedule takes a Schedule"):
+        optimizer.schedule = bad  # type: ignore[assignment]
+    assert optimizer.schedule.name == "constant"
+
+
+def test_a_table_without_rows_says_so() -> None:
+    with pytest.raises(UnknownNameError, match=r"'constant': 'steps': there is none"):
+        sv.Schedule("constant", steps=5)

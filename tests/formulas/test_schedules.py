@@ -59,5 +59,5 @@ def test_a_bad_setting_is_refused(arguments: dict[str, object], words: str) -> N
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'cosine'"):
         sv.Schedule("cosin", steps=10)
-    with pytest.raises(UnknownNameError, match="setting of the schedule 'cosine' 'step'"):
+    with pytest.raises(UnknownNameError, match="setting of the schedule 'cosine': 'step'"):
         sv.Schedule("cosine", step=10)

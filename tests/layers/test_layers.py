@@ -98,7 +98,7 @@ def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
     layer.forward(X)
     with pytest.raises(ShapeError, match="was last given 3 samples, and its backward 2"):
         layer.backward(np.ones((2, layer.outputs)))
-    with pytest.raises(ShapeError, match="numbers a sample, not an array of shape"):
+    with pytest.raises(ShapeError, match="takes a sample of"):
         layer.backward(np.ones((3, layer.outputs + 1)))
     assert not layer.bank.grad.any()
     layer.backward()
@@ -111,13 +111,13 @@ def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
     layer.forget()
     with pytest.raises(OrderError):
         layer.backward(np.ones((3, layer.outputs)))
-    assert all(part.unmatched == 0 for part in layer.parts())
+    assert all(part.unmatched == 0 for part in layer.made_parts())
 
 
 @every_layer
 def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.Layer]) -> None:
     layer = make()
-    with pytest.raises(ShapeError, match="takes 4 numbers a sample, not an array of shape"):
+    with pytest.raises(ShapeError, match="takes a sample of 4, or a batch"):
         layer.forward([[1.0, 2.0]])
     with pytest.raises(InputError, match="was given nan at row 1, column 2"):
         layer.forward([[1.0] * 4, [1.0, 2.0, math.nan, 4.0]])

@@ -71,7 +71,7 @@ def test_a_frozen_perceptron_stays() -> None:
 @pytest.mark.parametrize(
     ("inputs", "error", "words"),
     [
-        ([1.0], ShapeError, "takes 2 numbers a sample, not an array of shape"),
+        ([1.0], ShapeError, "takes a sample of 2, or a batch"),
         ([[1.0, 2.0], [3.0, 4.0]], ShapeError, "one sample at a time"),
         ([1.0, math.nan], NotFiniteError, "nan at row 0, column 1"),
         (["a", "b"], InputError, "takes numbers, not list"),

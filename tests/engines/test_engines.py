@@ -1,0 +1,246 @@
+"""What holds for every engine: brackets of forward and backward, refusals, frozen weights, bits."""
+
+import math
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.engines import ENGINES, EngineRow, choose
+from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
+from scalarviz.optimizer import Optimizer
+
+COLOURS = np.random.default_rng(0).random((8, 3))
+
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+def rgb(engine: str, **options: object) -> sv.Network:
+    return sv.Network([3, 8, 3], "tanh", "sigmoid", engine=engine, **options)  # type: ignore[arg-type]
+
+
+@every_engine
+def test_two_forwards_before_a_backward_give_the_right_sum(engine: str) -> None:
+    nested, plain = rgb(engine, dtype="float64"), rgb(engine, dtype="float64")
+    g = np.random.default_rng(1).normal(size=(4, 3))
+    nested.forward(COLOURS[:4])
+    nested.forward(COLOURS[4:])
+    newest, oldest = nested.backward(g), nested.backward(2 * g)
+    plain.forward(COLOURS[4:])
+    assert plain.backward(g) == pytest.approx(newest)
+    plain.forward(COLOURS[:4])
+    assert plain.backward(2 * g) == pytest.approx(oldest)
+    assert nested.bank.grad == pytest.approx(plain.bank.grad, rel=1e-12)
+
+
+@every_engine
+def test_a_single_sample_gives_vectors(engine: str) -> None:
+    net = rgb(engine)
+    assert net(COLOURS[0]).shape == net.forward(COLOURS[0]).shape == (3,)
+    assert net.backward([1.0, 2.0, 3.0]).shape == (3,)
+    assert net(COLOURS[0]).dtype == np.float32
+
+
+@every_engine
+def test_zero_grad_between_forward_and_backward_does_no_harm(engine: str) -> None:
+    net = rgb(engine)
+    net.forward(COLOURS)
+    net.zero_grad()
+    net.backward()
+    net.step(sv.SGD(0.1))
+    assert net.bank.grad.all()
+
+
+@every_engine
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(engine: str) -> None:
+    net = rgb(engine)
+    with pytest.raises(OrderError, match="without a forward: call forward first"):
+        net.backward()
+    net.forward(COLOURS)
+    with pytest.raises(ShapeError, match="was last given 8 samples, and its backward 7"):
+        net.backward(np.ones((7, 3)))
+    assert not net.bank.grad.any()
+    net.backward()
+    with pytest.raises(OrderError):
+        net.backward(np.ones((8, 3)))
+
+
+@every_engine
+def test_evaluation_and_training_leave_nothing_behind(engine: str) -> None:
+    net = rgb(engine)
+    net(COLOURS)
+    net.train_step(COLOURS, 1 - COLOURS)
+    net.forward(COLOURS)
+    net.forget()
+    with pytest.raises(OrderError):
+        net.backward(np.ones((8, 3)))
+
+
+@every_engine
+def test_a_written_weight_counts_at_once(engine: str) -> None:
+    net = rgb(engine)
+    before = net(COLOURS)
+    net.parameters()[5].value = 2.0
+    assert (net(COLOURS) != before).any()
+
+
+@every_engine
+def test_a_frozen_weight_stands_still(engine: str) -> None:
+    net = rgb(engine)
+    net.parameters()[10].freeze()
+    before = net.bank.value.copy()
+    net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
+    changed = net.bank.value != before
+    assert changed.sum() == len(net.bank) - 1
+    assert not changed[10]
+    assert net.bank.slots["m"][10] == 0.0
+
+
+@every_engine
+def test_the_arrays_of_the_bank_stay_the_same_objects(engine: str) -> None:
+    net = rgb("python")
+    value, grad = net.bank.value, net.bank.grad
+    net.to(engine)
+    net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
+    assert net.bank.value is value and net.bank.grad is grad
+    assert net.engine == engine
+
+
+@every_engine
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_bad_gradient_is_refused_by_name_before_anything_changes(engine: str, dtype: str) -> None:
+    net = sv.Network([2, 3, 1], "linear", engine=engine, dtype=dtype)
+    net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
+    net.bank.value[4] = 1e30 if dtype == "float32" else 1e200
+    before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
+    with pytest.raises(GradientError, match=r"the gradient of layer 0, perceptron 0, weight from"):
+        net.train_step([1e20 if dtype == "float32" else 1e200, 0.5], [1.0], "mse", sv.Adam(0.1))
+    assert (net.bank.value == before[0]).all()
+    assert (net.bank.slots["m"] == before[1]).all()
+    assert net.bank.step_count == before[2]
+
+
+@every_engine
+def test_a_bad_gradient_counts_as_0_on_request(engine: str) -> None:
+    net = sv.Network([2, 1], engine=engine)
+    net.bank.value[:] = [1e30, 1.0, 0.0]
+    before = net.bank.value.copy()
+    loss = net.train_step([1e20, 0.5], [1.0], "mse", sv.SGD(0.1, not_finite="zero"))
+    assert not math.isfinite(loss)
+    assert (net.bank.value == before).all()
+
+
+@every_engine
+def test_it_learns_to_invert_colours(engine: str) -> None:
+    net = rgb(engine)
+    losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
+    assert losses[-1] < 0.03 * losses[0]
+
+
+@every_engine
+def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
+    mixed, reference = rgb(engine, dtype="float64"), rgb("python", dtype="float64")
+    optimizer = sv.Adam(0.01)
+    for net in (mixed, reference):
+        net.train_step(COLOURS, 1 - COLOURS, "mse", optimizer)
+        net.zero_grad()
+        net.forward(COLOURS)
+        net.backward(np.ones((8, 3)))
+        for layer in net.layers:
+            layer.step(optimizer)
+        net.train_step(COLOURS, 1 - COLOURS, "mse", optimizer)
+    assert mixed.bank.value == pytest.approx(reference.bank.value, rel=1e-10)
+    assert mixed.bank.step_count == reference.bank.step_count == 3
+
+
+# The choice.
+
+
+def test_auto_takes_the_first_that_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = next(iter(ENGINES))
+    assert choose("auto").name == first
+    row = ENGINES[first]
+    lacking = EngineRow(row.name, row.make, lambda: "a screwdriver is missing")
+    monkeypatch.setitem(ENGINES, first, lacking)
+    assert choose("auto").name != first
+    with pytest.raises(EngineError, match=f"the engine '{first}' cannot run here: a screwdriver"):
+        sv.Network([2, 2]).to(first)
+
+
+def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
+    net = rgb("python")
+    with pytest.raises(UnknownNameError, match=r"unknown engine 'pyton': .*did you mean 'python'"):
+        net.to("pyton")
+    assert net.engine == "python"
+
+
+# The cpu engine's own promises.
+
+
+def trained(optimizer: Optimizer, samples: int = 700) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    net = sv.Network([12, 40, 40, 3], "leaky_relu", "sigmoid", engine="cpu")
+    inputs, targets = rng.random((samples, 12)), rng.random((samples, 3))
+    for _ in range(5):
+        net.train_step(inputs, targets, "mse", optimizer)
+    return net.bank.value
+
+
+def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
+    import numba
+
+    threads = numba.get_num_threads()
+    try:
+        results = []
+        for count in {1, min(2, threads), threads}:
+            numba.set_num_threads(count)
+            results.append(trained(sv.Adam(1e-3)))
+    finally:
+        numba.set_num_threads(threads)
+    assert all((result == results[0]).all() for result in results)
+
+
+def test_a_whole_step_has_the_bits_of_its_verbs() -> None:
+    rng = np.random.default_rng(5)
+    inputs, targets = rng.random((700, 12)), rng.random((700, 3)).astype(np.float32)
+    at_once, by_hand = [
+        sv.Network([12, 40, 40, 3], "tanh", "linear", engine="cpu") for _ in range(2)
+    ]
+    at_once.train_step(inputs, targets, sv.Loss("mse", mean="none"), sv.SGD(1e-4))
+    p = by_hand.forward(inputs)
+    by_hand.backward(2 * (p - targets))
+    assert (by_hand.bank.grad == at_once.bank.grad).all()
+
+
+def test_it_lets_other_threads_run() -> None:
+    net = sv.Network([64, 128, 128, 3], "tanh", engine="cpu")
+    inputs, targets = np.random.default_rng(0).random((4000, 64)), np.zeros((4000, 3))
+    net.train_step(inputs, targets)
+    ticks, done = [0], threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    while time.perf_counter() - start < 0.3:
+        net.train_step(inputs, targets)
+    done.set()
+    thread.join()
+    assert ticks[0] > 20
+
+
+def test_the_python_engine_does_not_load_numba() -> None:
+    program = (
+        "import sys, scalarviz as sv; sv.Network([2, 2]).train_step([1, 2], [3, 4]); "
+        "print('numba' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "False"

@@ -1,0 +1,273 @@
+"""Files of kernels: what goes into one, and when it is made and compiled anew."""
+
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from scalarviz.engines import kernel_file
+from scalarviz.formulas import activations, losses, rowwise
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.table import Formula
+
+TEMPLATE = "kernels_alone"
+
+pytestmark = pytest.mark.usefixtures("template")
+
+
+def text(dtype: kernel_file.Dtype = "float32") -> str:
+    return kernel_file.source(TEMPLATE, dtype).text
+
+
+# ---- when a file is made anew -------------------------------------------------------------------
+
+
+def test_the_same_formulas_give_the_same_text() -> None:
+    assert text() == text()
+    assert text() != text("float64")
+
+
+@pytest.mark.parametrize(
+    ("module", "constant"), [(activations, "LEAK"), (losses, "FLOOR"), (rowwise, "pi")]
+)
+def test_a_constant_of_a_helper_is_in_the_text(
+    module: ModuleType, constant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, loaded = text(), kernel_file.load(TEMPLATE, "float32")
+    monkeypatch.setattr(module, constant, 0.0625)
+    assert text() != before
+    assert kernel_file.load(TEMPLATE, "float32") is not loaded
+    monkeypatch.undo()
+    assert kernel_file.load(TEMPLATE, "float32") is loaded
+
+
+def wavy(x: float) -> float:
+    return 2 * x if x > 0 else x**2
+
+
+def wavy_derivative(x: float, y: float) -> float:
+    return 2 if x > 0 else 2 * x
+
+
+def test_a_new_row_is_in_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = text()
+    row = Formula("wavy", wavy, (wavy_derivative,))
+    monkeypatch.setitem(ACTIVATIONS, "wavy", row)
+    assert text() != before
+    monkeypatch.delitem(ACTIVATIONS, "wavy")
+    assert text() == before
+
+
+def test_versions_and_what_a_template_imports_are_in_the_text(
+    template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert f"numba {kernel_file.version('numba')}" in text()
+    (template / "other.py").write_text(
+        "from scalarviz.engines.dispatch import (\n    kernel,\n)\n"
+        "from scalarviz.program import NONE\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n",
+        encoding="utf-8",
+    )
+    found = kernel_file.source("other", "float32").text
+    assert "@kernel\ndef twice(x):\n    return 2 * x" in found
+    assert "from scalarviz.program import NONE" in found
+    assert "dispatch import" not in found
+    read = kernel_file.module_text
+
+    def edited(module: str) -> str:
+        return read(module) + "# edited\n" * (module == "scalarviz.program")
+
+    monkeypatch.setattr(kernel_file, "module_text", edited)
+    assert kernel_file.source("other", "float32").text != found
+
+
+PROGRAM = """
+    import sys
+    import numpy as np
+    from scalarviz.engines import kernel_file
+    from scalarviz.formulas.activations import ACTIVATIONS
+    from scalarviz.formulas.table import Formula
+    from mine import bent, bent_derivative
+
+    ACTIVATIONS["bent"] = Formula("bent", bent, (bent_derivative,))
+    kernels = kernel_file.load("kernels_alone", "float64")
+    z, y = np.array([3.0]), np.zeros(1)
+    kernels.activation_forward(len(ACTIVATIONS) - 1, z, y)
+    stats = kernels.activation_forward.stats
+    print(y[0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+MINE = """
+    SLOPE = {slope}
+
+    def bent(x: float) -> float:
+        return helper(x) + 1
+
+    def helper(x: float) -> float:
+        return SLOPE * x
+
+    def bent_derivative(x: float, y: float) -> float:
+        return SLOPE
+"""
+
+
+def run(program: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own, which finds the modules of a folder."""
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(folder), str(root)])
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+    )
+
+
+def test_a_compiled_kernel_follows_the_constant_of_a_row(template: Path, tmp_path: Path) -> None:
+    def with_slope(slope: float) -> tuple[list[float], str]:
+        (template / "mine.py").write_text(textwrap.dedent(MINE.format(slope=slope)))
+        done = run(PROGRAM, template, SCALARVIZ_CACHE_DIR=str(tmp_path))
+        return [float(word) for word in done.stdout.split()], done.stderr
+
+    first, said = with_slope(0.25)
+    assert first == [1.75, 0, 1]
+    assert said.count("\n") == 1
+    assert "compiles its kernels, once" in said
+    assert with_slope(0.5)[0] == [2.5, 0, 1]
+    assert with_slope(0.25) == ([1.75, 1, 0], "")  # this one was compiled before
+
+
+WARM = """
+    import time
+    start = time.perf_counter()
+    import numpy as np
+    from scalarviz.engines import kernel_file
+    kernels = kernel_file.load("kernels_alone", "float32")
+    row, tile = np.zeros(60, np.float32), np.zeros((4, 21), np.float32)
+    kernels.activation_forward(6, row, row)
+    kernels.loss_forward(0, tile, tile, 19)
+    called = [kernels.activation_forward, kernels.loss_forward]
+    hits = [sum(kernel.stats.cache_hits.values()) for kernel in called]
+    misses = [sum(kernel.stats.cache_misses.values()) for kernel in called]
+    print(hits == [1, 1] and misses == [0, 0], time.perf_counter() - start)
+"""
+
+
+def test_a_warm_start_compiles_nothing(template: Path) -> None:
+    run(WARM, template)
+    done = run(WARM, template)
+    hit, seconds = done.stdout.split()
+    assert hit == "True"
+    assert float(seconds) < 2.0
+    assert done.stderr == ""
+
+
+# ---- the file on disk ---------------------------------------------------------------------------
+
+SMALL = """
+import numba
+
+@numba.njit(cache=True)
+def answer(x):
+    return x + 41
+"""
+
+
+def small() -> tuple[int, int, Path]:
+    """A small kernel's result, whether it was on disk, and its file; loaded anew each time."""
+    module = kernel_file.import_text(SMALL, "small")
+    result = module.answer(1)
+    return result, sum(module.answer.stats.cache_hits.values()), Path(str(module.__file__))
+
+
+def test_a_damaged_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    result, hits, path = small()
+    assert (result, hits) == (42, 0)
+    assert small()[:2] == (42, 1)
+    for damaged in ("", SMALL[:40], SMALL.replace("41", "40")):
+        path.write_text(damaged)
+        assert small()[0] == 42
+        assert path.read_text() == SMALL
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_what_numba_keeps_is_not_trusted_if_it_was_cut_short(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    small()
+    (file,) = (tmp_path / "__pycache__").glob(f"*.{ending}")
+    file.write_bytes(file.read_bytes()[:-20])
+    assert small()[:2] == (42, 0)
+    assert small()[:2] == (42, 1)
+
+
+def test_a_folder_that_cannot_be_written_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+    home = tmp_path / "home"
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(blocked / "cache"))
+    monkeypatch.setattr(kernel_file, "user_cache", lambda: home)
+    assert kernel_file.cache_folder() == home
+    monkeypatch.setattr(kernel_file, "user_cache", lambda: blocked / "home")
+    monkeypatch.setattr(kernel_file.tempfile, "gettempdir", lambda: str(tmp_path))
+    folder = kernel_file.cache_folder()
+    assert folder.parent == tmp_path
+    assert kernel_file.cache_folder() == folder
+    assert kernel_file.import_text("ANSWER = 42\n", "blocked").ANSWER == 42
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_a_folder_that_others_can_write_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
+    monkeypatch.setattr(kernel_file, "user_cache", lambda: shared)
+    monkeypatch.setattr(kernel_file.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert kernel_file.cache_folder() == shared
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o700
+    shared.chmod(0o777)
+    folder = kernel_file.cache_folder()
+    assert folder != shared
+    folder.chmod(0o777)
+    monkeypatch.setattr(kernel_file.tempfile, "tempdir", str(tmp_path))
+    assert kernel_file.cache_folder() not in (folder, shared)
+
+
+def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    names = ["kind_old", "kind_new", "other_old"]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("")
+    path = str(kernel_file.import_text("ANSWER = 42\n", "kind").__file__)
+    long_ago = time.time() - 30 * 24 * 3600
+    for old in (tmp_path / "kind_old.py", tmp_path / "other_old.py", path):
+        os.utime(old, (long_ago, long_ago))
+    kernel_file.remove_old(Path(path), "kind")
+    left = {file.name for file in tmp_path.glob("*.py")}
+    assert left == {"kind_new.py", "other_old.py", Path(path).name}
+
+
+def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
+    program = f"""
+        from scalarviz.engines import kernel_file
+        print(kernel_file.import_text({SMALL!r}, "small").answer(1))
+    """
+    with ThreadPoolExecutor(3) as pool:
+        runs = [
+            pool.submit(run, program, tmp_path, SCALARVIZ_CACHE_DIR=str(tmp_path)) for _ in range(3)
+        ]
+    assert [done.result().stdout.strip() for done in runs] == ["42"] * 3
+    assert len(list(tmp_path.glob("*.py"))) == 1
+    assert list(tmp_path.glob("*.new")) == []

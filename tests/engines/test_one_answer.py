@@ -1,0 +1,149 @@
+"""Every engine gives what the objects give: values, gradients, whole runs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import scalarviz as sv
+from scalarviz.engines import ENGINES
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.optimizer import Optimizer
+from tests.strategies import networks
+
+FAST = [name for name in ENGINES if name != "python"]
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
+
+every_engine = pytest.mark.parametrize("engine", FAST)
+both_types = pytest.mark.parametrize("dtype", TOLERANCE)
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def difference(a: object, b: object) -> float:
+    """The largest difference over the largest value."""
+    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-30))
+
+
+def numbers(*shape: int) -> Array:
+    return np.random.default_rng(len(shape) + sum(shape)).normal(size=shape)
+
+
+def gradients_agree(net: sv.Network, engine: str, batch: Array) -> None:
+    """The verbs give the same outputs and gradients, and so does a whole step."""
+    reference, fast = net.copy().to("python"), net.copy().to(engine)
+    near = TOLERANCE[net.dtype]
+    assert difference(reference(batch), fast(batch)) < near
+    assert difference(reference.forward(batch), fast.forward(batch)) < near
+    upstream = numbers(len(batch), net.outputs)
+    assert difference(reference.backward(upstream), fast.backward(upstream)) < near
+    assert difference(reference.bank.grad, fast.bank.grad) < near
+
+
+@every_engine
+@both_types
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_every_activation(engine: str, dtype: str, activation: str) -> None:
+    net = sv.Network([3, 7, 5, 2], activation, activation, dtype=dtype, seed=1)
+    gradients_agree(net, engine, numbers(9, 3))
+
+
+@every_engine
+@both_types
+def test_every_kind_of_layer(engine: str, dtype: str) -> None:
+    shared = sv.Dense(9, 9, "swish")
+    layers = [
+        sv.FrequencyEncoding(2, octaves=3),
+        sv.Dense(12, 9, "leaky_relu"),
+        sv.LayerNorm(9),
+        shared,
+        sv.RMSNorm(9),
+        shared,
+        sv.Dense(9, 3, bias=False),
+    ]
+    net = sv.Network(layers, dtype=dtype, seed=3)
+    net.bank.value[:] += 0.1 * numbers(len(net.bank))
+    gradients_agree(net, engine, numbers(5, 2))
+
+
+@every_engine
+@both_types
+@pytest.mark.parametrize("samples", [1, 2, 3, 63, 64, 127, 128, 129, 200, 700])
+def test_every_size_of_batch(engine: str, dtype: str, samples: int) -> None:
+    gradients_agree(sv.Network([2, 3, 1], "tanh", dtype=dtype), engine, numbers(samples, 2))
+
+
+@every_engine
+@pytest.mark.parametrize("sizes", [[1, 1], [4, 4], [5, 6, 7], [2, 9, 1], [17, 3, 8, 2]])
+def test_every_width(engine: str, sizes: list[int]) -> None:
+    net = sv.Network(sizes, "tanh", dtype="float64")
+    gradients_agree(net, engine, numbers(6, sizes[0]))
+
+
+@every_engine
+@given(networks())
+@settings(max_examples=40)
+def test_random_networks(engine: str, case: tuple[sv.Network, Array]) -> None:
+    net, batch = case
+    reference, fast = net.copy().to("python"), net.copy().to(engine)
+    upstream = numbers(len(batch), net.outputs)
+    for each in (reference, fast):
+        each.forward(batch)
+        each.backward(upstream)
+    assert difference(reference.bank.grad, fast.bank.grad) < 1e-10
+
+
+def runs_agree(
+    net: sv.Network, engine: str, loss: sv.Loss, optimizer: Optimizer, samples: int, steps: int
+) -> None:
+    reference, fast = net.copy().to("python"), net.copy().to(engine)
+    inputs, targets = numbers(samples, net.inputs), abs(numbers(samples, net.outputs))
+    targets /= targets.sum(axis=1, keepdims=True)
+    for _ in range(steps):
+        expected = reference.train_step(inputs, targets, loss, optimizer)
+        assert fast.train_step(inputs, targets, loss, optimizer) == pytest.approx(expected)
+    assert difference(reference.bank.value, fast.bank.value) < 1e-9
+    assert difference(reference.bank.grad, fast.bank.grad) < 1e-8
+    for name, slot in reference.bank.slots.items():
+        assert difference(slot, fast.bank.slots[name]) < 1e-8
+    assert reference.bank.step_count == fast.bank.step_count == steps
+
+
+@every_engine
+@pytest.mark.parametrize("mean", ["all", "samples", "none"])
+@pytest.mark.parametrize("loss", [*LOSSES, *ROW_LOSSES])
+def test_every_loss(engine: str, loss: str, mean: str) -> None:
+    net = sv.Network([3, 5, 4], "tanh", dtype="float64")
+    chosen = sv.Loss(loss, mean=mean, factor=0.3)  # type: ignore[arg-type]
+    runs_agree(net, engine, chosen, sv.SGD(1e-3), samples=7, steps=3)
+
+
+MAKERS = {make(0.1).name: make for make in Optimizer.__subclasses__()}
+CONDITIONS: list[dict[str, Any]] = [
+    {},
+    {"clip_norm": 0.05},
+    {"clip_value": 0.01, "l1": 0.1, "l2": 0.2},
+]
+
+
+@every_engine
+@pytest.mark.parametrize("conditions", CONDITIONS, ids=["plain", "norm", "all"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_over_100_steps(engine: str, name: str, conditions: dict[str, Any]) -> None:
+    net = sv.Network([3, 6, 2], "tanh", "sigmoid", dtype="float64")
+    runs_agree(net, engine, sv.Loss("mse"), MAKERS[name](1e-3, **conditions), samples=4, steps=100)
+
+
+@every_engine
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_every_schedule(engine: str, name: str) -> None:
+    given = {"every": 5.0, "steps": 15.0, "warmup": 4.0}
+    known = dict(SCHEDULES[name].settings)
+    schedule = sv.Schedule(name, **{k: v for k, v in given.items() if k in known})
+    net = sv.Network([2, 3], dtype="float64")
+    runs_agree(net, engine, sv.Loss(), sv.Adam(0.1, schedule=schedule), samples=3, steps=20)
