@@ -37,6 +37,7 @@ _HOMES = {
     "RMSProp": "optimizer",
     "Adam": "optimizer",
     "AdamW": "optimizer",
+    "compile": "expression",
     "gradcheck": "finite_differences",
     "ScalarvizError": "errors",
 }
@@ -46,6 +47,7 @@ __all__ = sorted(_HOMES)
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.bank import Bank as Bank
     from scalarviz.errors import ScalarvizError as ScalarvizError
+    from scalarviz.expression import compile as compile
     from scalarviz.finite_differences import gradcheck as gradcheck
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss

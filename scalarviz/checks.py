@@ -44,17 +44,16 @@ def as_batch(
 
 def as_floats(x: object, who: str) -> FloatArray:
     """Real numbers as a float64 array; what only looks like numbers is refused."""
-    message = (
+    try:
+        array = np.asarray(x)
+        if array.dtype.kind in "biufO" and not np.ma.is_masked(x):
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(
         f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: "
         "pass a sequence of floats, or a 2-D array with one row a sample"
     )
-    try:
-        array = np.asarray(x)
-        if array.dtype.kind not in "biufO" or np.ma.is_masked(x):
-            raise InputError(message)
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(message) from None
 
 
 def as_sample(x: object, width: int | None, who: str) -> list[float]:

@@ -8,14 +8,13 @@ the chain rule that goes back through it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from scalarviz import value_graph as graph
-from scalarviz.formulas.arithmetic import OPERATIONS, no_gradient, one
+from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.table import Formula
 
@@ -47,7 +46,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
     """The method for a row of two inputs, the second of them a Value or a plain number."""
     of_values = OPERATIONS[name]
     function = of_values.value
-    of_number = replace(of_values, partials=(of_values.partials[0], no_gradient))
+    of_number = by_some(of_values, (True, False))
 
     def method(self: Value, other: Any) -> Value:
         formula = of_values
@@ -74,7 +73,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
 def reflected(name: str) -> Callable[[Value, Number], Value]:
     """The method for a row of two inputs, the first of them a plain number: `2 - v`."""
     of_values = OPERATIONS[name]
-    of_number = replace(of_values, partials=(no_gradient, of_values.partials[1]))
+    of_number = by_some(of_values, (False, True))
 
     def method(self: Value, other: Number) -> Value:
         x = Value(other)
@@ -93,35 +92,10 @@ def function(name: str) -> Callable[..., Value]:
             return record(name, *operands)  # type: ignore[no-any-return]
         inputs = [x if isinstance(x, Value) else Value(x) for x in operands]
         made = Value(row.value(*[x.data for x in inputs]))
-        made._set_inputs(by_values_only(row, operands), *inputs)
+        made._set_inputs(by_some(row, [isinstance(x, Value) for x in operands]), *inputs)
         return made
 
     return call
-
-
-def by_values_only(formula: Formula, operands: Sequence[object]) -> Formula:
-    """A row, without the derivatives by operands that are plain numbers."""
-    values = [isinstance(x, Value) for x in operands]
-    if all(values):
-        return formula
-    partials = zip(formula.partials, values, strict=True)
-    return replace(formula, partials=tuple([p if v else no_gradient for p, v in partials]))
-
-
-def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value, object], bool]:
-    """The method that compares data."""
-
-    def method(self: Value, other: object) -> bool:
-        if isinstance(other, (int, float, np.generic, Value)):
-            record = graph.recorder.get()
-            if record is not None:
-                return record(name, self, other)  # type: ignore[no-any-return]
-            return test(
-                self.data, other.data if isinstance(other, Value) else graph.plain_number(other)
-            )
-        return NotImplemented  # type: ignore[no-any-return]
-
-    return method
 
 
 class Value:
@@ -215,12 +189,12 @@ class Value:
     where = function("where")
 
     # As in PyTorch, comparison is of data, and the hash is that of the object.
-    __eq__ = compare("equal", operator.eq)
-    __ne__ = compare("not_equal", operator.ne)
-    __lt__ = compare("less", operator.lt)
-    __le__ = compare("less_equal", operator.le)
-    __gt__ = compare("greater", operator.gt)
-    __ge__ = compare("greater_equal", operator.ge)
+    __eq__ = graph.compare("equal", operator.eq)
+    __ne__ = graph.compare("not_equal", operator.ne)
+    __lt__ = graph.compare("less", operator.lt)
+    __le__ = graph.compare("less_equal", operator.le)
+    __gt__ = graph.compare("greater", operator.gt)
+    __ge__ = graph.compare("greater_equal", operator.ge)
     __hash__ = object.__hash__
 
     def __float__(self) -> float:

@@ -50,6 +50,21 @@ def is_foreign(operand: object) -> bool:
     return not known and type(operand).__module__ != "builtins"
 
 
+def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value, object], bool]:
+    """The method that compares data; in a function that is being recorded, an operation."""
+
+    def method(self: Value, other: Any) -> bool:
+        is_value = hasattr(other, "_formula")
+        if not is_value and not isinstance(other, (int, float, np.generic)):
+            return NotImplemented  # type: ignore[no-any-return]
+        record = recorder.get()
+        if record is not None:
+            return record(name, self, other)  # type: ignore[no-any-return]
+        return test(self.data, other.data if is_value else plain_number(other))
+
+    return method
+
+
 def made_values(root: Value) -> list[Value]:
     """The Values that operations made on the way to `root`, each after those it was made from."""
     found: set[Value] = set()

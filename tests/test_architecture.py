@@ -40,6 +40,7 @@ ORDER = """
     bank
     weight
     program
+    recording
     layers.ondemand
     layers.perceptron
     layers.base
@@ -61,6 +62,11 @@ ORDER = """
     engines.cpu_batches
     engines.cpu_tables
     engines.cpu
+    engines.expression_engines
+    engines.expression_kernels
+    engines.expression_steps
+    engines.expression_tables
+    engines.expression_cpu
     engines.cuda
     engines
     network
@@ -87,7 +93,7 @@ PUBLIC_NAMES = """
     Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
     Loss Init Schedule
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
-    gradcheck ScalarvizError
+    compile gradcheck ScalarvizError
 """.split()
 
 # Loaded only when asked for: each costs time, or is absent where its extra is not installed.

@@ -7,6 +7,9 @@ everything that a `Value` can do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.elementary import (
     cos,
@@ -176,6 +179,14 @@ def cos_derivative(x: float, y: float) -> float:
 
 def erfc_derivative(x: float, y: float) -> float:
     return -TWO_OVER_SQRT_PI * exp(-x * x)
+
+
+def by_some(formula: Formula, wanted: Sequence[bool]) -> Formula:
+    """A row, with derivatives only by some of its inputs: the others are plain numbers."""
+    if all(wanted):
+        return formula
+    partials = zip(formula.partials, wanted, strict=True)
+    return replace(formula, partials=tuple([p if w else no_gradient for p, w in partials]))
 
 
 OPERATIONS = table(

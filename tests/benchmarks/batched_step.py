@@ -117,5 +117,5 @@ if __name__ == "__main__":
         print(json.dumps(matrix_rate(threads)))
     else:
         step = SIDES[side](CASES[name], batch, threads)
-        seconds = median_time(step, warm_up=20)
+        seconds = median_time(step, warm_up=20, least_seconds=1.0)
         print(json.dumps(seconds / (steps_a_call(batch) if side == "cpu" else 1)))

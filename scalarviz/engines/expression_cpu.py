@@ -1,0 +1,198 @@
+"""The cpu engine of a compiled expression: its steps, run by numba kernels on tiles of samples."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.bank import Bank
+from scalarviz.checks import FloatArray
+from scalarviz.engines import cpu_batches, expression_kernels, kernel_file
+from scalarviz.engines.expression_engines import ExpressionEngine
+from scalarviz.engines.expression_tables import ExpressionTables
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.optimizer import Optimizer
+from scalarviz.recording import Recording
+
+LOSS_NUMBERS = {name: i for i, name in enumerate([*LOSSES, *ROW_LOSSES])}
+
+
+@final
+class CpuExpressionEngine(ExpressionEngine):
+    """Runs the steps of a recording in tiles; the same bits on every run."""
+
+    name = "cpu"
+
+    def __init__(self, recording: Recording, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
+        super().__init__(recording, bank, rows)
+        self.kernels: Any = kernel_file.load(expression_kernels.__name__, bank.dtype)
+        tables = self.tables = ExpressionTables(recording, bank.dtype)
+        self._results = len(tables.outputs)
+        self._tile = tables.numbers * tables.samples
+        self._space = np.zeros((1, self._tile), bank.dtype)
+        self._flow = np.zeros(self._tile, bank.dtype)
+        self._sums = np.zeros(len(rows), bank.dtype)
+        self._ends = np.zeros((3, self._results, tables.samples), bank.dtype)
+        self._scratch = np.zeros(len(bank), bank.dtype)
+        self._whole = len(rows) == len(bank)
+        self._error = np.zeros(1)
+        self._last: Order | None = None
+        self._passes: list[tuple[int, FloatArray]] = []
+        self._spare: list[FloatArray] = []  # workspaces that no backward waits for
+        self._program = (
+            tables.plan,
+            tables.code,
+            tables.signs,
+            tables.scalars,
+            tables.rows,
+            tables.constants,
+            tables.outputs,
+            rows.astype(np.uint64),
+            bank.value,
+            np.zeros(len(tables.signs), bank.dtype),
+        )
+
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        return self._forward(batch, self._space)
+
+    def forward(self, batch: FloatArray) -> FloatArray:
+        spaces = self._room(len(batch))
+        results = self._forward(batch, spaces)
+        self._passes.append((len(batch), spaces))
+        return results
+
+    def _forward(self, batch: FloatArray, spaces: FloatArray) -> FloatArray:
+        results = np.empty((len(batch), self._results), self.bank.dtype)
+        self.kernels.forward(*self._program, self._array(batch), spaces, results)
+        return results
+
+    def _array(self, rows: FloatArray) -> FloatArray:
+        """A batch as the kernels read it: in the type of the bank, and with no gaps."""
+        if rows.dtype == self._space.dtype and rows.flags.c_contiguous:
+            return rows
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(rows, self.bank.dtype)
+
+    def _room(self, samples: int) -> FloatArray:
+        """A workspace for each tile of a batch."""
+        tiles = -(-samples // self.tables.samples)
+        if self._spare and len(self._spare[-1]) == tiles:
+            return self._spare.pop()
+        self._spare.clear()
+        return np.empty((tiles, self._tile), self.bank.dtype)
+
+    def newest_batch(self) -> int:
+        return self._passes[-1][0] if self._passes else 0
+
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        _, spaces = self._passes.pop()
+        by_inputs = np.empty((len(upstream), self.recording.inputs), self.bank.dtype)
+        self.kernels.backward(
+            *self._program,
+            self._array(upstream),
+            spaces,
+            self._flow,
+            self._sums,
+            self.bank.grad,
+            by_inputs,
+        )
+        self._spare.append(spaces)
+        self.bank.has_gradients = True
+        return by_inputs
+
+    def forget(self) -> None:
+        self._passes.clear()
+
+    def step(self, optimizer: Optimizer) -> None:
+        bank = self.bank
+        if not (self._whole and bank.has_gradients):
+            bank.step(optimizer, self.rows)
+            return
+        order = self._order(optimizer)
+        self._moved(self.kernels.move(order.plan, bank.value, *self._moving(order)))
+
+    def train(
+        self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
+    ) -> float:
+        if not self._whole:
+            return self.train_by_verbs(inputs, targets, loss, optimizer)
+        order = self._order(optimizer)
+        order.plan[cpu_batches.LOSS] = LOSS_NUMBERS[loss.name]
+        bad = self.kernels.train(
+            *self._program,
+            self._array(inputs),
+            self._array(targets),
+            self._space[0],
+            self._flow,
+            self._sums,
+            self._ends,
+            self.bank.value.dtype.type(loss.scale(targets.shape)),
+            order.plan,
+            *self._moving(order),
+            self._error,
+        )
+        self.bank.has_gradients = True
+        self._moved(bad)
+        return float(self._error[0])
+
+    def _order(self, optimizer: Optimizer) -> Order:
+        """What the kernels are told about an optimizer; made anew when it has changed."""
+        state = Order.state_of(optimizer)
+        if self._last is None or self._last.state != state:
+            self._last = Order(optimizer, state, self.bank)
+        return self._last
+
+    def _moving(self, order: Order) -> tuple[Any, ...]:
+        """What a kernel needs to take a step."""
+        bank = self.bank
+        return bank.grad, order.slots, bank.frozen, *order.settings, self._scratch, bank.step_count
+
+    def _moved(self, bad: int) -> None:
+        """Note that a step was taken; or, with the row of a bad gradient, that it was not."""
+        if bad >= 0:
+            raise self.bank.bad_gradient(bad)
+        self.bank.count_step(slice(0, len(self.bank)))
+
+
+class Order:
+    """An optimizer as arrays."""
+
+    def __init__(self, optimizer: Optimizer, state: tuple[object, ...], bank: Bank) -> None:
+        self.state = state
+        self.plan = np.zeros(cpu_batches.PLAN_FIELDS, np.uint64)
+        self.plan[cpu_batches.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
+        self.plan[cpu_batches.SCHEDULE] = list(SCHEDULES).index(optimizer.schedule.name)
+        self.plan[cpu_batches.REFUSE] = optimizer.not_finite == "error"
+        self.slots = bank.slot_block(optimizer.row.slots)
+        rates = [
+            optimizer.lr,
+            optimizer.clip_norm,
+            optimizer.clip_value,
+            optimizer.l1,
+            optimizer.l2,
+        ]
+        self.settings = (
+            np.array(rates),
+            np.array([*optimizer.settings.values()], np.float64),
+            np.array([*optimizer.schedule.settings.values()], np.float64),
+            np.empty(len(optimizer.arguments(0)), bank.dtype),
+        )
+
+    @staticmethod
+    def state_of(optimizer: Optimizer) -> tuple[object, ...]:
+        """Everything that an optimizer consists of, for comparison."""
+        return (
+            optimizer.row,
+            optimizer.schedule,
+            optimizer.lr,
+            optimizer.clip_norm,
+            optimizer.clip_value,
+            optimizer.l1,
+            optimizer.l2,
+            optimizer.not_finite,
+            *optimizer.settings.values(),
+        )

@@ -1,0 +1,281 @@
+"""compile: a function of Values, recorded once and run on whole batches at the machine's speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.bank import DTYPES, Bank, Dtype, Rows
+from scalarviz.checks import FloatArray, as_batch, shorten, size
+from scalarviz.engines import choose
+from scalarviz.engines.expression_engines import ExpressionEngine, PythonExpressionEngine
+from scalarviz.errors import EngineError, InputError, OrderError, OwnershipError, ShapeError
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.table import pick
+from scalarviz.optimizer import Optimizer
+from scalarviz.recording import Recording, record_function
+from scalarviz.value import Value
+from scalarviz.weight import WeightValue
+
+Maker = Callable[[Recording, Bank, npt.NDArray[np.intp]], ExpressionEngine]
+Places: TypeAlias = npt.NDArray[np.intp]
+
+
+def compile(
+    function: Callable[..., Any], inputs: int, dtype: str = "float64", engine: str = "auto"
+) -> Expression:
+    """A function of `inputs` Values, for whole batches and with the four verbs.
+
+    It is called once, and returns a Value or a list of Values. What it does by `if` and `for` is
+    done then, once and for all; to choose by the numbers themselves there is `where`. Values from
+    outside that the result depends on become its parameters: they stay the same objects, and their
+    `data` and `grad` are current after every verb.
+
+    >>> from scalarviz.optimizer import SGD
+    >>> w, b = Value(2.0), Value(1.0)
+    >>> f = compile(lambda x: w * x + b, inputs=1)
+    >>> f([[1.0], [2.0]])
+    array([[3.],
+           [5.]])
+    >>> f.forward([3.0])
+    array([7.])
+    >>> f.backward()
+    array([2.])
+    >>> w.grad
+    3.0
+    >>> f.step(SGD(0.5))
+    >>> w.data
+    0.5
+    """
+    inputs = size(inputs, "the number of inputs of a compiled function")
+    chosen = pick(DTYPES, dtype, "dtype")
+    maker = engine_maker(engine)
+    if not callable(function):
+        raise InputError(
+            f"compile takes a function of Values, not {shorten(function)}: "
+            "write compile(lambda x: x * x, inputs=1)"
+        )
+    name = getattr(function, "__name__", type(function).__name__)
+    return Expression(name, record_function(function, inputs), chosen, maker)
+
+
+@final
+class Expression:
+    """A compiled function: `compile` makes it.
+
+    Calling it evaluates it and keeps nothing; `forward` remembers what `backward` needs, and each
+    backward consumes the newest forward that none has matched yet. A batch is 2-D, one row a
+    sample, and so are the results: one column for each Value that the function returned.
+
+    parameters  the Values from outside, in the order of their first use
+    bank        the numbers that they stand on, and which `rows` of it
+    recording   what the function does, as a table
+    """
+
+    def __init__(self, name: str, recording: Recording, dtype: Dtype, maker: Maker) -> None:
+        self.name = name
+        self.recording = recording
+        self.inputs = recording.inputs
+        self.outputs = len(recording.outputs)
+        self.parameters = recording.parameters
+        self.bank, self._places = settle(self.parameters, dtype)
+        whole = len(self._places) == len(self.bank)
+        self.rows: Rows = slice(0, len(self.bank)) if whole else self._places
+        self._engine = maker(recording, self.bank, self._places)
+        self._singles: list[bool] = []  # whether each forward that waits was of a single sample
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that the verbs run on."""
+        return self._engine.name
+
+    def to(self, engine: str) -> Expression:
+        """Run on another engine from now on; "auto" is the fastest that works here."""
+        self._engine = engine_maker(engine)(self.recording, self.bank, self._places)
+        self._singles.clear()
+        return self
+
+    def __call__(self, x: object) -> FloatArray:
+        """The results for one sample or a batch, with nothing kept."""
+        batch, single = as_batch(x, self.inputs, "the expression")
+        return one_or_all(self._engine.evaluate(batch), single)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients, but not what waits for its backward."""
+        self.bank.zero_grad(self.rows)
+
+    def forward(self, x: object) -> FloatArray:
+        """The results for one sample or a batch; it remembers for `backward`."""
+        batch, single = as_batch(x, self.inputs, "the expression")
+        results = self._engine.forward(batch)
+        self._singles.append(single)
+        return one_or_all(results, single)
+
+    def backward(self, upstream: object = None) -> FloatArray:
+        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+
+        `upstream` is the gradient by the results, in their shape; None means ones.
+        """
+        samples = self._engine.newest_batch()
+        if not samples:
+            raise OrderError("backward of the expression without a forward: call forward first")
+        batch = np.ones((samples, self.outputs))
+        if upstream is not None:
+            batch, _ = as_batch(upstream, self.outputs, "backward of the expression", finite=False)
+        if len(batch) != samples:
+            raise ShapeError(
+                f"the expression was last given {samples} samples, and its backward {len(batch)}: "
+                "pass one row of upstream gradients for each sample"
+            )
+        return one_or_all(self._engine.backward(batch), self._singles.pop())
+
+    def step(self, optimizer: Optimizer | None = None) -> None:
+        """Move against the gradients; by plain descent of rate .01 if no optimizer is given."""
+        self._engine.step(Optimizer.of(optimizer))
+
+    def train_step(
+        self,
+        inputs: object,
+        targets: object,
+        loss: str | Loss = "mse",
+        optimizer: Optimizer | None = None,
+    ) -> float:
+        """One step of training on one batch; returns the loss before it.
+
+        The order is the same everywhere: zero_grad, forward, loss, backward, step.
+        """
+        batch, _ = as_batch(inputs, self.inputs, "the expression")
+        wanted, _ = as_batch(targets, self.outputs, "the target of the expression")
+        if len(batch) != len(wanted):
+            raise ShapeError(f"{len(batch)} inputs came with {len(wanted)} targets: pass one each")
+        return self._engine.train(batch, wanted, Loss.of(loss), Optimizer.of(optimizer))
+
+    def forget(self) -> None:
+        """Drop everything that waits for a backward."""
+        self._engine.forget()
+        self._singles.clear()
+
+    def __repr__(self) -> str:
+        return (
+            f"Expression {self.name}: {self.inputs} -> {self.outputs}, "
+            f"{len(self.parameters):,} parameters, {len(self.recording.operations):,} operations, "
+            f"{self.bank.dtype}, engine {self.engine}"
+        )
+
+
+@final
+class BankValue(Value):
+    """A leaf whose number and gradient lie on a row of a bank.
+
+    A leaf becomes one by being compiled: the object stays what it is, only its class changes.
+    """
+
+    __slots__ = ()
+
+    _takes_values = False
+    bank: Bank
+    row: int
+
+    @property
+    def data(self) -> float:
+        return float(self.bank.value.item(self.row))
+
+    @data.setter
+    def data(self, data: float) -> None:
+        self.bank.value[self.row] = data
+
+    @property
+    def grad(self) -> float:
+        return float(self.bank.grad.item(self.row))
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self.bank.grad[self.row] = grad
+        self.bank.has_gradients = True
+
+
+def settle(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
+    """The bank that some leaves stand on, and their rows of it.
+
+    Leaves that were never compiled get a bank of their own. Those of an earlier expression, or of a
+    network, stay where they are, so that two expressions can share them: a model and its loss, say.
+    A bank does not grow, so the two kinds do not mix.
+    """
+    known = {id(leaf): place_of(leaf) for leaf in leaves}
+    places = [known[id(leaf)] for leaf in leaves]
+    banks = {id(place and place[0]): place for place in places}
+    if len(banks) > 1:
+        raise OwnershipError(
+            "the parameters of a compiled function stand on several banks, of an earlier "
+            "expression or of a network: use those of one bank only, or compile the function "
+            "that uses all of them first"
+        )
+    first = places[0] if places else None
+    if first is None:
+        return new_bank(leaves, dtype), np.arange(len(leaves))
+    bank = first[0]
+    if bank.dtype != dtype:
+        raise InputError(
+            f"the parameters of a compiled function are {bank.dtype} already, since they stand on "
+            f"a bank: pass dtype={bank.dtype!r}"
+        )
+    return bank, np.array([place[1] for place in places if place])
+
+
+def place_of(leaf: Value) -> tuple[Bank, int] | None:
+    """The bank and the row of a leaf; None if it stands on none."""
+    if isinstance(leaf, BankValue):
+        return leaf.bank, leaf.row
+    if isinstance(leaf, WeightValue):
+        return leaf.weight.bank, leaf.weight.index
+    if type(leaf) is Value:
+        return None
+    raise InputError(
+        f"{shorten(leaf)} is a {type(leaf).__name__}, whose numbers cannot be kept in a bank: "
+        "use a Value as a parameter"
+    )
+
+
+def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
+    """A bank for some leaves, with their numbers and gradients; from now on they stand on it."""
+    for leaf in leaves:
+        if isinstance(leaf.grad, Value):
+            raise InputError(
+                f"the gradient of {shorten(leaf)} is an expression, and in a bank it is a number: "
+                "call zero_grad first"
+            )
+    bank = Bank(len(leaves), dtype)
+    bank.name_of = [leaf.label or f"parameter {i}" for i, leaf in enumerate(leaves)].__getitem__
+    with np.errstate(over="ignore"):
+        bank.value[:] = [leaf.data for leaf in leaves]
+        bank.grad[:] = [leaf.grad for leaf in leaves]
+    bank.has_gradients = bool(bank.grad.any())
+    for row, leaf in enumerate(leaves):
+        leaf.__class__ = BankValue
+        assert isinstance(leaf, BankValue)
+        leaf.bank = bank
+        leaf.row = row
+    return bank
+
+
+def engine_maker(name: str) -> Maker:
+    """What makes the engine of that name; numba is loaded only with the one that needs it."""
+    row = choose(name)
+    if row.name == "python":
+        return PythonExpressionEngine
+    if row.name != "cpu" and name != "auto":
+        raise EngineError(
+            f"a compiled function cannot run on the engine {name!r} yet: use 'cpu' or 'python'"
+        )
+    from scalarviz.engines.expression_cpu import CpuExpressionEngine
+
+    return CpuExpressionEngine
+
+
+def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
+    """The only row where a single sample was asked about, else all."""
+    result: FloatArray = rows[0] if single else rows
+    return result
