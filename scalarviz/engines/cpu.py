@@ -32,7 +32,7 @@ LEAST_CHUNK = 64  # samples; a smaller batch is not worth cutting
 MOST_CHUNKS = 8
 # Numba's plainest way to run threads ends the whole process if two of ours use it at once.
 ONE_AT_A_TIME = threading.Lock()
-WORTH_CORES = 1_000_000  # multiplications; below, starting a second core costs more than it does
+WORTH_CORES = 250_000  # multiplications; below, starting a second core costs more than it does
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ def batched_step(rounds: int) -> None:
         return
     module = "tests.benchmarks.batched_step"
     for threads in sorted({1, os.cpu_count() or 1}):
-        matrix = in_turn({"matrix": [module, "matrix", "-", "1", str(threads)]}, 3)["matrix"]
+        product = {"matrix": [module, "matrix", "-", "1", str(threads)]}
+        matrix = in_turn(product, 3, OPENBLAS_NUM_THREADS=str(threads))["matrix"]
         rate = statistics.median(matrix)
         print(f"\nWhole training steps, {threads} threads; matrix product {rate / 1e9:.0f} GFLOP/s")
         for name, case in CASES.items():

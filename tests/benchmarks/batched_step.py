@@ -97,7 +97,7 @@ def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
         loss = criterion(model(inputs), targets)
         loss.backward()
         optimizer.step()
-        return float(loss)
+        return float(loss.item())
 
     return step
 

@@ -16,13 +16,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 
-def in_turn(programs: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[float]]:
-    """Run every program `rounds` times, A B C A B C; each prints one number of seconds."""
+def in_turn(
+    programs: Mapping[str, Sequence[str]], rounds: int, **environment: str
+) -> dict[str, list[float]]:
+    """Run every program `rounds` times, A B C A B C; each prints one number."""
+    settings = os.environ | environment
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(rounds):
         for name, arguments in programs.items():
             command = [sys.executable, "-m", *arguments]
-            printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            printed = subprocess.run(
+                command, check=True, capture_output=True, text=True, env=settings
+            ).stdout
             seconds[name].append(float(json.loads(printed)))
     return seconds
 
