@@ -56,6 +56,20 @@ def as_floats(x: object, who: str) -> FloatArray:
     )
 
 
+def as_pairs(
+    inputs: object, targets: object, widths: tuple[int, int], who: str
+) -> tuple[FloatArray, FloatArray]:
+    """Inputs and targets as 2-D arrays with as many rows; `widths` are the columns of each."""
+    batch, _ = as_batch(inputs, widths[0], who)
+    wanted, _ = as_batch(targets, widths[1], f"the target of {who}")
+    if len(batch) != len(wanted):
+        raise ShapeError(
+            f"the inputs have {len(batch)} rows and the targets {len(wanted)}: "
+            "pass one target for each input"
+        )
+    return batch, wanted
+
+
 def as_sample(x: object, width: int | None, who: str) -> list[float]:
     """`x` as the `width` floats of one sample."""
     batch, single = as_batch(x, width, who)
@@ -81,6 +95,7 @@ def size(value: object, what: str) -> int:
 def number(value: object, what: str, low: float = -math.inf, *, open_low: bool = False) -> float:
     """A finite number of at least `low` (above `low` if `open_low`)."""
     try:
+        # A text that float() would read is no number; that float() may fail is the point here.
         result = math.nan if isinstance(value, (str, bytes)) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         result = math.nan

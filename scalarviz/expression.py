@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.bank import DTYPES, Bank, Dtype, Rows
-from scalarviz.checks import FloatArray, as_batch, shorten, size
+from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
 from scalarviz.engines.expression_engines import ExpressionEngine, PythonExpressionEngine
 from scalarviz.errors import EngineError, InputError, OrderError, OwnershipError, ShapeError
@@ -147,10 +147,7 @@ class Expression:
 
         The order is the same everywhere: zero_grad, forward, loss, backward, step.
         """
-        batch, _ = as_batch(inputs, self.inputs, "the expression")
-        wanted, _ = as_batch(targets, self.outputs, "the target of the expression")
-        if len(batch) != len(wanted):
-            raise ShapeError(f"{len(batch)} inputs came with {len(wanted)} targets: pass one each")
+        batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the expression")
         return self._engine.train(batch, wanted, Loss.of(loss), Optimizer.of(optimizer))
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from typing import final, overload
 import numpy as np
 
 from scalarviz.bank import Bank
-from scalarviz.checks import FloatArray, as_batch, shorten, size
+from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
 from scalarviz.errors import InputError, OwnershipError, ShapeError
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -140,13 +140,7 @@ class Network(Part):
         """So many steps of training on one batch; returns the loss before each."""
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         loss.check_output(self.layers[-1].activation)
-        batch, _ = as_batch(inputs, self.inputs, "the network")
-        wanted, _ = as_batch(targets, self.outputs, "the target of the network")
-        if len(batch) != len(wanted):
-            raise ShapeError(
-                f"the inputs have {len(batch)} rows and the targets {len(wanted)}: "
-                "pass one target for each input"
-            )
+        batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the network")
         steps = size(steps, "steps")
         return self._engine.train(batch, wanted, loss, optimizer, steps)
 

@@ -67,7 +67,7 @@ class Recorded(Value):
         self.number = next(_counter)
 
     @property
-    def data(self) -> float:  # type: ignore[override]
+    def data(self) -> float:  # type: ignore[override]  # a recorded Value has no number
         raise InputError(no_number(self))
 
     @property

@@ -53,9 +53,9 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
         if type(other) is not Value:
             if isinstance(other, Value):
                 if other._is_recorded:  # its own method does it
-                    return NotImplemented  # type: ignore[no-any-return]
+                    return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
             elif graph.is_foreign(other):
-                return NotImplemented  # type: ignore[no-any-return]
+                return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
             else:
                 formula, other = of_number, Value(other)
         # What `node` does, without a call: nearly all Values come from here.
@@ -89,7 +89,7 @@ def function(name: str) -> Callable[..., Value]:
     def call(*operands: Operand) -> Value:
         record = graph.recorder.get()
         if record is not None:
-            return record(name, *operands)  # type: ignore[no-any-return]
+            return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
         inputs = [x if isinstance(x, Value) else Value(x) for x in operands]
         made = Value(row.value(*[x.data for x in inputs]))
         made._set_inputs(by_some(row, [isinstance(x, Value) for x in operands]), *inputs)

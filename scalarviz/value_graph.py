@@ -54,12 +54,12 @@ def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value,
     """The method that compares data; in a function that is being recorded, an operation."""
 
     def method(self: Value, other: Any) -> bool:
-        is_value = hasattr(other, "_formula")
+        is_value = hasattr(other, "_formula")  # Value itself is defined above this file
         if not is_value and not isinstance(other, (int, float, np.generic)):
-            return NotImplemented  # type: ignore[no-any-return]
+            return NotImplemented  # type: ignore[no-any-return]  # as Python's protocol wants
         record = recorder.get()
         if record is not None:
-            return record(name, self, other)  # type: ignore[no-any-return]
+            return record(name, self, other)  # type: ignore[no-any-return]  # a recorded Value
         return test(self.data, other.data if is_value else plain_number(other))
 
     return method
@@ -73,7 +73,7 @@ def made_values(root: Value) -> list[Value]:
     while waiting:
         value = waiting.pop()
         if value is None:  # all that the next one was made from has been found
-            made.append(waiting.pop())  # type: ignore[arg-type]
+            made.append(waiting.pop())  # type: ignore[arg-type]  # under a None lies a Value
             continue
         while value._x is not None and value not in found:
             found.add(value)

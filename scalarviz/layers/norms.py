@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, final
 
@@ -71,12 +71,7 @@ class Norm(Layer):
         for x in batch:
             y, scale = self._normalize(x)
             self.kept.append((x, y, scale))
-            output = [gain.forward(value) for gain, value in zip(self.gains, y, strict=True)]
-            if self.has_shift:
-                output = [
-                    v + shift.forward(1.0) for v, shift in zip(output, self.shifts, strict=True)
-                ]
-            outputs.append(output)
+            outputs.append(self._scaled(y, Weight.forward))
         return outputs
 
     @final
@@ -95,16 +90,14 @@ class Norm(Layer):
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        outputs = []
-        for x in batch:
-            y, _ = self._normalize(x)
-            output = [gain.evaluate(value) for gain, value in zip(self.gains, y, strict=True)]
-            if self.has_shift:
-                output = [
-                    v + shift.evaluate(1.0) for v, shift in zip(output, self.shifts, strict=True)
-                ]
-            outputs.append(output)
-        return outputs
+        return [self._scaled(self._normalize(x)[0], Weight.evaluate) for x in batch]
+
+    def _scaled(self, y: list[float], verb: Callable[[Weight, float], float]) -> list[float]:
+        """Each feature times its gain, plus its shift if there is one."""
+        scaled = list(map(verb, self.gains, y))
+        if not self.has_shift:
+            return scaled
+        return [v + verb(shift, 1.0) for v, shift in zip(scaled, self.shifts, strict=True)]
 
     def _normalize(self, x: list[float]) -> tuple[list[float], float]:
         y = [0.0] * self.inputs

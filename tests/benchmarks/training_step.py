@@ -28,7 +28,7 @@ def colours() -> list[list[float]]:
 
 def micrograd_step() -> Callable[[], object]:
     """micrograd's own MLP, as its README trains it."""
-    from micrograd.nn import MLP  # type: ignore[import-untyped]
+    from micrograd.nn import MLP  # type: ignore[import-untyped]  # it has no types
 
     model, inputs = MLP(SIZES[0], SIZES[1:]), colours()
     targets = [[1 - c for c in colour] for colour in inputs]
