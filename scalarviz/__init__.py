@@ -27,6 +27,7 @@ _HOMES = {
     "RMSNorm": "layers",
     "FrequencyEncoding": "layers",
     "Network": "network",
+    "Precision": "precision",
     "Loss": "formulas.losses",
     "Init": "formulas.initializers",
     "Schedule": "formulas.schedules",
@@ -40,11 +41,13 @@ _HOMES = {
     "compile": "expression",
     "gradcheck": "finite_differences",
     "ScalarvizError": "errors",
+    "data": "data",
 }
 
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from scalarviz import data as data
     from scalarviz.bank import Bank as Bank
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.expression import compile as compile
@@ -66,6 +69,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.optimizer import Nesterov as Nesterov
     from scalarviz.optimizer import Optimizer as Optimizer
     from scalarviz.optimizer import RMSProp as RMSProp
+    from scalarviz.precision import Precision as Precision
     from scalarviz.value import Value as Value
     from scalarviz.value import maximum as maximum
     from scalarviz.value import minimum as minimum
@@ -79,7 +83,8 @@ def __getattr__(name: str) -> object:
         nearest = get_close_matches(name, _HOMES, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
-    value = getattr(import_module(f"scalarviz.{_HOMES[name]}"), name)
+    module = import_module(f"scalarviz.{_HOMES[name]}")
+    value = module if _HOMES[name] == name else getattr(module, name)
     globals()[name] = value
     return value
 

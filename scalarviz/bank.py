@@ -17,10 +17,12 @@ from scalarviz.checks import FloatArray, shorten
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
 
 Dtype = Literal["float32", "float64"]
 Rows = slice | npt.NDArray[np.intp]
 
+NONE = -1  # no row
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
 
 
@@ -30,6 +32,8 @@ class Bank:
     value, grad     the parameters and their gradients
     frozen          True where a parameter keeps its value
     slots           what optimizers keep for each parameter, by name (Adam's "m" and "v")
+    scaling         with mixed precision: the loss scale, the steps since it last changed, and how
+                    many steps it has skipped
     step_count      how many steps were taken
     has_gradients   whether a backward has run since the last zero_grad; set it if you write
                     gradients into `grad` by hand that may all be 0
@@ -46,6 +50,7 @@ class Bank:
         self.frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self.slots: dict[str, FloatArray] = {}
         self._blocks: dict[tuple[str, ...], FloatArray] = {}
+        self.scaling: FloatArray = np.array([1.0, 0.0, 0.0])
         self.step_count = 0
         self.has_gradients = False
         self.name_of: Callable[[int], str] = "row {}".format
@@ -76,11 +81,16 @@ class Bank:
         self.value[:] = other.value
         self.grad[:] = other.grad
         self.frozen[:] = other.frozen
+        self.scaling[:] = other.scaling
         self.has_gradients = other.has_gradients
         self.step_count = other.step_count
         self._moved[:] = other._moved
         for names in {*self._blocks, *other._blocks}:
             self.slot_block(names)[:] = other.slot_block(names)
+
+    def start_scaling(self, precision: Precision) -> None:
+        """Begin with the loss scale of a precision."""
+        self.scaling[:] = [precision.loss_scale if precision.mixed else 1.0, 0.0, 0.0]
 
     def zero_grad(self, rows: Rows = slice(None)) -> None:
         """Forget the gradients of some rows, or of all."""
@@ -102,8 +112,9 @@ class Bank:
         if not self.has_gradients and not gradients.any():
             raise OrderError("there are no gradients to step with: call forward and backward first")
         alive = ~self.frozen[rows]
-        if optimizer.not_finite == "error":
-            self._check_finite(rows, alive)
+        bad = self.find_bad(optimizer, rows)
+        if bad != NONE:
+            raise self.bad_gradient(bad)
         scale = optimizer.norm_scale(gradients[alive])
         self.count_step(rows)
         # Everything is computed before anything is written.
@@ -129,10 +140,12 @@ class Bank:
             self._moved[:] = False
         self._moved[rows] = True
 
-    def _check_finite(self, rows: Rows, alive: npt.NDArray[np.bool_]) -> None:
-        bad = ~np.isfinite(self.grad[rows]) & alive
-        if bad.any():
-            raise self.bad_gradient(int(np.arange(len(self))[rows][bad][0]))
+    def find_bad(self, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
+        """The first row that moves and whose gradient this optimizer refuses, or NONE."""
+        if optimizer.not_finite != "error":
+            return NONE
+        bad = ~np.isfinite(self.grad[rows]) & ~self.frozen[rows]
+        return int(np.arange(len(self))[rows][bad][0]) if bad.any() else NONE
 
     def bad_gradient(self, row: int) -> GradientError:
         """The error that says which gradient is not finite, and what to do about it."""

@@ -10,8 +10,10 @@ from typing import final, overload
 import numpy as np
 
 from scalarviz.bank import Bank
+from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
+from scalarviz.engines.base import Run
 from scalarviz.errors import InputError, OwnershipError, ShapeError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
@@ -20,7 +22,8 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense, Layer
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import Program, columns
+from scalarviz.precision import Precision
+from scalarviz.program import NONE, Program, columns
 from scalarviz.weight import Part, Weight
 
 
@@ -50,13 +53,14 @@ class Network(Part):
         seed: int = 0,
         dtype: str = "float32",
         engine: str = "python",
+        precision: str | Precision = "full",
     ) -> None:
         self.layers = as_layers(layers, activation, output)
         self.inputs = self.layers[0].inputs
         self.outputs = self.layers[-1].outputs
         self.init = Init.of(init)
         self.seed = check_seed(seed)
-        row = choose(engine)
+        row, precision = choose(engine), Precision.of(precision)
         parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
         for layer in parts:
             layer.check_free()
@@ -67,7 +71,8 @@ class Network(Part):
             layer.bind(self._bank, first_row, self.init, self.seed)
             first_row += layer.size
         self._parts = parts
-        self._engine = row.make(self.layers, self.program, self._bank)
+        self._engine = row.make(self.layers, self.program, self._bank, precision)
+        self._bank.start_scaling(precision)
 
     @property
     def bank(self) -> Bank:
@@ -87,9 +92,21 @@ class Network(Part):
         """The name of the engine that the verbs run on."""
         return self._engine.name
 
-    def to(self, engine: str) -> Network:
-        """Run on another engine from now on; "auto" is the fastest that works here."""
-        self._engine = choose(engine).make(self.layers, self.program, self._bank)
+    @property
+    def precision(self) -> Precision:
+        """In which numbers the engine computes."""
+        return self._engine.precision
+
+    def to(self, engine: str, precision: str | Precision | None = None) -> Network:
+        """Run on another engine from now on; "auto" is the fastest that works here.
+
+        `precision` is "full", "mixed" or a `Precision`; if it is left out, it stays as it is.
+        """
+        before = self.precision
+        chosen = before if precision is None else Precision.of(precision)
+        self._engine = choose(engine).make(self.layers, self.program, self._bank, chosen)
+        if chosen != before:
+            self._bank.start_scaling(chosen)
         return self
 
     # The four verbs; zero_grad and step are those of every Part.
@@ -141,8 +158,14 @@ class Network(Part):
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         loss.check_output(self.layers[-1].activation)
         batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the network")
-        steps = size(steps, "steps")
-        return self._engine.train(batch, wanted, loss, optimizer, steps)
+        outcome = self.run(InOrder(batch, wanted), loss).steps(optimizer, 0, size(steps, "steps"))
+        if outcome.bad != NONE:
+            raise self._bank.bad_gradient(outcome.bad)
+        return outcome.losses
+
+    def run(self, batches: Batches, loss: Loss) -> Run:
+        """A training of this network on its engine, for a session."""
+        return self._engine.run(batches, loss)
 
     def forget(self) -> None:
         """Drop everything that waits for a backward."""
@@ -182,6 +205,7 @@ class Network(Part):
             seed=self.seed,
             dtype=dtype or self.dtype,
             engine=self.engine,
+            precision=self.precision,
         )
         other.bank.copy_from(self.bank)
         return other

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 KINDS = {
     "affine": "z = W x + b; W is outputs times inputs, row by row",
@@ -61,6 +62,23 @@ class Operation:
         return range(self.weights, self.weights + count + (self.biases != NONE) * self.target.size)
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One thing that is done in a training step; a clock stands before or after it.
+
+    kind        zero_grad, forward, loss, delta, weight gradient, input gradient, or step
+    phase       zero_grad, forward, loss, backward, or step
+    name        what is shown: "affine 0", "delta 1", "weight gradient 1"
+    operation   the place of the operation in the program, and `layer` that of its layer; or NONE
+    """
+
+    kind: str
+    phase: str
+    name: str
+    operation: int = NONE
+    layer: int = NONE
+
+
 class Program:
     """Operations in the order in which they run, the buffers between them, and their workspace.
 
@@ -104,6 +122,45 @@ class Program:
             Operation(kind, formula, source, self.outputs, weights, biases, settings, self.layer)
         )
         return self.outputs
+
+    @cached_property
+    def first_parameters(self) -> int:
+        """The first operation with parameters; nobody needs the gradient by what it reads."""
+        places = [i for i, operation in enumerate(self.operations) if operation.parameters]
+        return places[0] if places else len(self.operations)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """What is done in a training step, in the one order that is the same everywhere.
+
+        zero_grad; every operation forward; the loss; every operation backward, from the last to the
+        first: the delta, which is the gradient by the sums, then the gradients by the weights, then
+        by the inputs, as far as somebody needs them; step.
+        """
+        last = len(self.operations) - 1
+        forward = [
+            Moment("forward", "forward", operation.name, i, operation.layer)
+            for i, operation in enumerate(self.operations)
+        ]
+        backward = []
+        for i, operation in reversed(list(enumerate(self.operations))):
+            layer = operation.layer
+            steps = [("weight gradient", "weight gradient")] if operation.parameters else []
+            if operation.kind != "activation" and i > self.first_parameters:
+                row = operation.kind == "row"
+                label = f"{operation.formula} gradient" if row else "input gradient"
+                steps.append(("input gradient", label))
+            if i == last or (operation.kind == "activation" and i > self.first_parameters):
+                steps.insert(0, ("delta", "delta"))
+            for kind, label in steps:
+                backward.append(Moment(kind, "backward", f"{label} {layer}", i, layer))
+        return (
+            Moment("zero_grad", "zero_grad", "zero_grad"),
+            *forward,
+            Moment("loss", "loss", "loss"),
+            *backward,
+            Moment("step", "step", "step"),
+        )
 
     def __repr__(self) -> str:
         head = (

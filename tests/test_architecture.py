@@ -37,6 +37,16 @@ ORDER = """
     optimizer
     value_graph
     value
+    precision
+    batches
+    data.base
+    data.plane
+    data.colors
+    data.generated
+    data.files
+    data.landscape
+    data.pictures
+    data
     bank
     weight
     program
@@ -49,6 +59,9 @@ ORDER = """
     layers.encoding
     layers
     engines.base
+    engines.snapshot
+    engines.one_operation
+    engines.python_run
     engines.python
     engines.dispatch
     engines.float_bits
@@ -58,9 +71,17 @@ ORDER = """
     engines.kernel_choice
     engines.kernel_file
     engines.cpu_products
+    engines.cpu_half
     engines.cpu_kernels
-    engines.cpu_batches
+    engines.cpu_chunks
+    engines.cpu_draws
+    engines.cpu_updates
+    engines.cpu_steps
+    engines.cpu_orders
     engines.cpu_tables
+    engines.cpu_work
+    engines.cpu_moments
+    engines.cpu_run
     engines.cpu
     engines.expression_engines
     engines.expression_kernels
@@ -72,7 +93,6 @@ ORDER = """
     network
     expression
     finite_differences
-    data
     timeline
     session
     view.colors
@@ -91,13 +111,13 @@ ORDER = """
 PUBLIC_NAMES = """
     Value where maximum minimum
     Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
-    Loss Init Schedule
+    Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
-    compile gradcheck ScalarvizError
+    compile gradcheck data ScalarvizError
 """.split()
 
 # Loaded only when asked for: each costs time, or is absent where its extra is not installed.
-HEAVY = ("vispy", "PySide6", "numba.cuda", "numba_cuda", "cuda", "rich", "typer", "torch")
+HEAVY = ("vispy", "PySide6", "numba.cuda", "numba_cuda", "cuda", "rich", "typer", "torch", "PIL")
 
 ONLY_ON_SOME_SYSTEMS = set(
     "crypt curses fcntl grp msvcrt nis ossaudiodev posix pty pwd readline resource spwd syslog "

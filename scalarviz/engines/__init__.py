@@ -12,9 +12,10 @@ from scalarviz.engines.python import PythonEngine
 from scalarviz.errors import EngineError
 from scalarviz.formulas.table import pick, table
 from scalarviz.layers import Layer
+from scalarviz.precision import Precision
 from scalarviz.program import Program
 
-Maker = Callable[[Sequence[Layer], Program, Bank], Engine]
+Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ class EngineRow:
     lack: Callable[[], str] = str
 
 
-def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank) -> Engine:
+def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision) -> Engine:
     """The cpu engine; numba is loaded only now."""
     from scalarviz.engines.cpu import CpuEngine
 
-    return CpuEngine(layers, program, bank)
+    return CpuEngine(layers, program, bank, precision)
 
 
 def cpu_lack() -> str:

@@ -1,19 +1,26 @@
-"""What every engine does for a network: the four verbs on checked batches, and a whole step."""
+"""What every engine does for a network: the four verbs on checked batches, and training.
+
+A training is a `Run`: one network on the batches of one data set. It takes many steps in one call,
+or one step moment by moment, with the same bits, and then all numbers in between can be read.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from scalarviz.bank import Bank
+from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import Program
+from scalarviz.precision import Precision
+from scalarviz.program import NONE, Buffer, Moment, Program
 
 
 class Engine(ABC):
@@ -25,10 +32,13 @@ class Engine(ABC):
 
     name: str
 
-    def __init__(self, layers: Sequence[Layer], program: Program, bank: Bank) -> None:
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
         self.layers = layers
         self.program = program
         self.bank = bank
+        self.precision = precision
 
     @abstractmethod
     def forward(self, batch: FloatArray) -> FloatArray:
@@ -55,27 +65,70 @@ class Engine(ABC):
         """Drop everything that waits for a backward."""
 
     @abstractmethod
-    def train(
-        self,
-        inputs: FloatArray,
-        targets: FloatArray,
-        loss: Loss,
-        optimizer: Optimizer,
-        steps: int,
-    ) -> FloatArray:
-        """So many whole steps on one batch: zero_grad, forward, loss, backward, step.
-
-        The losses before each step. Where a gradient goes bad a GradientError names its weight, and
-        that step is not taken.
-        """
+    def run(self, batches: Batches, loss: Loss) -> Run:
+        """A training on these batches; making one changes no number."""
 
     @final
     def __reduce__(self) -> tuple[object, ...]:
         """A copy, or what is sent to another process, is an engine of its own."""
-        return type(self), (self.layers, self.program, self.bank)
+        return type(self), (self.layers, self.program, self.bank, self.precision)
 
     @final
     def array(self, rows: object) -> FloatArray:
         """Numbers in the type of the bank; what is too large for float32 becomes inf, silently."""
         with np.errstate(over="ignore"):
             return np.asarray(rows, self.bank.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of some steps: their losses, and the row of a gradient that went bad, or NONE.
+
+    `losses` has one for each step that was taken, each computed before the step.
+    """
+
+    losses: FloatArray
+    bad: int = NONE
+
+
+class Run(ABC):
+    """The training of one network on the batches of one data set.
+
+    Every step does the moments of `program.moments`, in their order. Moment by moment, `begin`
+    comes first, and `perform` is called with one moment after the other. What was written can be
+    read from the moment that writes it until the next `begin`; `steps` begins anew.
+    """
+
+    def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
+        self.engine = engine
+        self.batches = batches
+        self.loss_function = loss
+        self.loss = np.nan  # of the batch, from the moment "loss" on
+
+    @abstractmethod
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        """`count` whole steps on the batches of the steps `first`, `first` + 1, ...
+
+        Where a gradient of a weight that moves is not finite, and the optimizer does not count such
+        gradients as 0, that step is not taken, nor are those after it; its gradients can be read.
+        """
+
+    @abstractmethod
+    def begin(self, step: int) -> None:
+        """Take up the batch of a step."""
+
+    @abstractmethod
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        """Do one moment of the step; a GradientError if it is "step" and a gradient is bad."""
+
+    @abstractmethod
+    def values(self, buffer: Buffer) -> FloatArray:
+        """What a buffer of the program holds for this batch, one row a sample."""
+
+    @abstractmethod
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        """The gradient of the loss by what a buffer holds, one row a sample."""
+
+    @abstractmethod
+    def targets(self) -> FloatArray:
+        """What the network should have said to this batch, one row a sample."""

@@ -22,11 +22,13 @@ from scalarviz.engines.dispatch import (
 
 Table = Any  # the operations: one row each, unsigned
 
-# The columns of the table of operations, and its kinds, in the order of `program.KINDS`.
+# The columns of the table of operations, and its kinds, in the order of `program.KINDS`. GRADIENTS
+# is where in a chunk's gradient those of its parameters begin, and COUNT how many they are.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHTS, BIASES, HAS_BIASES, MEMO, FLOW_IN,
-    FLOW_OUT,
-) = [np.uint64(i) for i in range(12)]  # fmt: skip
+    FLOW_OUT, GRADIENTS, COUNT,
+) = [np.uint64(i) for i in range(14)]  # fmt: skip
+COLUMNS = 14
 AFFINE, ACTIVATION, ROW, SCALE = [np.uint64(i) for i in range(4)]
 
 
@@ -72,11 +74,11 @@ def tile_of(space: Numbers, start: Index, rows: Index) -> Numbers:
 
 @kernel
 def operation_forward(
-    op: Table, settings: Numbers, value: Numbers, space: Numbers, base: Index, n: Index
+    op: Table, settings: Numbers, value: Numbers, space: Numbers, n: Index
 ) -> None:
-    """One operation on one tile, whose workspace begins at `base`."""
+    """One operation on one tile."""
     kind, inputs, outputs = op[KIND], op[INPUTS], op[OUTPUTS]
-    x, z = base + op[SOURCE], base + op[TARGET]
+    x, z = op[SOURCE], op[TARGET]
     if kind == AFFINE:
         if op[HAS_BIASES] == ONE:
             fill_rows(space, z, value, op[BIASES], outputs, n)
@@ -88,7 +90,7 @@ def operation_forward(
             a, b = x + r * TILE, z + r * TILE
             activation_forward(op[FORMULA], space[a : a + n], space[b : b + n])
     elif kind == ROW:
-        memo = base + op[MEMO]
+        memo = op[MEMO]
         row_forward(
             op[FORMULA],
             tile_of(space, x, inputs),
@@ -108,37 +110,33 @@ def operation_forward(
 
 
 @kernel
-def parameter_gradient(
-    op: Table, grad: Numbers, space: Numbers, base: Index, flow: Numbers, flow_base: Index, n: Index
-) -> None:
+def parameter_gradient(op: Table, grad: Numbers, space: Numbers, flow: Numbers, n: Index) -> None:
     """What one tile adds to the gradient of an operation's weights and biases."""
-    kind, inputs, outputs = op[KIND], op[INPUTS], op[OUTPUTS]
-    x, g = base + op[SOURCE], flow_base + op[FLOW_OUT]
+    kind, inputs, outputs, first = op[KIND], op[INPUTS], op[OUTPUTS], op[GRADIENTS]
+    x, g = op[SOURCE], op[FLOW_OUT]
     if kind == AFFINE:
-        outer(grad, op[WEIGHTS], space, flow, x, g, inputs, outputs, n)
+        outer(grad, first, space, flow, x, g, inputs, outputs, n)
     elif kind == SCALE:
         for r in range(outputs):
             a, b = x + r * TILE, g + r * TILE
             total = grad.dtype.type(0)
             for t in range(n):
                 total += flow[b + t] * space[a + t]
-            grad[op[WEIGHTS] + r] += total
+            grad[first + r] += total
     if op[HAS_BIASES] == ONE:
-        add_row_sums(grad, op[BIASES], flow, g, outputs, n)
+        add_row_sums(grad, first + op[COUNT] - outputs, flow, g, outputs, n)
 
 
 @kernel
 def input_gradient(
-    op: Table, settings: Numbers, value: Numbers, space: Numbers, base: Index, flow: Numbers,
-    flow_base: Index, n: Index,
-) -> None:  # fmt: skip
+    op: Table, settings: Numbers, value: Numbers, space: Numbers, flow: Numbers, n: Index
+) -> None:
     """The gradient by what an operation read, from that by what it wrote, in one tile.
 
     An activation may have both at one place: then it is changed where it is.
     """
     kind, inputs, outputs = op[KIND], op[INPUTS], op[OUTPUTS]
-    x, y = base + op[SOURCE], base + op[TARGET]
-    g, h = flow_base + op[FLOW_OUT], flow_base + op[FLOW_IN]
+    x, y, g, h = op[SOURCE], op[TARGET], op[FLOW_OUT], op[FLOW_IN]
     if kind == AFFINE:
         clear_rows(flow, h, inputs, n)
         affine(value, op[WEIGHTS], ONE, inputs, flow, flow, g, h, outputs, inputs, n)
@@ -150,7 +148,7 @@ def input_gradient(
                     flow[d + t] = flow[c + t]
             activation_backward(op[FORMULA], space[a : a + n], space[b : b + n], flow[d : d + n])
     elif kind == ROW:
-        memo = base + op[MEMO]
+        memo = op[MEMO]
         row_backward(
             op[FORMULA],
             tile_of(space, x, inputs),

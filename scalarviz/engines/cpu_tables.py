@@ -12,11 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.batches import POINTS, Batches
 from scalarviz.checks import FloatArray
-from scalarviz.engines.cpu_batches import FLOW_OUT_0, GOALS, OUT, OUT_SIZE, PLAN_FIELDS
+from scalarviz.engines import cpu_chunks as plans
+from scalarviz.engines.cpu_draws import DRAWING_FIELDS
+from scalarviz.engines.cpu_kernels import COLUMNS
+from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.cpu_products import TILE
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.formulas.randomness import MASK
 from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.precision import Precision
 from scalarviz.program import KINDS, NONE, Buffer, Operation, Program
 
 Unsigned = npt.NDArray[np.uint64]
@@ -32,17 +39,25 @@ class Tables:
     settings: FloatArray
     space: int  # the size of a tile's workspace, in numbers
     flow: int  # and of the one for gradients
-    flow_inputs: int  # where in it the gradient by the inputs of the network ends up
+    flows: dict[Buffer, int]  # where in it, in rows, the gradient by each buffer lies
+    gradients: int  # how many parameters, those of a shared layer counted each time
 
 
-def make_tables(program: Program, dtype: str) -> Tables:
-    """The tables of a program, with everything placed in the workspaces."""
+def make_tables(
+    program: Program, dtype: str, precision: Precision, *, apart: bool = False
+) -> Tables:
+    """The tables of a program, with everything placed in the workspaces.
+
+    `apart` keeps the gradient by what an activation read from taking the place of that by what it
+    wrote, so that both can be looked at.
+    """
     tile = int(TILE)
-    flows, flow_size = place_flows(program)
+    flows, flow_size = place_flows(program, apart)
     rows: list[list[int]] = []
     settings = np.zeros((len(program.operations), MOST_SETTINGS), dtype)
     goals = program.workspace
     memo = goals + program.outputs.size
+    gradients = 0
     for i, operation in enumerate(program.operations):
         source, target = operation.source, operation.target
         rows.append(
@@ -59,23 +74,60 @@ def make_tables(program: Program, dtype: str) -> Tables:
                 memo * tile,
                 flows[source] * tile,
                 flows[target] * tile,
+                gradients,
+                len(operation.parameters),
             ]
         )
+        gradients += len(operation.parameters)
         settings[i, : len(operation.settings)] = operation.settings
         memo += operation.kind == "row"
-    plan = np.zeros(PLAN_FIELDS, np.uint64)
-    plan[OUT] = program.outputs.offset * tile
-    plan[OUT_SIZE] = program.outputs.size
-    plan[GOALS] = goals * tile
-    plan[FLOW_OUT_0] = flows[program.outputs] * tile
+    plan = np.zeros(plans.PLAN_FIELDS, np.uint64)
+    plan[plans.OUT] = program.outputs.offset * tile
+    plan[plans.OUT_SIZE] = program.outputs.size
+    plan[plans.GOALS] = goals * tile
+    plan[plans.FLOW_OUT_0] = flows[program.outputs] * tile
+    plan[plans.FLOW_IN_0] = flows[program.inputs] * tile
+    plan[plans.HALF] = precision.mixed
+    plan[plans.DYNAMIC] = precision.mixed and precision.dynamic
+    plan[plans.PATIENCE] = precision.patience
     return Tables(
         plan,
-        np.array(rows, np.uint64).reshape(len(rows), 12),
+        np.array(rows, np.uint64).reshape(len(rows), COLUMNS),
         settings,
         memo * tile,
         flow_size * tile,
-        flows[program.inputs] * tile,
+        flows,
+        gradients,
     )
+
+
+def plan_loss(tables: Tables, program: Program, loss: Loss) -> Unsigned:
+    """The plan of a training: that of the tables, and its loss."""
+    plan = tables.plan.copy()
+    plan[plans.FIRST_NEEDED] = program.first_parameters + 1
+    plan[plans.LOSS] = [*LOSSES, *ROW_LOSSES].index(loss.name)
+    plan[plans.MEAN_OF] = loss.divisor(program.outputs.size)
+    return plan
+
+
+def set_order(plan: Unsigned, order: Order) -> None:
+    """Note in a plan how weights move; with mixed precision no gradient is refused."""
+    plan[plans.OPTIMIZER] = order.optimizer
+    plan[plans.SCHEDULE] = order.schedule
+    plan[plans.REFUSE] = order.refuses and not plan[plans.HALF]
+
+
+def drawing_of(batches: Batches) -> npt.NDArray[np.int64]:
+    """How batches are drawn, for `cpu_draws`."""
+    seed = batches.seed
+    fields = [batches.draw, seed & MASK, seed >> 32, batches.samples, batches.size]
+    assert len(fields) == DRAWING_FIELDS
+    return np.array(fields, np.int64)
+
+
+def room_for_points(batches: Batches) -> int:
+    """How many points a step draws that are in no table."""
+    return batches.size if batches.draw == POINTS else 0
 
 
 def formula_index(operation: Operation) -> int:
@@ -85,15 +137,12 @@ def formula_index(operation: Operation) -> int:
     return list(ROW_FORMULAS).index(operation.formula) if operation.kind == "row" else 0
 
 
-def place_flows(program: Program) -> tuple[dict[Buffer, int], int]:
-    """Where the gradient by each buffer lies, and how much room they take.
-
-    The gradient by what an activation read takes the place of that by what it wrote.
-    """
+def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:
+    """Where the gradient by each buffer lies, and how much room they take."""
     places = {program.outputs: 0}
     size = program.outputs.size
     for operation in reversed(program.operations):
-        if operation.kind == "activation":
+        if operation.kind == "activation" and not apart:
             places[operation.source] = places[operation.target]
         else:
             places[operation.source] = size

@@ -29,7 +29,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.formulas.randomness import normal, philox, uniform, unit
+from scalarviz.formulas.randomness import normal, philox, scramble, uniform, unit
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.formulas.table import Formula, table
@@ -40,7 +40,7 @@ __all__ = [
     "loss_forward", "loss_backward", "optimizer_update", "condition_gradients",
     "schedule_factor", "optimizer_constants",
     "unary_forward", "unary_backward", "binary_forward", "binary_backward", "ternary_forward",
-    "ternary_backward", "philox", "unit", "uniform", "normal",
+    "ternary_backward", "philox", "scramble", "unit", "uniform", "normal",
 ]  # fmt: skip
 
 BLOCK = 64

@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray
-from scalarviz.engines import cpu_batches, expression_kernels, kernel_file
+from scalarviz.engines import cpu_chunks, expression_kernels, kernel_file
+from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.expression_engines import ExpressionEngine
 from scalarviz.engines.expression_tables import ExpressionTables
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.optimizer import Optimizer
 from scalarviz.recording import Recording
 
@@ -40,7 +39,10 @@ class CpuExpressionEngine(ExpressionEngine):
         self._scratch = np.zeros(len(bank), bank.dtype)
         self._whole = len(rows) == len(bank)
         self._error = np.zeros(1)
-        self._last: Order | None = None
+        self._order: Order | None = None
+        self._orders: tuple[FloatArray, ...] = ()
+        self._plan = np.zeros(cpu_chunks.PLAN_FIELDS, np.uint64)
+        self._counts = np.zeros(1, np.int64)
         self._passes: list[tuple[int, FloatArray]] = []
         self._spare: list[FloatArray] = []  # workspaces that no backward waits for
         self._program = (
@@ -112,16 +114,16 @@ class CpuExpressionEngine(ExpressionEngine):
         if not (self._whole and bank.has_gradients):
             bank.step(optimizer, self.rows)
             return
-        order = self._order(optimizer)
-        self._moved(self.kernels.move(order.plan, bank.value, *self._moving(order)))
+        self._prepare(optimizer)
+        self._moved(self.kernels.move(self._plan, bank.value, *self._moving()))
 
     def train(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
         if not self._whole:
             return self.train_by_verbs(inputs, targets, loss, optimizer)
-        order = self._order(optimizer)
-        order.plan[cpu_batches.LOSS] = LOSS_NUMBERS[loss.name]
+        self._prepare(optimizer)
+        self._plan[cpu_chunks.LOSS] = LOSS_NUMBERS[loss.name]
         bad = self.kernels.train(
             *self._program,
             self._array(inputs),
@@ -131,68 +133,36 @@ class CpuExpressionEngine(ExpressionEngine):
             self._sums,
             self._ends,
             self.bank.value.dtype.type(loss.scale(targets.shape)),
-            order.plan,
-            *self._moving(order),
+            self._plan,
+            *self._moving(),
             self._error,
         )
         self.bank.has_gradients = True
         self._moved(bad)
         return float(self._error[0])
 
-    def _order(self, optimizer: Optimizer) -> Order:
-        """What the kernels are told about an optimizer; made anew when it has changed."""
-        state = Order.state_of(optimizer)
-        if self._last is None or self._last.state != state:
-            self._last = Order(optimizer, state, self.bank)
-        return self._last
+    def _prepare(self, optimizer: Optimizer) -> None:
+        """Bring the plan up to date with an optimizer."""
+        order = Order.of(optimizer, self._order)
+        if order is not self._order:
+            self._order = order
+            self._plan[cpu_chunks.OPTIMIZER] = order.optimizer
+            self._plan[cpu_chunks.SCHEDULE] = order.schedule
+            self._plan[cpu_chunks.REFUSE] = order.refuses
+            slots = self.bank.slot_block(order.slots)
+            arguments = np.empty(order.arguments, self.bank.dtype)
+            self._orders = slots, *order.numbers, arguments
 
-    def _moving(self, order: Order) -> tuple[Any, ...]:
-        """What a kernel needs to take a step."""
-        bank = self.bank
-        return bank.grad, order.slots, bank.frozen, *order.settings, self._scratch, bank.step_count
+    def _moving(self) -> tuple[Any, ...]:
+        """What a kernel needs to take a step, from the gradients on."""
+        bank, (slots, *numbers) = self.bank, self._orders
+        self._counts[0] = bank.step_count
+        return (
+            bank.grad, slots, bank.frozen, bank.scaling, *numbers, self._scratch, self._counts
+        )  # fmt: skip
 
     def _moved(self, bad: int) -> None:
         """Note that a step was taken; or, with the row of a bad gradient, that it was not."""
         if bad >= 0:
             raise self.bank.bad_gradient(bad)
         self.bank.count_step(slice(0, len(self.bank)))
-
-
-class Order:
-    """An optimizer as arrays."""
-
-    def __init__(self, optimizer: Optimizer, state: tuple[object, ...], bank: Bank) -> None:
-        self.state = state
-        self.plan = np.zeros(cpu_batches.PLAN_FIELDS, np.uint64)
-        self.plan[cpu_batches.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
-        self.plan[cpu_batches.SCHEDULE] = list(SCHEDULES).index(optimizer.schedule.name)
-        self.plan[cpu_batches.REFUSE] = optimizer.not_finite == "error"
-        self.slots = bank.slot_block(optimizer.row.slots)
-        rates = [
-            optimizer.lr,
-            optimizer.clip_norm,
-            optimizer.clip_value,
-            optimizer.l1,
-            optimizer.l2,
-        ]
-        self.settings = (
-            np.array(rates),
-            np.array([*optimizer.settings.values()], np.float64),
-            np.array([*optimizer.schedule.settings.values()], np.float64),
-            np.empty(len(optimizer.arguments(0)), bank.dtype),
-        )
-
-    @staticmethod
-    def state_of(optimizer: Optimizer) -> tuple[object, ...]:
-        """Everything that an optimizer consists of, for comparison."""
-        return (
-            optimizer.row,
-            optimizer.schedule,
-            optimizer.lr,
-            optimizer.clip_norm,
-            optimizer.clip_value,
-            optimizer.l1,
-            optimizer.l2,
-            optimizer.not_finite,
-            *optimizer.settings.values(),
-        )

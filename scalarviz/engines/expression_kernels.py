@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.cpu_batches import LOSS, move
+from scalarviz.engines.cpu_chunks import LOSS
+from scalarviz.engines.cpu_updates import move
 from scalarviz.engines.dispatch import (
     binary_backward,
     binary_forward,
@@ -268,9 +269,9 @@ def train(
     plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
     outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, goals: Numbers,
     space: Numbers, flow: Numbers, sums: Numbers, ends: Numbers, loss_scale: float,
-    training: Table, grad: Numbers, slots: Numbers, frozen: Table, how: Numbers,
+    training: Table, grad: Numbers, slots: Numbers, frozen: Table, scaling: Numbers, how: Numbers,
     optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
-    step: int, errors: Numbers,
+    counts: Table, errors: Numbers,
 ) -> int:  # fmt: skip
     """A whole step on a batch. It leaves the loss in `errors`, and returns what `move` does.
 
@@ -300,7 +301,7 @@ def train(
     for i in range(plan[PARAMETERS]):
         grad[owned[i]] = sums[i]
     bad: int = move(
-        training, value, grad, slots, frozen, how, optimizer_settings, schedule_settings,
-        arguments, scratch, step,
+        training, value, grad, slots, frozen, scaling, how, optimizer_settings,
+        schedule_settings, arguments, scratch, counts,
     )  # fmt: skip
     return bad

@@ -25,11 +25,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from scalarviz.engines import dispatch, fast_math, float_bits
+from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
 from scalarviz.engines.kernel_choice import write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
 
 Dtype = Literal["float32", "float64"]
+Target = Literal["cpu", "cuda"]
 
 HEAD = '''"""Written by scalarviz from its tables of formulas; what you change here will be lost.
 
@@ -52,6 +53,33 @@ kernel = numba.njit(fastmath=REORDERED, cache=True, **OPTIONS)
 parallel_kernel = numba.njit(fastmath=REORDERED, cache=True, parallel=True, **OPTIONS)
 '''
 
+# On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels as plain
+# Python, where math.exp(1000) would raise.
+CUDA_HEAD = '''"""Written by scalarviz from its tables of formulas; what you change here will be lost.
+
+{versions}
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda, types
+
+if cuda.config.ENABLE_CUDASIM:
+    from scalarviz.formulas import elementary as math
+
+
+def kernel(function):
+    return function if cuda.config.ENABLE_CUDASIM else cuda.jit(function, device=True)
+
+
+exact = elementary = formula = kernel
+launched = cuda.jit(cache=True)
+Real = types.{dtype}
+'''
+
 # The first kind works in the working type, the second always in float64.
 IN_WORKING_TYPE = (
     "activation_forward", "activation_backward", "row_forward", "row_backward",
@@ -61,13 +89,24 @@ IN_WORKING_TYPE = (
     "ternary_forward", "ternary_backward",
 )  # fmt: skip
 IN_FLOAT64 = ("schedule_factor", "optimizer_constants")
-DRAWS = ("philox", "unit", "uniform", "normal")
+ONE_AT_A_TIME = (
+    "activation_value", "activation_slope", "row_value", "row_gradient", "scalar_sample_error",
+    "row_sample_error", "sample_error", "scalar_sample_gradient", "row_sample_gradient",
+    "sample_gradient", "move_one", "condition_one",
+)  # fmt: skip
+DRAWS = ("philox", "scramble", "unit", "uniform", "normal")
+
+# What each target calls in the working type, and what in float64.
+FORMULAS: dict[Target, tuple[ModuleType, tuple[str, ...], tuple[str, ...]]] = {
+    "cpu": (dispatch, IN_WORKING_TYPE, IN_FLOAT64),
+    "cuda": (cuda_dispatch, ONE_AT_A_TIME, (*IN_FLOAT64, "clip_factor")),
+}
 
 SECONDS = 40  # about what compiling takes
 DAYS_KEPT = 14
 
 _lock = threading.RLock()
-_texts: dict[tuple[str, Dtype], Text] = {}
+_texts: dict[tuple[str, Dtype, Target], Text] = {}
 _modules: dict[str, ModuleType] = {}
 
 
@@ -80,18 +119,19 @@ class Text:
     ingredients: list[Any]
 
 
-def load(template: str, dtype: Dtype) -> ModuleType:
+def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType:
     """The kernels of a template, such as "scalarviz.engines.cpu_batches", in a working type.
 
     Each kernel is compiled when it is first called, if it is not on disk. A row that was added to a
     table, or a constant that was changed, in this very process counts from the next `load` on.
     """
     with _lock:
-        known = _texts.get((template, dtype))
+        known = _texts.get((template, dtype, target))
         if known is None or known.ingredients != ingredients(known.functions):
-            known = _texts[template, dtype] = source(template, dtype)
+            known = _texts[template, dtype, target] = source(template, dtype, target)
         if known.text not in _modules:
-            _modules[known.text] = import_text(known.text, f"{template.rpartition('.')[2]}_{dtype}")
+            stem = f"{template.rpartition('.')[2]}_{dtype}"
+            _modules[known.text] = import_text(known.text, stem)
         return _modules[known.text]
 
 
@@ -112,7 +152,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     write(path, text)
     remove_old(path, stem)
     drop_damaged(path)
-    if not compiled_files(path):
+    if not compiled_files(path) and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "0":
         message = f"scalarviz compiles its kernels, once; this takes about {SECONDS} s"
         print(message, file=sys.stderr, flush=True)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -125,16 +165,19 @@ def import_text(text: str, stem: str) -> ModuleType:
 # ---- the text -----------------------------------------------------------------------------------
 
 
-def source(template: str, dtype: Dtype) -> Text:
+def source(template: str, dtype: Dtype, target: Target = "cpu") -> Text:
     """The whole text of a file of kernels."""
     marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
-    writer = Writer(f"np.{dtype}", fast_math.FAST[dtype], "formula", marks)
+    functions = fast_math.FAST[dtype] if target == "cpu" else fast_math.STANDARD
+    writer = Writer(f"np.{dtype}", functions, "formula", marks)
     wide = Writer("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
-    chosen = [write_dispatcher(writer, getattr(dispatch, name)) for name in IN_WORKING_TYPE]
-    chosen += [write_dispatcher(wide, getattr(dispatch, name)) for name in IN_FLOAT64]
+    module, working, float64 = FORMULAS[target]
+    chosen = [write_dispatcher(writer, getattr(module, name)) for name in working]
+    chosen += [write_dispatcher(wide, getattr(module, name)) for name in float64]
     draws = [f"{name} = {wide.name(getattr(dispatch, name))}" for name in DRAWS]
+    head = HEAD if target == "cpu" else CUDA_HEAD
     parts = [
-        HEAD.format(versions=versions()),
+        head.format(versions=versions(target), dtype=dtype),
         "\n".join([*writer.constants.values(), *wide.constants.values()]),
         *writer.sources,
         *wide.sources,
@@ -143,14 +186,15 @@ def source(template: str, dtype: Dtype) -> Text:
         *template_parts(template, []),
     ]
     keys = [*writer.names, *wide.names]
-    functions = tuple(key[0] if isinstance(key, tuple) else key for key in keys)
+    written = tuple(key[0] if isinstance(key, tuple) else key for key in keys)
     text = "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
-    return Text(text, functions, ingredients(functions))
+    return Text(text, written, ingredients(written))
 
 
-def versions() -> str:
+def versions(target: Target = "cpu") -> str:
     """Everything that compiles."""
-    packages = [f"{name} {version(name)}" for name in ("numba", "numpy", "llvmlite")]
+    names = ["numba", "numpy", "llvmlite", *(["numba-cuda"] if target == "cuda" else [])]
+    packages = [f"{name} {version(name)}" for name in names]
     return ", ".join([f"Python {platform.python_version()}", *packages])
 
 
@@ -169,7 +213,7 @@ def template_parts(module: str, done: list[str]) -> Iterator[str]:
         name = node.module
         if name.startswith("scalarviz.engines."):
             assert not any(alias.asname for alias in node.names), f"{module} renames an import"
-            if name != dispatch.__name__ and name not in done:
+            if name not in (dispatch.__name__, cuda_dispatch.__name__, *done):
                 yield from template_parts(name, done)
         elif name.startswith("scalarviz."):
             outside.append(f"# {name} {hashlib.sha256(module_text(name).encode()).hexdigest()}")

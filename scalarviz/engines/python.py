@@ -7,14 +7,19 @@ those of their weights. A layer sees the whole batch before the next one does.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import final
 
-import numpy as np
-
+from scalarviz.bank import Bank
+from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Engine
+from scalarviz.engines.python_run import PythonRun
+from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import Loss
-from scalarviz.optimizer import Optimizer
+from scalarviz.layers import Layer
+from scalarviz.precision import Precision
+from scalarviz.program import Program
 
 
 @final
@@ -22,6 +27,16 @@ class PythonEngine(Engine):
     """Runs the layers of a network through their own methods."""
 
     name = "python"
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        if precision.mixed:
+            raise EngineError(
+                "the python engine computes in full precision only: mixed precision needs another, "
+                "as in net.to('cpu', precision='mixed')"
+            )
 
     def forward(self, batch: FloatArray) -> FloatArray:
         rows = batch.tolist()
@@ -52,18 +67,5 @@ class PythonEngine(Engine):
         for layer in self.layers:
             layer.forget()
 
-    def train(
-        self,
-        inputs: FloatArray,
-        targets: FloatArray,
-        loss: Loss,
-        optimizer: Optimizer,
-        steps: int,
-    ) -> FloatArray:
-        losses = []
-        for _ in range(steps):
-            self.bank.zero_grad()
-            losses.append(loss.forward(self.forward(inputs), targets))
-            self.backward(loss.backward())
-            self.bank.step(optimizer, slice(0, len(self.bank)))
-        return np.array(losses)
+    def run(self, batches: Batches, loss: Loss) -> PythonRun:
+        return PythonRun(self, batches, loss)

@@ -245,8 +245,13 @@ class Loss:
     def scale(self, shape: tuple[int, ...]) -> float:
         """By what the errors of a batch of (samples, outputs) are multiplied when added up."""
         samples, outputs = shape
-        per_sample = outputs if isinstance(self.row, LossRow) else 1
-        return self.factor / {"all": samples * per_sample, "samples": samples, "none": 1}[self.mean]
+        return self.factor / (samples * self.divisor(outputs) or 1)
+
+    def divisor(self, outputs: int) -> int:
+        """By what the sum of errors is divided for each sample; 0 if it is not divided at all."""
+        if self.mean == "none":
+            return 0
+        return outputs if self.mean == "all" and isinstance(self.row, LossRow) else 1
 
     def _value(self, p: FloatArray, t: FloatArray) -> float:
         row = self.row

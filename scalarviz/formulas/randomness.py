@@ -23,6 +23,11 @@ ROUNDS = 10
 
 # Streams keep the draws of different purposes apart.
 STREAM_INITIAL = 0
+STREAM_ORDER = 1
+STREAM_PICKS = 2
+STREAM_POINTS = 3
+
+LARGEST_TABLE = 2**31  # of samples that can be shuffled
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
@@ -54,6 +59,22 @@ def normal(u: float, v: float, mean: float, deviation: float) -> float:
     return mean + deviation * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v)
 
 
+def scramble(
+    x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any
+) -> Any:
+    """One number from 0 to `mask` for each, all of them different; the four keys say which.
+
+    `mask` is a power of two less one, `shift` at least half of its bits, rounded up.
+    """
+    x = ((x ^ (k0 & mask)) * (k1 | 1)) & mask
+    x = x ^ (x >> shift)
+    x = ((x ^ (k2 & mask)) * (k3 | 1)) & mask
+    x = x ^ (x >> shift)
+    x = ((x ^ ((k1 >> 7) & mask)) * (k2 | 1)) & mask
+    x = x ^ (x >> shift)
+    return ((x ^ ((k3 >> 7) & mask)) * (k0 | 1)) & mask
+
+
 def check_seed(seed: object) -> int:
     """The seed as an integer of at most 64 bits."""
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < 2**64:
@@ -68,3 +89,19 @@ def unit_pairs(
     index = np.arange(first, first + count, dtype=np.int64)
     words = philox(index & MASK, index >> 32, step & MASK, stream, seed & MASK, seed >> 32)
     return unit(words[0]), unit(words[1])
+
+
+def shuffled(
+    seed: int, epoch: int, places: npt.NDArray[np.int64], count: int
+) -> npt.NDArray[np.int64]:
+    """Which of `count` samples stand at these places in the order of an epoch.
+
+    Any place can be asked for by itself. Numbers are scrambled until they are below `count`.
+    """
+    keys = philox(0, 0, epoch & MASK, STREAM_ORDER, seed & MASK, seed >> 32)
+    bits = (count - 1).bit_length()
+    mask, shift = (1 << bits) - 1, (bits + 1) >> 1
+    result: npt.NDArray[np.int64] = scramble(places.astype(np.int64), mask, shift, *keys)
+    while (result >= count).any():
+        result = np.where(result < count, result, scramble(result, mask, shift, *keys))
+    return result

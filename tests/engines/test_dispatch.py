@@ -139,6 +139,7 @@ def test_draws_are_those_of_every_engine(kernels: Kernels) -> None:
     module = kernels.module
     words = module.philox(1, 2, 3, 4, 5, 2**32 - 1)
     assert words == dispatch.philox(1, 2, 3, 4, 5, 2**32 - 1)
+    assert module.scramble(77, 127, 4, *words) == dispatch.scramble(77, 127, 4, *words)
     u, v = module.unit(words[0]), module.unit(words[1])
     assert (u, v) == (dispatch.unit(words[0]), dispatch.unit(words[1]))
     assert module.uniform(u, -2.0, 3.0) == dispatch.uniform(u, -2.0, 3.0)

@@ -5,7 +5,7 @@ import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.randomness import check_seed, philox, unit_pairs
+from scalarviz.formulas.randomness import check_seed, philox, shuffled, unit_pairs
 
 # Published with the generator (Random123's known-answer tests).
 KNOWN = [
@@ -71,3 +71,33 @@ def test_a_seed_must_be_an_integer_of_64_bits(seed: object) -> None:
 
 def test_draws_beyond_two_to_the_32_are_new_ones() -> None:
     assert (unit_pairs(3, 0, 0, 0, 50)[0] != unit_pairs(3, 0, 0, 2**32, 50)[0]).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 100, 1000, 1025])
+def test_shuffling_visits_every_sample_once(count: int) -> None:
+    places = np.arange(count)
+    for epoch in range(5):
+        order = shuffled(3, epoch, places, count)
+        assert sorted(order) == list(places)
+        assert (shuffled(3, epoch, places[-3:], count) == order[-3:]).all()
+
+
+def test_every_epoch_and_seed_has_an_order_of_its_own() -> None:
+    places = np.arange(1000)
+    orders = [shuffled(seed, epoch, places, 1000) for seed in (0, 1, 2**40) for epoch in (0, 1, 2)]
+    assert len({order.tobytes() for order in orders}) == 9
+    assert abs(np.corrcoef(orders)[~np.eye(9, dtype=bool)]).max() < 0.15
+
+
+def test_a_sample_comes_anywhere_and_says_nothing_about_its_neighbour() -> None:
+    orders = np.array([shuffled(1, epoch, np.arange(100), 100) for epoch in range(2000)])
+    gaps = np.bincount((orders[:, 1] - orders[:, 0]) % 100, minlength=100)[1:]
+    for counts in (np.bincount(orders[:, 0], minlength=100), gaps):
+        expected = 2000 / len(counts)
+        assert ((counts - expected) ** 2 / expected).sum() < 170  # chi-square: under .01% above
+
+
+def test_three_samples_come_in_all_orders() -> None:
+    orders = [tuple(shuffled(0, epoch, np.arange(3), 3)) for epoch in range(3000)]
+    assert all(400 < orders.count(order) < 600 for order in set(orders))
+    assert len(set(orders)) == 6

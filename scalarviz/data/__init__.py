@@ -1,0 +1,48 @@
+"""Data sets: what a network can learn, by name, by code or from a file."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from scalarviz.data.base import Arrays as Arrays
+from scalarviz.data.base import DataSet as DataSet
+from scalarviz.data.colors import MAPS as MAPS
+from scalarviz.data.colors import PALETTE as PALETTE
+from scalarviz.data.colors import Rgb as Rgb
+from scalarviz.data.files import from_csv as from_csv
+from scalarviz.data.files import from_npz as from_npz
+from scalarviz.data.generated import Generated as Generated
+from scalarviz.data.pictures import TRANSFORMS as TRANSFORMS
+from scalarviz.data.pictures import Texture as Texture
+from scalarviz.data.pictures import pixel_centres as pixel_centres
+from scalarviz.data.pictures import psnr as psnr
+from scalarviz.data.plane import Circle as Circle
+from scalarviz.data.plane import Gaussians as Gaussians
+from scalarviz.data.plane import Moons as Moons
+from scalarviz.data.plane import Quadrants as Quadrants
+from scalarviz.data.plane import Spiral as Spiral
+from scalarviz.data.plane import Xnor as Xnor
+from scalarviz.data.plane import Xor as Xor
+from scalarviz.errors import InputError
+from scalarviz.formulas.table import pick, table
+
+DATA_SETS: dict[str, type[DataSet]] = table(
+    [Rgb, Xor, Xnor, Circle, Gaussians, Spiral, Moons, Quadrants, Texture, Arrays, Generated]
+)
+
+
+def remake(name: str, settings: dict[str, Any]) -> DataSet:
+    """The data set that `data.name` and `data.settings()` came from; it opens no file."""
+    kind = pick(DATA_SETS, name, "data set")
+    known = inspect.signature(kind).parameters
+    for key in settings:
+        pick(known, key, f"setting of the data set {name!r}:")
+    missing = [
+        key for key, row in known.items() if row.default is row.empty and key not in settings
+    ]
+    if missing:
+        raise InputError(f"the data set {name!r} cannot be made again: {missing[0]} is missing")
+    if isinstance(settings.get("picture"), str):
+        raise InputError("a kept texture has its picture in an array, not a path: make it again")
+    return kind(**settings)

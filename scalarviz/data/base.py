@@ -1,0 +1,246 @@
+"""What every data set does: it says how wide its samples are, and draws batches of them."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from scalarviz.batches import Batches, InOrder, Pair, Picked, Shuffled
+from scalarviz.checks import FloatArray, as_batch, as_floats, number, shorten, size
+from scalarviz.errors import InputError, ShapeError
+from scalarviz.formulas.randomness import check_seed, shuffled
+from scalarviz.formulas.table import pick
+
+# The draws that make data, each with a stream of its own.
+STREAM_PLACES = 16
+STREAM_NOISE = 17
+STREAM_COLORS = 18
+
+LARGEST_SET = 2**24  # samples that a data set makes itself
+NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its order splits a table
+
+ORDERS = {"shuffled": Shuffled, "in_order": InOrder, "picked": Picked}
+
+
+class DataSet(ABC):
+    """Samples to learn: `batches(batch, seed)` draws them, by the seed and the step alone.
+
+    name             of its row in DATA_SETS
+    inputs, outputs  how many numbers go into a network, and how many it should say
+    samples          how many an epoch has
+    held_out         inputs and targets that are never trained on, one row a sample, or None
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        samples: int,
+        settings: Mapping[str, Any],
+        held_out: Pair | None = None,
+    ) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.samples = samples
+        self.held_out = held_out
+        self._settings = {key: value for key, value in settings.items() if value is not None}
+
+    @abstractmethod
+    def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
+        """Batches of so many samples, in an order that the seed decides; None: all, every step."""
+
+    @final
+    def settings(self) -> dict[str, Any]:
+        """Numbers, texts and arrays that make the same again: `remake(data.name, settings)`."""
+        for key, value in self._settings.items():
+            if callable(value):
+                raise InputError(
+                    f"{self} cannot be kept in a file, since its {key} is code: keep what it makes "
+                    "as Arrays, or pass the data set again when the file is loaded"
+                )
+        return dict(self._settings)
+
+    @final
+    def describe(self) -> str:
+        """One line: how it was made, as far as that is unusual, and how large it is."""
+        usual = inspect.signature(type(self)).parameters
+        told = [
+            f"{key}={brief(value)}"
+            for key, value in self._settings.items()
+            if usual[key].kind != usual[key].KEYWORD_ONLY or unlike(value, usual[key].default)
+        ]
+        sizes = f"{self.inputs} -> {self.outputs}, {self.samples:,} samples"
+        if self.held_out is not None:
+            sizes += f", {len(self.held_out[0]):,} held out"
+        return f"{type(self).__name__}({', '.join(told)}): {sizes}"
+
+    @final
+    def __repr__(self) -> str:
+        return self.describe()
+
+    @final
+    @staticmethod
+    def of(data: object) -> DataSet:
+        """A data set from what a user passed: one already made, or a pair (inputs, targets)."""
+        if isinstance(data, DataSet):
+            return data
+        if isinstance(data, (tuple, list)) and len(data) == 2:
+            return Arrays(*data)
+        if isinstance(data, type) and issubclass(data, DataSet):
+            raise InputError(f"{data.__name__} is a class: pass one of it, {data.__name__}()")
+        raise InputError(
+            f"data must be a data set, such as sv.data.Xor(), or a pair of arrays "
+            f"(inputs, targets), not {type(data).__name__} {shorten(data)}"
+        )
+
+
+class TableSet(DataSet):
+    """A data set that is a table: `training` holds its inputs and targets, one row a sample.
+
+    `order` says how batches are drawn from it: "shuffled" (each sample once an epoch), "in_order",
+    or "picked" (each sample at random, whatever came before).
+    """
+
+    def __init__(
+        self,
+        training: Pair,
+        settings: Mapping[str, Any],
+        held_out: Pair | None = None,
+        order: str = "shuffled",
+    ) -> None:
+        pick(ORDERS, order, "order")
+        self.training = training
+        self.order = order
+        inputs, targets = training
+        settings = {**settings, "order": order}
+        super().__init__(inputs.shape[1], targets.shape[1], len(inputs), settings, held_out)
+
+    @final
+    def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
+        """Batches of so many samples, in an order that the seed decides; None: all, every step."""
+        inputs, targets = self.training
+        if batch is None or self.order == "in_order":
+            return InOrder(inputs, targets, batch)
+        if self.order == "picked":
+            return Picked(inputs, targets, batch, seed)
+        return Shuffled(inputs, targets, batch, seed)
+
+
+@final
+class Arrays(TableSet):
+    """A table of one's own: inputs and targets, 2-D arrays with one row a sample.
+
+    Targets of one number each may be a 1-D array. `share` of the samples are trained on, the seed
+    decides which; the others are held out. `source` says where they came from.
+
+    >>> Arrays([[0, 1], [1, 1]], [1, 0])
+    Arrays(inputs=2 x 2, targets=2 x 1): 2 -> 1, 2 samples
+    """
+
+    name = "arrays"
+
+    def __init__(
+        self,
+        inputs: object,
+        targets: object,
+        *,
+        share: float = 1.0,
+        seed: int = 0,
+        order: str = "shuffled",
+        source: str | None = None,
+    ) -> None:
+        whole = as_table(inputs, targets)
+        share, seed = share_of(share), check_seed(seed)
+        settings = {
+            "source": source,
+            "inputs": whole[0],
+            "targets": whole[1],
+            "share": share,
+            "seed": seed,
+        }
+        if share < 1.0:
+            count = len(whole[0])
+            rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
+            training, held_out = split((whole[0][rows], whole[1][rows]), share)
+        else:
+            training, held_out = whole, None
+        super().__init__(training, settings, held_out, order)
+
+
+def as_table(inputs: object, targets: object) -> Pair:
+    """Inputs and targets of a data set as float64 arrays of their own, one row a sample."""
+    x = as_floats(inputs, "a data set's inputs")
+    y = as_floats(targets, "a data set's targets")
+    if y.ndim == 1 and x.ndim == 2:
+        y = y[:, np.newaxis]
+    for name, table in (("inputs", x), ("targets", y)):
+        if table.ndim != 2 or table.size == 0:
+            raise ShapeError(
+                f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
+                f"{table.shape}: give each sample a row"
+            )
+        as_batch(table, None, f"a data set's {name}")  # for what is not finite
+    if len(x) != len(y):
+        raise ShapeError(
+            f"the inputs have {len(x)} rows and the targets {len(y)}: "
+            "pass one target for each input"
+        )
+    return x, y
+
+
+def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
+    """The first rows, `share` of all and at least one, to train on; the others are held out."""
+    inputs, targets = whole
+    count = max(1, round(share * len(inputs)))
+    held_out = (inputs[count:], targets[count:]) if count < len(inputs) else None
+    return (inputs[:count], targets[:count]), held_out
+
+
+def share_of(share: object) -> float:
+    """A share of training: above 0, at most 1."""
+    result = number(share, "share", 0.0, open_low=True)
+    if result > 1.0:
+        raise InputError(f"share must be at most 1, all samples, not {shorten(share)}")
+    return result
+
+
+def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) -> int:
+    """A count between bounds."""
+    result = size(value, what)
+    if low <= result <= high:
+        return result
+    raise InputError(f"{what} must be an integer from {low:,} to {high:,}, not {result:,}")
+
+
+def true_or_false(value: object, what: str) -> bool:
+    """True or False."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InputError(f"{what} must be True or False, not {shorten(value)}")
+
+
+def unlike(value: object, default: object) -> bool:
+    """Whether a setting was given, as far as one can see."""
+    return isinstance(value, np.ndarray) or value != default
+
+
+def brief(value: object) -> str:
+    """A setting in a few letters; an array by its shape."""
+    if isinstance(value, np.ndarray):
+        return " x ".join(str(n) for n in value.shape)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if callable(value):
+        return str(getattr(value, "__name__", type(value).__name__))
+    return shorten(value)
+
+
+def same_bits(table: FloatArray) -> FloatArray:
+    """Numbers rounded to 2**-20: machines differ in the last place of a sine or a logarithm."""
+    return np.round(table * 2.0**20) * 2.0**-20

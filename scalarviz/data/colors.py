@@ -1,0 +1,212 @@
+"""Maps from colours to colours, red, green and blue from 0 to 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray, as_batch, as_floats, number, shorten
+from scalarviz.data.base import STREAM_COLORS, TableSet, count_of
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.formulas.randomness import check_seed, unit_pairs
+from scalarviz.formulas.table import pick
+
+ColorMap = Callable[[FloatArray], object]
+
+# Eight colours to show: where a network has come to is seen best on these.
+PALETTE = np.array(
+    [
+        [0.90, 0.20, 0.20],
+        [0.95, 0.60, 0.15],
+        [0.90, 0.85, 0.20],
+        [0.20, 0.70, 0.30],
+        [0.15, 0.65, 0.75],
+        [0.20, 0.30, 0.85],
+        [0.60, 0.25, 0.75],
+        [0.35, 0.35, 0.35],
+    ]
+)
+
+HELD_OUT = 512  # random colours that are never trained on
+LARGEST_LEVELS = 128  # a channel
+
+
+def copy(rgb: FloatArray) -> FloatArray:
+    return rgb
+
+
+def invert(rgb: FloatArray) -> FloatArray:
+    return 1.0 - rgb
+
+
+def grey(rgb: FloatArray) -> FloatArray:
+    return mix(rgb, [[0.299, 0.587, 0.114]] * 3)
+
+
+def sepia(rgb: FloatArray) -> FloatArray:
+    brown = [[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]]
+    return mix(rgb, brown)
+
+
+def swap(rgb: FloatArray) -> FloatArray:
+    """Blue, red and green take the places of red, green and blue."""
+    swapped: FloatArray = rgb[:, [2, 0, 1]]
+    return swapped
+
+
+def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
+    """Turn the cube of colours about its grey axis, in degrees; 120 makes red green."""
+    turn = math.radians(angle)
+    on = [(1.0 + 2.0 * math.cos(turn + shift * 2.0 * math.pi / 3.0)) / 3.0 for shift in range(3)]
+    a, b, c = (round(part, 12) for part in on)  # machines differ in the last place of a cosine
+    return mix(rgb, [[a, b, c], [c, a, b], [b, c, a]])
+
+
+MAPS: dict[str, ColorMap] = {
+    "invert": invert,
+    "grey": grey,
+    "sepia": sepia,
+    "hue": hue,
+    "swap": swap,
+    "copy": copy,
+}
+
+
+@final
+class Rgb(TableSet):
+    """Every colour has a colour to become: `Rgb("invert")`.
+
+    map      invert, grey, sepia, hue, swap (blue, red and green take the places of red, green and
+             blue) or copy; or a function that turns an array of colours, one a row, into another;
+             or an array to look up in, with linear interpolation: (n, 3), what n evenly spaced
+             values of each channel become, or (n, n, n, 3), what the colours of a regular grid
+             become, indexed by red, green and blue
+    levels   the table of colours is a regular grid, with so many values a channel
+    samples  so many random colours instead
+    angle    by how many degrees "hue" turns
+    seed     decides which random colours
+    answers  what the map gave for the colours of the table, then those held out, then the palette;
+             this is how a file keeps a function
+
+    512 random colours are held out, and `palette` is eight colours to show, with their targets.
+    """
+
+    name = "rgb"
+
+    def __init__(
+        self,
+        map: str | FloatArray | ColorMap = "invert",
+        *,
+        levels: int = 16,
+        samples: int | None = None,
+        angle: float = 90.0,
+        seed: int = 0,
+        order: str = "shuffled",
+        answers: object = None,
+    ) -> None:
+        angle, seed = number(angle, "angle"), check_seed(seed)
+        levels = count_of(levels, "levels", 2, LARGEST_LEVELS)
+        if samples is None:
+            colors = grid(levels)
+        else:
+            samples = count_of(samples, "samples")
+            colors = random_colors(samples, seed, 0)
+        held_out = random_colors(HELD_OUT, seed, 1)
+        asked = np.concatenate([colors, held_out, PALETTE])
+
+        kept = answers is not None
+        if answers is None:
+            color_map, map, kept = as_map(map, angle)
+            answers = color_map(asked)
+        targets = as_answers(answers, len(asked))
+        settings = {
+            "map": map,
+            "samples": samples,
+            "levels": levels,
+            "angle": angle,
+            "seed": seed,
+            "answers": targets if kept else None,
+        }
+        first, second = len(colors), len(colors) + HELD_OUT
+        self.palette = PALETTE.copy(), targets[second:]
+        super().__init__(
+            (colors, targets[:first]), settings, (held_out, targets[first:second]), order
+        )
+
+
+def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
+    """A function of colours, what a file keeps of it, and whether its answers must be kept too."""
+    if callable(map):
+        return map, str(getattr(map, "__name__", type(map).__name__)), True
+    if isinstance(map, str):
+        row = pick(MAPS, map, "map")
+        return (partial(hue, angle=angle) if map == "hue" else row), map, False
+    if not isinstance(map, (np.ndarray, list, tuple)):
+        raise InputError(
+            f"a map of colours is one of {', '.join(MAPS)}, a function or an array to look up in, "
+            f"not {shorten(map)}"
+        )
+    table = as_floats(map, "a map of colours")
+    shape, n = table.shape, len(np.atleast_1d(table))
+    if shape not in ((n, 3), (n, n, n, 3)) or n < 2:
+        raise ShapeError(
+            f"an array to look up colours in has the shape (n, 3), one row for each of n values, "
+            f"or (n, n, n, 3), and n is at least 2; not {shape}"
+        )
+    if not np.isfinite(table).all():
+        raise NotFiniteError("an array to look up colours in has NaN or infinity in it: mend it")
+    return partial(look_up if table.ndim == 4 else look_up_channels, table), table, False
+
+
+def as_answers(answers: object, count: int) -> FloatArray:
+    """What a map of colours gave, checked: one colour a row."""
+    array = as_floats(answers, "a map of colours gives numbers: the data set")
+    if array.shape != (count, 3):
+        raise ShapeError(
+            f"the map turned {count:,} colours, an array of shape {(count, 3)}, into the shape "
+            f"{array.shape}: it must give one row of red, green and blue for each row"
+        )
+    return as_batch(array, 3, "the map gave no colour: the data set")[0]
+
+
+def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
+    """Each new channel is a mixture of the old ones; what leaves the cube is put on its side."""
+    r, g, b = rgb.T
+    channels = [row[0] * r + row[1] * g + row[2] * b for row in matrix]
+    mixed: FloatArray = np.clip(np.stack(channels, axis=1), 0.0, 1.0)
+    return mixed
+
+
+def look_up_channels(table: FloatArray, rgb: FloatArray) -> FloatArray:
+    """Each channel by a curve of its own: the columns of a table (n, 3)."""
+    places = np.linspace(0.0, 1.0, len(table))
+    return np.stack([np.interp(rgb[:, i], places, table[:, i]) for i in range(3)], axis=1)
+
+
+def look_up(table: FloatArray, rgb: FloatArray) -> FloatArray:
+    """The colours of a regular grid (n, n, n, 3), and in between the nearest eight, mixed."""
+    last = len(table) - 1
+    low = np.minimum(np.floor(rgb * last), last - 1).astype(int)
+    part = rgb * last - low
+    result = np.zeros_like(rgb)
+    for corner in product((0, 1), repeat=3):
+        weight = np.prod(np.where(corner, part, 1.0 - part), axis=1)
+        result += weight[:, np.newaxis] * table[tuple((low + corner).T)]
+    return result
+
+
+def grid(levels: int) -> FloatArray:
+    """All colours whose channels have one of so many evenly spaced values; blue changes fastest."""
+    values = np.arange(levels) / (levels - 1.0)
+    return np.stack(np.meshgrid(values, values, values, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def random_colors(count: int, seed: int, step: int) -> FloatArray:
+    """So many colours, every one as likely as any other."""
+    draws = np.stack(unit_pairs(seed, STREAM_COLORS, step, 0, 2 * count), axis=1)
+    return draws.reshape(count, 4)[:, :3].copy()

@@ -1,0 +1,42 @@
+"""Data that a function makes while a network trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+from scalarviz.batches import Batches, Made, Pair
+from scalarviz.checks import shorten, size
+from scalarviz.data.base import DataSet
+from scalarviz.errors import InputError
+
+Maker = Callable[[int, int, int], Pair]
+
+
+@final
+class Generated(DataSet):
+    """What a function makes: `make(step, batch, seed)` gives inputs and targets, one row a sample.
+
+    It should depend on these three alone, so that any step can be taken again:
+    `np.random.default_rng([seed, step])` is a way. There must be `batch` rows; `samples` is what
+    batch=None stands for. A file cannot keep such a data set, as the function is code.
+    """
+
+    name = "generated"
+
+    def __init__(self, make: Maker, *, inputs: int, outputs: int, samples: int = 1024) -> None:
+        if not callable(make):
+            raise InputError(
+                f"make must be a function of step, batch and seed, not {shorten(make)}"
+            )
+        self.make = make
+        widths = size(inputs, "inputs"), size(outputs, "outputs")
+        samples = size(samples, "samples")
+        settings = {"make": make, "inputs": inputs, "outputs": outputs, "samples": samples}
+        super().__init__(*widths, samples, settings)
+
+    def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
+        """Batches of so many samples; None: as many as `samples` says."""
+        count = self.samples if batch is None else size(batch, "batch")
+        widths = (self.inputs, self.outputs)
+        return Made(lambda step: self.make(step, count, seed), widths, count, seed)

@@ -1,0 +1,216 @@
+"""Data sets in the plane: two numbers go in, and which of two classes they belong to comes out.
+
+The four corners of XOR and XNOR; and clouds of points, in the manner of TensorFlow Playground.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray, number
+from scalarviz.data.base import (
+    STREAM_NOISE,
+    STREAM_PLACES,
+    TableSet,
+    count_of,
+    same_bits,
+    share_of,
+    split,
+    true_or_false,
+)
+from scalarviz.formulas.randomness import check_seed, unit_pairs
+
+CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
+class CornerSet(TableSet):
+    """The four corners of the unit square, with a target each, 0 or 1.
+
+    `bias` adds a third input that is always 1; `signed` says -1 where the target would be 0;
+    order="picked" and batches of 1 give one random corner after the other.
+    """
+
+    truth: ClassVar[tuple[float, ...]]
+    bounds = (0.0, 1.0)  # of the square worth showing
+
+    @final
+    def __init__(
+        self, *, bias: bool = False, signed: bool = False, order: str = "shuffled"
+    ) -> None:
+        bias, signed = true_or_false(bias, "bias"), true_or_false(signed, "signed")
+        inputs = np.hstack([CORNERS, np.ones((4, 1))]) if bias else CORNERS.copy()
+        targets = as_targets(np.array(self.truth), signed)
+        super().__init__((inputs, targets), {"bias": bias, "signed": signed}, None, order)
+
+
+@final
+class Xor(CornerSet):
+    """1 at the corners (0, 1) and (1, 0), where just one input is 1; 0 at the other two.
+
+    `bias` adds a third input that is always 1; `signed` says -1 where the target would be 0;
+    order="picked" and batches of 1 give one random corner after the other.
+    """
+
+    name = "xor"
+    truth = (0.0, 1.0, 1.0, 0.0)
+
+
+@final
+class Xnor(CornerSet):
+    """1 at the corners (0, 0) and (1, 1), where both inputs are equal; 0 at the other two.
+
+    `bias` adds a third input that is always 1; `signed` says -1 where the target would be 0;
+    order="picked" and batches of 1 give one random corner after the other.
+    """
+
+    name = "xnor"
+    truth = (1.0, 0.0, 0.0, 1.0)
+
+
+class PlaneSet(TableSet):
+    """Points of two classes in the square from -1 to 1; half of them belong to each.
+
+    noise    the deviation of normal noise, added to both coordinates of a point whose class stands;
+             TensorFlow Playground has uniform noise, which differs from one set to the next
+    samples  how many points are made
+    share    how many of them are trained on; the others are held out
+    scale    multiplies all coordinates at the end; 5 gives those of TensorFlow Playground
+    signed   targets are -1 and 1, for tanh; otherwise 0 and 1, for sigmoid
+    seed     decides which points
+    order    as in every table: "shuffled", "in_order" or "picked"
+    """
+
+    @final
+    def __init__(
+        self,
+        *,
+        noise: float = 0.0,
+        samples: int = 500,
+        share: float = 0.5,
+        scale: float = 1.0,
+        signed: bool = False,
+        seed: int = 0,
+        order: str = "shuffled",
+    ) -> None:
+        noise, scale = number(noise, "noise", 0.0), number(scale, "scale", 0.0, open_low=True)
+        samples, seed = count_of(samples, "samples"), check_seed(seed)
+        share, signed = share_of(share), true_or_false(signed, "signed")
+        settings = {
+            "noise": noise,
+            "samples": samples,
+            "share": share,
+            "scale": scale,
+            "signed": signed,
+            "seed": seed,
+        }
+        self.bounds = (-1.2 * scale, 1.2 * scale)  # of the square worth showing
+        classes = np.arange(samples) % 2.0
+        points = self.places(classes, *unit_pairs(seed, STREAM_PLACES, 0, 0, samples))
+        points = points + noise * normals(*unit_pairs(seed, STREAM_NOISE, 0, 0, samples))
+        whole = same_bits(points) * scale, as_targets(classes, signed)
+        training, held_out = split(whole, share)
+        super().__init__(training, settings, held_out, order)
+
+    @abstractmethod
+    def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        """A point for each class, 0 or 1, from two random numbers between 0 and 1."""
+
+
+@final
+class Circle(PlaneSet):
+    """1 inside a circle of radius .5, 0 in the ring around it, from .7 to 1.
+
+    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
+    (see PlaneSet).
+    """
+
+    name = "circle"
+
+    def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        radius = np.where(classes == 1.0, 0.5 * u, 0.7 + 0.3 * u)
+        return around(radius, v)
+
+
+@final
+class Gaussians(PlaneSet):
+    """Two normal clouds of deviation .14: 1 around (.4, .4), 0 around (-.4, -.4).
+
+    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
+    (see PlaneSet).
+    """
+
+    name = "gaussians"
+
+    def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        centre = 0.8 * classes - 0.4
+        cloud: FloatArray = centre[:, np.newaxis] + 0.14 * normals(u, v)
+        return cloud
+
+
+@final
+class Spiral(PlaneSet):
+    """Two arms that wind around the middle, one and three quarter turns each.
+
+    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
+    (see PlaneSet).
+    """
+
+    name = "spiral"
+
+    def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        return around(u, 1.75 * u + 0.5 * classes)
+
+
+@final
+class Moons(PlaneSet):
+    """Two half circles, one hooked into the other: 0 the upper one, 1 the lower one.
+
+    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
+    (see PlaneSet).
+    """
+
+    name = "moons"
+
+    def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        upper = around(np.ones_like(u), 0.5 * u)
+        lower = np.array([1.0, 0.5]) - upper
+        moon = np.where(classes[:, np.newaxis] == 1.0, lower, upper)
+        centred: FloatArray = (moon - np.array([0.5, 0.25])) / 1.5
+        return centred
+
+
+@final
+class Quadrants(PlaneSet):
+    """XOR as an area: 1 where the signs of the two coordinates differ, 0 where they are equal.
+
+    Without noise no point is nearer to an axis than .06. The keywords are those of every set of
+    points: noise, samples, share, scale, signed, seed, order (see PlaneSet).
+    """
+
+    name = "quadrants"
+
+    def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
+        side = np.where(u < 0.5, -1.0, 1.0)
+        x = side * (0.06 + 0.94 * abs(2.0 * u - 1.0))
+        y = side * (1.0 - 2.0 * classes) * (0.06 + 0.94 * v)
+        return np.stack([x, y], axis=1)
+
+
+def around(radius: FloatArray, turns: FloatArray) -> FloatArray:
+    """Points at these distances from the middle, so many turns from the axis to the right."""
+    angle = 2.0 * np.pi * turns
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+
+
+def normals(u: FloatArray, v: FloatArray) -> FloatArray:
+    """Two normally distributed numbers a row, of deviation 1 (Box and Muller)."""
+    return around(np.sqrt(-2.0 * np.log(u)), v)
+
+
+def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
+    """One target a row: the classes 0 and 1, or -1 and 1."""
+    targets: FloatArray = (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
+    return targets

@@ -1,0 +1,195 @@
+"""A training on the cpu engine: many steps in one call, or one step moment by moment."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from scalarviz.batches import Batches
+from scalarviz.checks import FloatArray
+from scalarviz.engines import cpu_chunks as plans
+from scalarviz.engines.base import Engine, Outcome, Run
+from scalarviz.engines.cpu_moments import Moments
+from scalarviz.engines.cpu_orders import Order
+from scalarviz.engines.cpu_tables import (
+    Tables,
+    Unsigned,
+    drawing_of,
+    plan_loss,
+    room_for_points,
+    set_order,
+)
+from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, count_chunks
+from scalarviz.formulas.losses import Loss
+from scalarviz.optimizer import Optimizer
+from scalarviz.program import NONE, Buffer, Moment
+
+WORTH_CORES = 250_000  # multiplications; below, starting a second core costs more than it does
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Room for a training on batches of one size, in the order in which the kernels take it."""
+
+    halves: FloatArray  # the weights, rounded to half
+    spaces: FloatArray  # the workspaces of tiles
+    flows: FloatArray  # the same for gradients
+    partial: FloatArray  # for each chunk its gradient
+    scratch: FloatArray  # the gradients as an update sees them
+    points: FloatArray  # what is drawn and is in no table
+    rows: Unsigned  # which samples, in which order
+    goal_rows: Unsigned
+
+
+def make_room(work: Work, tables: Tables, batches: Batches, places: int) -> Room:
+    """Room for a training, with so many workspaces."""
+    rows, size, dtype = len(work.bank), batches.size, work.bank.dtype
+    chunks = count_chunks(size)
+    return Room(
+        np.zeros(rows if work.precision.mixed else 0, dtype),
+        np.zeros((places, tables.space), dtype),
+        np.zeros((places, tables.flow), dtype),
+        np.zeros((chunks, tables.gradients), dtype),
+        np.zeros(rows, dtype),
+        np.zeros((room_for_points(batches), 2), dtype),
+        np.zeros(size, np.uint64),
+        np.zeros(size, np.uint64),
+    )
+
+
+@final
+class CpuRun(Run):
+    """Trains one network by the kernels of `cpu_steps`."""
+
+    def __init__(
+        self, engine: Engine, work: Work, tables: Tables, batches: Batches, loss: Loss
+    ) -> None:
+        super().__init__(engine, batches, loss)
+        self._work = work
+        self._tables = tables
+        self._moments: Moments | None = None
+        self._order: Order | None = None
+        self._plan = plan_loss(tables, engine.program, loss)
+        chunks, multiplications = count_chunks(batches.size), batches.size * len(engine.bank)
+        self._plan[plans.PARALLEL] = chunks > 1 and multiplications > WORTH_CORES
+        places = chunks if self._plan[plans.PARALLEL] else 1
+        self._room = make_room(work, tables, batches, places)
+        self._samples = self._converted(batches)
+
+    def _ordered(self, optimizer: Optimizer) -> Order:
+        """The optimizer as arrays; the plan knows of it then."""
+        order = Order.of(optimizer, self._order)
+        if order is not self._order:
+            self._order = order
+            set_order(self._plan, order)
+        return order
+
+    def _converted(self, batches: Batches) -> tuple[FloatArray, FloatArray]:
+        tables = batches.inputs, batches.targets
+        inputs, targets = [np.ascontiguousarray(self.engine.array(table)) for table in tables]
+        return inputs, targets
+
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        bank, batches = self.engine.bank, self.batches.block(first, count)
+        order = self._ordered(optimizer)
+        data, goals = self._samples if batches is self.batches else self._converted(batches)
+        room, counts = self._room, np.array([bank.step_count])
+        errors, done = np.zeros((count, count_chunks(batches.size))), np.array([0, NONE])
+        with ONE_AT_A_TIME if self._plan[plans.PARALLEL] else nullcontext():
+            self._work.kernels.train(
+                self._plan,
+                self._tables.operations,
+                self._tables.settings,
+                bank.value,
+                bank.grad,
+                bank.slot_block(order.slots),
+                bank.frozen,
+                bank.scaling,
+                counts,
+                data,
+                goals,
+                drawing_of(batches),
+                np.array(batches.settings, np.float64),
+                room.points,
+                room.rows,
+                room.goal_rows,
+                self.loss_function.factor,
+                *order.numbers,
+                np.empty(order.arguments, bank.dtype),
+                room.halves,
+                room.spaces,
+                room.flows,
+                room.partial,
+                room.scratch,
+                errors,
+                first,
+                done,
+            )
+        bank.has_gradients = True
+        bank.count_steps(int(counts[0]) - bank.step_count)
+        taken, bad = done.tolist()
+        losses = add_errors(errors) * self._means(batches, first, count)
+        return Outcome(losses[:taken], bad)
+
+    def _means(self, batches: Batches, first: int, count: int) -> FloatArray:
+        """By what the errors of each step are multiplied."""
+        whole, last = [
+            self.loss_function.scale((samples, self.engine.program.outputs.size))
+            for samples in (batches.size, batches.count(-1))
+        ]
+        steps = np.arange(first, first + count)
+        return np.where((steps + 1) % batches.steps_an_epoch, whole, last)
+
+    def begin(self, step: int) -> None:
+        inputs, targets = [self.engine.array(table) for table in self.batches.at(step)]
+        self._moments = Moments(self._work, inputs, targets, self.loss_function)
+        self.loss = np.nan
+
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        bank = self.engine.bank
+        if moment.kind == "zero_grad":
+            bank.zero_grad()
+        elif moment.kind == "step":
+            self._step(optimizer)
+        else:
+            self._now.perform(moment)
+            self.loss = self._now.loss
+
+    def _step(self, optimizer: Optimizer) -> None:
+        """The optimizer's part of a step, by the same kernel."""
+        bank = self.engine.bank
+        order, counts = self._ordered(optimizer), np.array([bank.step_count])
+        bad = self._work.kernels.move(
+            self._plan,
+            bank.value,
+            bank.grad,
+            bank.slot_block(order.slots),
+            bank.frozen,
+            bank.scaling,
+            *order.numbers,
+            np.empty(order.arguments, bank.dtype),
+            self._room.scratch,
+            counts,
+        )
+        if bad != NONE:
+            raise bank.bad_gradient(bad)
+        bank.count_steps(int(counts[0]) - bank.step_count)
+
+    @property
+    def _now(self) -> Moments:
+        assert self._moments is not None, "begin comes first"
+        return self._moments
+
+    def values(self, buffer: Buffer) -> FloatArray:
+        return self._now.read(self._now.spaces, buffer.offset, buffer.size)
+
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        flows = self._now.read(self._now.flows, self._now.tables.flows[buffer], buffer.size)
+        flows /= flows.dtype.type(self._work.loss_scale)
+        return flows
+
+    def targets(self) -> FloatArray:
+        return self._now.targets

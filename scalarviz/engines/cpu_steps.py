@@ -1,0 +1,123 @@
+"""What Python calls: a piece of work on a whole batch, or many training steps in one call."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from scalarviz.engines.cpu_chunks import (
+    DO_KEEP,
+    HALF,
+    MEAN_OF,
+    PARALLEL,
+    WHOLE_STEP,
+    Plan,
+    chunk_work,
+    count_chunks,
+    first_tile,
+)
+from scalarviz.engines.cpu_draws import Drawing, draw_rows
+from scalarviz.engines.cpu_half import round_all
+from scalarviz.engines.cpu_kernels import Table
+from scalarviz.engines.cpu_products import ZERO, Index, Numbers
+from scalarviz.engines.cpu_updates import LOSS_SCALE, add_chunks, move
+from scalarviz.engines.dispatch import kernel, parallel_kernel
+
+
+@kernel
+def loss_scale(plan: Plan, factor: float, samples: Index) -> float:
+    """By what the errors of a batch are multiplied when they are added up."""
+    if plan[MEAN_OF] == ZERO:
+        return factor
+    return float(factor / (samples * plan[MEAN_OF]))
+
+
+@kernel
+def begin_step(
+    plan: Plan, value: Numbers, grad: Numbers, drawing: Drawing, draw_settings: Numbers,
+    points: Numbers, rows: Table, goal_rows: Table, weights: Numbers, step: Index,
+) -> Index:  # fmt: skip
+    """Draw the batch of a step, forget the gradients: how many samples there are."""
+    samples = draw_rows(drawing, draw_settings, step, rows, goal_rows, points)
+    if plan[HALF]:
+        round_all(value, weights)
+    for row in range(np.uint64(len(grad))):
+        grad[row] = 0
+    return np.uint64(samples)
+
+
+@kernel
+def whole_step(
+    plan: Plan, ops: Table, settings: Numbers, value: Numbers, data: Numbers, rows: Table,
+    goals: Numbers, goal_rows: Table, samples: Index, scale: float, spaces: Numbers,
+    flows: Numbers, partial: Numbers, errors: Numbers,
+) -> None:  # fmt: skip
+    """Forward, loss and backward of one batch, chunk after chunk, in one workspace."""
+    chunks = count_chunks(samples)
+    for chunk in range(chunks):
+        c = np.uint64(chunk)
+        errors[c] = chunk_work(
+            np.int64(WHOLE_STEP), np.int64(0), len(ops), plan, ops, settings, value, data, rows,
+            goals, goal_rows, data, samples, c, chunks, ZERO, spaces, flows, partial[c], scale,
+        )  # fmt: skip
+
+
+@parallel_kernel
+def batch_work(
+    what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
+    value: Numbers, data: Numbers, rows: Table, goals: Numbers, goal_rows: Table,
+    outputs: Numbers, samples: Index, spaces: Numbers, flows: Numbers, partial: Numbers,
+    scale: float, errors: Numbers,
+) -> None:  # fmt: skip
+    """Some work on all chunks of a batch, on all cores."""
+    chunks = count_chunks(samples)
+    for chunk in prange(chunks):
+        c = np.uint64(chunk)
+        place = first_tile(c, chunks, samples) if what & DO_KEEP else c
+        errors[c] = chunk_work(
+            what, low, high, plan, ops, settings, value, data, rows, goals, goal_rows, outputs,
+            samples, c, chunks, place, spaces, flows, partial[c], scale,
+        )  # fmt: skip
+
+
+@kernel
+def train(
+    plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
+    frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
+    drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
+    factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
+    arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
+    scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
+) -> None:  # fmt: skip
+    """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
+
+    `done` becomes how many steps were taken; and the row of a gradient that went bad, before
+    anything was changed by it, or -1.
+    """
+    weights = halves if plan[HALF] else value
+    source = points if len(points) else data
+    for k in range(len(errors)):
+        samples = begin_step(
+            plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
+        )
+        mean = loss_scale(plan, factor, samples)
+        scale = value.dtype.type(mean) * value.dtype.type(scaling[LOSS_SCALE])
+        if plan[PARALLEL]:
+            batch_work(
+                np.int64(WHOLE_STEP), np.int64(0), len(ops), plan, ops, settings, weights, source,
+                rows, goals, goal_rows, data, samples, spaces, flows, partial, scale, errors[k],
+            )  # fmt: skip
+        else:
+            whole_step(
+                plan, ops, settings, weights, source, rows, goals, goal_rows, samples, scale,
+                spaces, flows, partial, errors[k],
+            )  # fmt: skip
+        add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, scaling)
+        bad = move(
+            plan, value, grad, slots, frozen, scaling, how, optimizer_settings, schedule_settings,
+            arguments, scratch, counts,
+        )  # fmt: skip
+        if bad >= 0:
+            done[1] = bad
+            break
+        done[0] += 1

@@ -1,0 +1,130 @@
+"""The kernels of the cpu engine, with what they are always given: a network's bank and tables."""
+
+from __future__ import annotations
+
+import threading
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.bank import Bank
+from scalarviz.checks import FloatArray
+from scalarviz.engines import cpu_chunks, cpu_steps, kernel_file
+from scalarviz.engines.cpu_products import TILE
+from scalarviz.engines.cpu_tables import Tables, Unsigned
+from scalarviz.precision import Precision
+from scalarviz.program import Program
+
+# Numba's plainest way to run threads ends the whole process if two of ours use it at once.
+ONE_AT_A_TIME = threading.Lock()
+
+
+@final
+class Work:
+    """What can be done to a batch by the kernels, for one network."""
+
+    def __init__(self, program: Program, bank: Bank, precision: Precision) -> None:
+        self.program = program
+        self.bank = bank
+        self.precision = precision
+        self.kernels: Any = kernel_file.load(cpu_steps.__name__, bank.dtype)
+        self._none = np.empty((0, 0), bank.dtype)
+
+    @property
+    def loss_scale(self) -> float:
+        """By what gradients are multiplied on their way; 1 unless precision is mixed."""
+        return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
+
+    def weights(self) -> FloatArray:
+        """The weights as kernels see them: with mixed precision a copy, rounded to half."""
+        if not self.precision.mixed:
+            return self.bank.value
+        rounded = np.empty_like(self.bank.value)
+        self.kernels.round_all(self.bank.value, rounded)
+        return rounded
+
+    def do(
+        self,
+        what: int,
+        tables: Tables,
+        samples: int,
+        spaces: FloatArray,
+        flows: FloatArray,
+        *,
+        data: FloatArray | None = None,
+        goals: FloatArray | None = None,
+        outputs: FloatArray | None = None,
+        partial: FloatArray | None = None,
+        operations: range | None = None,
+        plan: Unsigned | None = None,
+        scale: float = 1.0,
+    ) -> FloatArray:
+        """Some of the things of `cpu_chunks`, done to a whole batch: the errors of its chunks."""
+        chunks, rows = count_chunks(samples), np.arange(samples, dtype=np.uint64)
+        operations = range(len(tables.operations)) if operations is None else operations
+        errors = np.zeros(chunks)
+        none = self._none
+        weights = self.weights()
+        with ONE_AT_A_TIME:
+            self.kernels.batch_work(
+                what,
+                operations.start,
+                operations.stop,
+                tables.plan if plan is None else plan,
+                tables.operations,
+                tables.settings,
+                weights,
+                none if data is None else data,
+                rows,
+                none if goals is None else goals,
+                rows,
+                none if outputs is None else outputs,
+                np.uint64(samples),
+                spaces,
+                flows,
+                np.empty((chunks, 0), self.bank.dtype) if partial is None else partial,
+                self.bank.value.dtype.type(scale),
+                errors,
+            )
+        return errors
+
+    def add_gradients(self, tables: Tables, partial: FloatArray, operations: range) -> None:
+        """Add to the bank what the chunks found for some operations."""
+        self.kernels.add_chunks(
+            tables.plan,
+            tables.operations,
+            operations.start,
+            operations.stop,
+            partial,
+            np.uint64(len(partial)),
+            self.bank.grad,
+            self.bank.scaling,
+        )
+        self.bank.has_gradients = True
+
+
+def count_chunks(samples: int) -> int:
+    """Into how many chunks a batch is cut; that depends on nothing but its size."""
+    return int(cpu_chunks.count_chunks(np.uint64(samples)))
+
+
+def add_errors(errors: FloatArray) -> FloatArray:
+    """The sums of the errors of chunks, which are the columns, in the order of the chunks."""
+    total = np.zeros(len(errors))
+    for column in errors.T:
+        total += column
+    return total
+
+
+def count_tiles(samples: int) -> int:
+    """How many tiles all chunks of a batch have."""
+    return len(tile_starts(samples)) - 1
+
+
+def tile_starts(samples: int) -> list[int]:
+    """The first sample of each tile, and the end of the last one."""
+    chunks = count_chunks(samples)
+    bounds = [chunk * samples // chunks for chunk in range(chunks + 1)]
+    starts = [start for first, end in pairwise(bounds) for start in range(first, end, int(TILE))]
+    return [*starts, samples]

@@ -1,0 +1,113 @@
+"""The cuda engine: a network's program, run by numba-CUDA kernels on whole batches.
+
+It knows operations and buffers, and no layers. Between calls the bank in the host's memory holds
+the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from scalarviz.bank import Bank
+from scalarviz.batches import Batches
+from scalarviz.checks import FloatArray
+from scalarviz.engines import cuda_plan as plan
+from scalarviz.engines.base import Engine
+from scalarviz.engines.cuda_run import CudaRun
+from scalarviz.engines.cuda_tables import set_start
+from scalarviz.engines.cuda_work import Device, Work
+from scalarviz.errors import EngineError, OrderError, ShapeError
+from scalarviz.formulas.losses import Loss
+from scalarviz.layers import Layer
+from scalarviz.precision import Precision
+from scalarviz.program import Program
+
+
+@final
+class CudaEngine(Engine):
+    """Runs a program on a GPU."""
+
+    name = "cuda"
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        if precision.mixed and bank.dtype != "float32":
+            raise EngineError(
+                f"mixed precision goes with float32, and this network is {bank.dtype}: "
+                "make it with dtype='float32'"
+            )
+        self.device = Device.current()
+        self._passes: list[Work] = []
+        self._spare: Work | None = None  # memory for another batch of the same size
+
+    def forward(self, batch: FloatArray) -> FloatArray:
+        work = self._forward(batch)
+        self._passes.append(work)
+        return self._outputs(work)
+
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        work = self._forward(batch)
+        self._spare = work
+        return self._outputs(work)
+
+    def _forward(self, batch: FloatArray) -> Work:
+        work = self._ready_work(len(batch))
+        work.write(plan.SPACE, self.program.inputs.offset, self.array(batch))
+        for i in range(len(self.program.operations)):
+            work.forward(0, i, work.samples)
+        return work
+
+    def _outputs(self, work: Work) -> FloatArray:
+        outputs = self.program.outputs
+        return work.values(outputs.offset, outputs.size, work.samples)
+
+    def _ready_work(self, samples: int) -> Work:
+        """Memory for a batch of this size, with the numbers of the bank in it."""
+        work, self._spare = self._spare, None
+        if work is None or work.samples != samples:
+            work = Work(self.program, self.bank, self.precision, samples, self.device)
+        self._update(work)
+        return work
+
+    def _update(self, work: Work) -> None:
+        set_start(work.memory.host_whole, work.memory.host_exact, self.bank, 0)
+        work.begin()
+
+    def newest_batch(self) -> int:
+        if not self._passes:
+            raise OrderError("backward of the network without a forward: call forward first")
+        return self._passes[-1].samples
+
+    def check_backward(self, samples: int) -> None:
+        if self.newest_batch() != samples:
+            raise ShapeError(
+                f"the network was last given {self.newest_batch()} samples, and its backward "
+                f"{samples}: pass one row of upstream gradients for each sample"
+            )
+
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        work, operations = self._passes.pop(), self.program.operations
+        self._update(work)
+        scale = float(self.bank.scaling[0])
+        outputs, inputs = self.program.outputs, self.program.inputs
+        work.write(plan.FLOW, outputs.offset, self.array(upstream * scale))
+        work.keep_upstream()
+        for i in reversed(range(len(operations))):
+            if operations[i].parameters:
+                work.parameter_gradient(0, i, work.samples)
+            work.input_gradient(0, i, work.samples)
+        work.memory.take_bank(self.bank, ())
+        self.bank.has_gradients = True
+        self._spare = work
+        found = work.gradients(inputs.offset, inputs.size, work.samples)
+        found /= found.dtype.type(scale)
+        return found
+
+    def forget(self) -> None:
+        self._passes.clear()
+
+    def run(self, batches: Batches, loss: Loss) -> CudaRun:
+        return CudaRun(self, batches, loss, self.device)

@@ -1,0 +1,235 @@
+"""What a GPU does for a network on one batch, kernel by kernel, and many steps in one launch.
+
+An operation of a kind that has no CUDA kernel is done on the host, on numbers that are fetched and
+sent back; that is said once.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.bank import Bank
+from scalarviz.checks import FloatArray
+from scalarviz.engines import cuda_kernels, cuda_steps, kernel_file
+from scalarviz.engines import cuda_plan as plan
+from scalarviz.engines.cuda_api import cuda
+from scalarviz.engines.cuda_memory import Memory
+from scalarviz.engines.cuda_tables import make_layout
+from scalarviz.engines.one_operation import operation_backward, operation_forward
+from scalarviz.precision import Precision
+from scalarviz.program import KINDS, NONE, Operation, Program
+
+KINDS_HERE = set(KINDS)  # what there are CUDA kernels for
+THREADS = 256
+BLOCKS_EACH = 4  # blocks for each of a GPU's processors
+SHARED = 47 * 1024  # bytes; every GPU gives a block 48 KiB, and some go to what all threads share
+_announced: set[str] = set()
+
+
+@dataclass
+class Device:
+    """How kernels are launched here. No number depends on it."""
+
+    simulated: bool
+    blocks: int
+    threads: int
+    stream: Any
+
+    @staticmethod
+    def current() -> Device:
+        """The GPU that numba has chosen, or its simulator."""
+        if cuda.config.ENABLE_CUDASIM:
+            return Device(True, 3, 4, cuda.stream())
+        processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+        return Device(False, processors * BLOCKS_EACH, THREADS, cuda.stream())
+
+
+@final
+class Work:
+    """One batch of a network on a GPU. k is the place of a step in an order, i of an operation."""
+
+    def __init__(
+        self, program: Program, bank: Bank, precision: Precision, samples: int, device: Device
+    ) -> None:
+        self.program = program
+        self.bank = bank
+        self.device = device
+        self.samples = samples
+        self.layout = make_layout(program, bank, precision, samples, SHARED)
+        self.memory = Memory(self.layout, bank.dtype, device.stream)
+        self.kernels: Any = kernel_file.load(cuda_kernels.__name__, bank.dtype, "cuda")
+
+    # ---- launches
+
+    def _launch(self, kernel: Any, *arguments: Any, shared: int = 0) -> None:
+        device = self.device
+        kernel[device.blocks, device.threads, device.stream, shared](*arguments)
+
+    @property
+    def _arrays(self) -> tuple[Any, Any, Any]:
+        return self.memory.whole, self.memory.reals, self.memory.exact
+
+    def begin(self, slots: tuple[str, ...] = ()) -> None:
+        """Everything that the host knows goes to the device."""
+        self.memory.put_plan()
+        self.memory.put_bank(self.bank, slots)
+        self._launch(self.kernels.round_weights, self.memory.whole, self.memory.reals)
+
+    def draw(self, k: int) -> None:
+        """The samples of a step."""
+        self._launch(self.kernels.draw_batch, *self._arrays, self.memory.data, k)
+
+    def forward(self, k: int, i: int, count: int) -> None:
+        """One operation on `count` samples."""
+        operation = self.program.operations[i]
+        if operation.kind in KINDS_HERE:
+            self._launch(self.kernels.forward_all, *self._arrays, k, self.layout.op(i))
+            return
+        announce(operation.kind)
+        x = self.values(operation.source.offset, operation.source.size, count)
+        y = operation_forward(operation, self._weights(), x)
+        self.write(plan.SPACE, operation.target.offset, self._kept(y))
+
+    def loss(self, k: int) -> None:
+        """The loss of a step."""
+        self._launch(self.kernels.sum_errors, *self._arrays, k)
+        self._launch(self.kernels.loss_all, self.memory.whole, self.memory.exact, k)
+
+    def loss_gradient(self, k: int) -> None:
+        """The gradient of the loss by the outputs."""
+        self._launch(self.kernels.loss_gradient_all, *self._arrays, k)
+
+    def keep_upstream(self) -> None:
+        """Gradients by the outputs that came from outside, as they are to be kept."""
+        self._launch(self.kernels.keep_upstream, self.memory.whole, self.memory.reals)
+
+    def parameter_gradient(self, k: int, i: int, count: int) -> None:
+        """The gradient by the parameters of an operation is added to that of the bank."""
+        operation, op = self.program.operations[i], self.layout.op(i)
+        if operation.kind in KINDS_HERE:
+            self._launch(self.kernels.parameter_gradients, *self._arrays, k, op)
+        else:
+            announce(operation.kind)
+            self._parameter_gradient_here(operation, op, count)
+        self._launch(self.kernels.add_all, *self._arrays, op)
+
+    def input_gradient(self, k: int, i: int, count: int) -> None:
+        """The gradient by what an operation read."""
+        operation = self.program.operations[i]
+        if operation.kind in KINDS_HERE:
+            self._launch(self.kernels.input_gradient_all, *self._arrays, k, self.layout.op(i))
+            return
+        announce(operation.kind)
+        source, target = operation.source, operation.target
+        x = self.values(source.offset, source.size, count)
+        y = self.values(target.offset, target.size, count)
+        g = self.gradients(target.offset, target.size, count)
+        h = operation_backward(operation, self._weights(), x, y, g)
+        self.write(plan.FLOW, source.offset, self._kept(h))
+
+    def clear(self) -> None:
+        """zero_grad."""
+        self._launch(self.kernels.clear_all, self.memory.whole, self.memory.reals)
+
+    def move(self, k: int) -> None:
+        """The optimizer's part of a step."""
+        self._launch(self.kernels.look_over, *self._arrays)
+        self._launch(self.kernels.move_all, *self._arrays, k)
+
+    # ---- whole steps
+
+    @property
+    def fits(self) -> bool:
+        """Whether a block has room for some samples on their way through the network."""
+        all_here = all(operation.kind in KINDS_HERE for operation in self.program.operations)
+        return all_here and self.layout.whole[plan.WIDTH] > 0
+
+    @property
+    def shared(self) -> int:
+        """The bytes of shared memory that a block of a whole step needs."""
+        whole = self.layout.whole
+        rows = whole[plan.SPACE_ROWS] + whole[plan.FLOW_ROWS]
+        return int(rows * whole[plan.WIDTH]) * self.memory.dtype.itemsize
+
+    def whole_steps(self, steps: int) -> None:
+        """Many steps in one launch; part by part where the blocks cannot wait for each other."""
+        arrays, data, device = self._arrays, self.memory.data, self.device
+        parts = kernel_file.load(cuda_steps.__name__, self.bank.dtype, "cuda")
+        blocks = 0 if device.simulated else self._blocks_together(parts.train, steps)
+        if blocks:
+            launch = parts.train[blocks, device.threads, device.stream, self.shared]
+            launch(*arrays, data, steps)
+            return
+        for k in range(steps):
+            self._launch(parts.samples_alone, *arrays, data, k, shared=self.shared)
+            self._launch(parts.sums_alone, *arrays, k)
+            self._launch(parts.squares_alone, *arrays)
+            self._launch(self.kernels.move_all, *arrays, k)
+
+    def _blocks_together(self, train: Any, steps: int) -> int:
+        """How many blocks of a whole step can run at the same time; no more than there is work."""
+        if not cuda.get_current_device().COOPERATIVE_LAUNCH:
+            return 0
+        arguments = *self._arrays, self.memory.data, steps
+        signature = tuple(map(train.typeof_pyval, arguments))
+        train.compile(signature)
+        overload = train.overloads[signature]
+        most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
+        return int(min(most, max(self.layout.whole[plan.CHUNKS], 1)))
+
+    # ---- buffers
+
+    def values(self, row: int, size: int, count: int) -> FloatArray:
+        """Rows of the workspace of values, as a table of one row a sample."""
+        return self._read(plan.SPACE, row, size, count)
+
+    def gradients(self, row: int, size: int, count: int) -> FloatArray:
+        """The same of the workspace of gradients."""
+        return self._read(plan.FLOW, row, size, count)
+
+    def _read(self, part: int, row: int, size: int, count: int) -> FloatArray:
+        first = int(self.layout.whole[part]) + row * self.samples
+        table = self.memory.read(first, size * self.samples).reshape(size, self.samples)
+        return np.ascontiguousarray(table[:, :count].T)
+
+    def write(self, part: int, row: int, table: FloatArray) -> None:
+        """A table of one row a sample into rows of a workspace."""
+        rows = np.zeros((table.shape[1], self.samples), self.memory.dtype)
+        rows[:, : len(table)] = table.T
+        self.memory.write(int(self.layout.whole[part]) + row * self.samples, rows.ravel())
+
+    # ---- on the host
+
+    def _weights(self) -> FloatArray:
+        return self.memory.read(int(self.layout.whole[plan.WEIGHTS]), len(self.bank))
+
+    def _kept(self, table: FloatArray) -> FloatArray:
+        """Numbers as the device would keep them."""
+        with np.errstate(over="ignore"):
+            return table.astype(np.float16) if self.layout.whole[plan.HALF] else table
+
+    def _parameter_gradient_here(self, operation: Operation, op: int, count: int) -> None:
+        """All of the gradient is put down as what the first chunk found."""
+        whole, source, target = self.layout.whole, operation.source, operation.target
+        x = self.values(source.offset, source.size, count).astype(np.float64)
+        g = self.gradients(target.offset, target.size, count).astype(np.float64)
+        weights = (g.T @ x).ravel() if operation.kind == "affine" else (g * x).sum(axis=0)
+        biases = g.sum(axis=0) if operation.biases != NONE else np.zeros(0)
+        found = np.concatenate([weights, biases])
+        for chunk in range(whole[plan.CHUNKS]):
+            place = (
+                whole[plan.PARTIALS] + chunk * whole[plan.PARTIAL_SIZE] + whole[op + plan.PARTIAL]
+            )
+            self.memory.write(int(place), found if chunk == 0 else np.zeros_like(found))
+
+
+def announce(kind: str) -> None:
+    """Say once that operations of a kind run on the host."""
+    if kind not in _announced:
+        _announced.add(kind)
+        message = f"scalarviz: the cuda engine has no kernel for {kind!r}; the cpu does that part"
+        print(message, file=sys.stderr, flush=True)

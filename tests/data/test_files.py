@@ -1,0 +1,293 @@
+"""Data from CSV and NPZ files, good ones and bad ones."""
+
+import io
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz import data
+from scalarviz.data import files
+from scalarviz.errors import (
+    InputError,
+    NotFiniteError,
+    ScalarvizError,
+    ShapeError,
+    UnknownNameError,
+)
+
+X, Y = np.arange(6.0).reshape(3, 2), np.array([[1.0], [0.5], [0.0]])
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Any:
+    """written(content): the path of a file with this text or these bytes."""
+
+    def write(content: str | bytes, name: str = "some.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def rows(known: data.Arrays) -> list[list[float]]:
+    """Inputs and targets, side by side."""
+    table: list[list[float]] = np.hstack(known.training).tolist()
+    return table
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,c\n0,1,2\n3,4,5\n",
+        "0,1,2\n3,4,5",
+        "a;b;c\r\n0;1;2\r\n3;4;5\r\n",
+        "a\tb,\tc\n0\t1\t2\n3\t4\t5\n",
+        "\ufeff a , b,c\n\n 0, 1 ,2\n3,4,5e0\n \n",
+        '"a, with a comma",b,c\n"0",1,2\n3,4,5\n',
+        "\ufeff0,1,2\n3,4,5",
+        "\n\na;b;c\n0;1;2\n3;4;5",
+    ],
+)
+def test_a_table_of_text_is_read(written: Any, text: str) -> None:
+    known = data.from_csv(written(text))
+    assert rows(known) == [[0, 1, 2], [3, 4, 5]]
+    assert (known.inputs, known.outputs) == (2, 1)
+    assert repr(known).startswith("Arrays(source='some.csv',")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "wanted"),
+    [
+        (None, "a", [1, 2, 0]),
+        (None, ["a", -1], [1, 0, 2]),
+        ("b", None, [1, 2]),
+        (["c", "a"], 1, [2, 0, 1]),
+        (range(2), [2], [0, 1, 2]),
+        (np.int64(2), (0,), [2, 0]),
+    ],
+)
+def test_columns_are_chosen_by_name_or_number(
+    written: Any, inputs: Any, targets: Any, wanted: list[float]
+) -> None:
+    known = data.from_csv(written("a, b,c\n0,1,2\n"), inputs=inputs, targets=targets)
+    assert rows(known) == [wanted]
+
+
+def test_text_in_other_columns_does_no_harm(written: Any) -> None:
+    path = written("Ada,1,2\nAlan,3,4\n")
+    assert rows(data.from_csv(path, inputs=1, targets=2)) == [[1, 2], [3, 4]]
+
+
+def test_names_that_are_numbers_are_names_if_one_says_so(written: Any) -> None:
+    path = written("2019,2020\n1,2\n")
+    assert rows(data.from_csv(path, header=True, targets="2020")) == [[1, 2]]
+    assert rows(data.from_csv(path)) == [[2019, 2020], [1, 2]]
+
+
+def test_a_share_of_a_file_is_held_out(written: Any) -> None:
+    known = data.from_csv(written("1,2\n" * 10), share=0.8, order="picked")
+    assert known.held_out is not None
+    assert (known.samples, len(known.held_out[0]), known.order) == (8, 2, "picked")
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("", InputError, "some.csv is empty"),
+        ("\n \n", InputError, "some.csv is empty"),
+        ("a,b\n", InputError, "has names in line 1, and no samples"),
+        ("a,b\n1,2\n\n3,x\n", InputError, "some.csv, line 4, column 2: 'x' is not a number"),
+        ("1,\n", InputError, "line 1, column 2: the cell is empty"),
+        ("1,2\n1_000,2\n", InputError, "line 2, column 1: '1_000' is not a number"),
+        ("1;2\n1,5;2\n", InputError, "line 2, column 1: '1,5' is not a number"),
+        ("1,2\nnan,2\n", NotFiniteError, "line 2, column 1: nan is not finite"),
+        ("1,2\n1,-1e999\n", NotFiniteError, "line 2, column 2: -1e999 is not finite"),
+        ("1,2\n1,2,3\n", ShapeError, "line 2, has 3 cells where the first line has 2"),
+        ("1\n2\n", InputError, "has 1 columns, of which 0 would be inputs"),
+        ('a,b\n"1,2\n', InputError, "line 2, cannot be read as CSV: unexpected end"),
+        ('a,b\n"' + "1" * 200_000 + '",2\n', InputError, "cannot be read as CSV: field larger"),
+        (b"\xff\xfe1\x00", InputError, "no text in UTF-8"),
+        (b"a,b\n" + b"1,2\n" * 9000 + b"\xff", InputError, "no text in UTF-8"),
+        (b"1,\x00\n", InputError, "line 1"),
+    ],
+)
+def test_a_bad_table_of_text_is_one_sentence(
+    written: Any, text: str | bytes, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        data.from_csv(written(text))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "error", "message"),
+    [
+        ("height", "b", UnknownNameError, "unknown column of some.csv: 'height': choose one of a"),
+        (3, "b", InputError, "has the columns 0 to 2, and no column 3"),
+        (["a", "b"], "b", InputError, "column 1 of some.csv would be both"),
+        ([], "b", InputError, "0 would be inputs"),
+        (1.5, "b", InputError, "columns are a list of names or numbers, not 1.5"),
+        ([True], "b", UnknownNameError, "unknown column"),
+    ],
+)
+def test_a_bad_choice_of_columns_is_one_sentence(
+    written: Any, inputs: Any, targets: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        data.from_csv(written("a,b,c\n0,1,2\n"), inputs=inputs, targets=targets)
+
+
+readers = pytest.mark.parametrize("read", [data.from_csv, data.from_npz, data.Texture])
+
+
+@readers
+def test_a_path_must_lead_to_a_file(read: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no file .*: check the path"):
+        read(str(tmp_path / "x"))
+    with pytest.raises(InputError, match="a folder"):
+        read(tmp_path)
+    with pytest.raises(InputError, match="cannot be read: embedded null"):
+        read("a\0b")
+
+
+@readers
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only some systems have pipes with names")
+def test_a_pipe_is_no_file(read: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is no file"):
+        read(tmp_path / "pipe")
+
+
+@readers
+def test_a_huge_file_is_not_read(read: Any, tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(files.LARGEST_FILE + 1)  # a hole, so that it takes no room
+    with pytest.raises(InputError, match="more than the 512 that are read"):
+        read(tmp_path / "huge")
+
+
+def test_a_path_is_a_text() -> None:
+    with pytest.raises(InputError, match="a path is a text or a Path, not 3"):
+        data.from_csv(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"inputs": X, "targets": Y},
+        {"x": X, "y": Y, "z": np.zeros(3)},
+        {"inputs": X.astype(np.int16), "targets": (2 * Y).astype(np.float32) / 2},
+        {"inputs": np.asfortranarray(X), "targets": Y[:, 0]},
+        {"inputs": X.astype(">f8"), "targets": Y},
+    ],
+)
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_are_read(tmp_path: Path, arrays: dict[str, np.ndarray], save: Any) -> None:
+    save(tmp_path / "a.npz", **arrays)
+    assert rows(data.from_npz(tmp_path / "a.npz")) == np.hstack([X, Y]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "error", "message"),
+    [
+        (
+            {"inputs": X},
+            UnknownNameError,
+            "unknown array of a.npz: 'targets': choose one of inputs",
+        ),
+        ({}, UnknownNameError, "unknown array of a.npz: 'inputs': there is none"),
+        ({"x": X, "y": Y[:2]}, ShapeError, "in a.npz, the inputs have 3 rows and the targets 2"),
+        ({"x": X[0], "y": Y}, ShapeError, r"not of shape \(2,\)"),
+        ({"x": X * np.nan, "y": Y}, NotFiniteError, "was given nan at row 0, column 0"),
+        ({"x": X * 1j, "y": Y}, InputError, "x.npy in a.npz holds complex128"),
+        ({"x": X.astype(str), "y": Y}, InputError, "x.npy in a.npz holds <U"),
+        ({"x": np.zeros(3, [("a", "f8")]), "y": Y}, InputError, "x.npy in a.npz holds"),
+        ({"x": np.zeros((0, 2)), "y": Y}, ShapeError, r"not of shape \(0, 2\)"),
+    ],
+)
+def test_bad_arrays_are_one_sentence(
+    tmp_path: Path, arrays: dict[str, np.ndarray], error: type[Exception], message: str
+) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(error, match=message):
+        data.from_npz(tmp_path / "a.npz")
+
+
+class Trap:
+    """Unpickling this would run code."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return pytest.fail, ("code of the file ran",)
+
+
+def test_loading_runs_no_code(tmp_path: Path) -> None:
+    trap = np.array([[Trap()]], dtype=object)
+    np.savez(tmp_path / "a.npz", inputs=trap, targets=Y)
+    with pytest.raises(InputError, match="holds object"):
+        data.from_npz(tmp_path / "a.npz")
+    (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(InputError, match="damaged, or no NPZ file"):
+        data.from_npz(tmp_path / "b.npz")
+
+
+def npz(header: bytes, content: bytes) -> bytes:
+    """An NPZ file whose arrays have this header, true or not."""
+    member = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("x.npy", "y.npy"):
+            archive.writestr(name, member)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776, 2), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 1), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1), }" + b"(" * 9000,
+        b"__import__('os').getpid()",
+        b"",
+    ],
+)
+def test_a_header_that_lies_does_no_harm(written: Any, header: bytes) -> None:
+    with pytest.raises(InputError, match="is damaged"):
+        data.from_npz(written(npz(header, b"12345678"), "a.npz"))
+
+
+def test_a_small_file_that_holds_much_is_refused(
+    written: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LARGEST_FILE", 2**20)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (262144, 1), }"
+    bomb = written(npz(header, bytes(2**21)), "a.npz")
+    assert bomb.stat().st_size < 10_000
+    with pytest.raises(InputError, match=r"x.npy in a.npz has 2 MB, more than the 1 that"):
+        data.from_npz(bomb)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damaged_arrays_are_one_sentence_or_unharmed(written: Any, save: Any) -> None:
+    whole = io.BytesIO()
+    save(whole, inputs=X, targets=Y)
+    content = whole.getvalue()
+    damaged = [content[:length] for length in range(0, len(content), 7)]
+    for place in range(0, len(content), 2):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        damaged.append(bytes(flipped))
+    for broken in damaged:
+        try:
+            known = data.from_npz(written(broken, "a.npz"))
+        except ScalarvizError as error:
+            message = str(error)
+        else:
+            assert rows(known) == np.hstack([X, Y]).tolist()
+            message = "a.npz"
+        assert "a.npz" in message

@@ -1,0 +1,245 @@
+"""Pictures as textures."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz import data
+from scalarviz.data import pictures
+from scalarviz.data.landscape import landscape
+from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+
+# A picture of 2 rows and 3 columns, every channel of every pixel another number.
+SMALL = np.arange(18, dtype=np.uint8).reshape(2, 3, 3) * 14
+
+
+def saved(path: Path, array: np.ndarray, mode: str | None = None, **settings: Any) -> Path:
+    """The path of a picture, written by Pillow."""
+    images = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
+    image = images.fromarray(array)
+    (image.convert(mode) if mode else image).save(path, **settings)
+    return path
+
+
+def test_the_first_row_of_a_picture_is_at_v_0() -> None:
+    batches = data.Texture(SMALL).batches(200, seed=1)
+    points, colors = batches.at(0)
+    column, row = (points * [3, 2]).astype(int).T
+    assert (colors == SMALL[row, column] / 255.0).all()
+    assert {*zip(row, column, strict=True)} == {(i, j) for i in range(2) for j in range(3)}
+
+
+def test_an_epoch_has_128_batches_of_1024() -> None:
+    assert data.Texture(SMALL).batches(1024).steps_an_epoch == 128
+
+
+def test_zoom_looks_at_the_middle() -> None:
+    picture = np.arange(16.0).reshape(4, 4) / 16.0
+    points, colors = data.Texture(picture, transform="zoom").pixels()
+    place = dict(zip(map(tuple, points), colors[:, 0] * 16.0, strict=True))
+    assert place[0.125, 0.125] == 5.0
+    assert place[0.875, 0.125] == 6.0
+    assert place[0.125, 0.875] == 9.0
+    assert {*colors[:, 0] * 16.0} == {5.0, 6.0, 9.0, 10.0}
+
+
+def test_flip_swaps_u_and_v() -> None:
+    _, colors = data.Texture(SMALL[:, :2], transform="flip").pixels()
+    assert (colors.reshape(2, 2, 3) == SMALL[:, :2].transpose(1, 0, 2) / 255.0).all()
+
+
+def test_batches_are_transformed_and_the_seed_decides_where_they_look() -> None:
+    flipped = data.Texture(SMALL, transform="flip")
+    points, colors = flipped.batches(50, seed=1).at(2)
+    row, column = (points * [2, 3]).astype(int).T
+    assert (colors == SMALL[row, column] / 255.0).all()
+    assert (flipped.batches(50, seed=2).at(2)[0] != points).all()
+
+
+def test_an_unknown_transform_lists_the_transforms() -> None:
+    with pytest.raises(UnknownNameError, match="'mirror': choose one of identity, zoom, flip"):
+        data.Texture(transform="mirror")
+    with pytest.raises(UnknownNameError, match=r"unknown color space 'sRGB'.*did you mean 'srgb'"):
+        data.Texture(color_space="sRGB")
+
+
+def test_pixel_centres_go_row_by_row_from_the_upper_left() -> None:
+    assert data.pixel_centres(2, 1).tolist() == [[0.25, 0.5], [0.75, 0.5]]
+    assert data.pixel_centres(1, 2).tolist() == [[0.5, 0.25], [0.5, 0.75]]
+    points, colors = data.Texture(SMALL).pixels()
+    assert (colors == SMALL.reshape(-1, 3) / 255.0).all()
+    assert points.shape == (6, 2)
+
+
+def test_psnr_is_in_decibels() -> None:
+    target = np.linspace(0.1, 0.8, 30).reshape(10, 3)
+    assert data.psnr(target + 0.1, target) == pytest.approx(20.0)
+    assert data.psnr(target, target + 0.01) == pytest.approx(40.0)
+    assert data.psnr(target, target) == np.inf
+    with pytest.raises(ShapeError, match=r"not of \(10, 3\) and \(3,\)"):
+        data.psnr(target, target[0])
+
+
+def test_linear_numbers_are_amounts_of_light() -> None:
+    grey = np.array([[0, 10, 128, 255]], np.uint8)
+    linear = data.Texture(grey, color_space="linear").picture[0, :, 0]
+    assert linear == pytest.approx([0.0, 0.003035, 0.215861, 1.0], abs=1e-6)
+    floats = np.array([[0.25, 0.5]])
+    assert data.Texture(floats, color_space="linear").picture[0, :, 0].tolist() == [0.25, 0.5]
+
+
+def test_a_picture_is_reduced_by_averages() -> None:
+    picture = np.arange(16.0).reshape(4, 4) / 16.0
+    halved = data.Texture(picture, size=2).picture[:, :, 0] * 16.0
+    assert halved == pytest.approx(np.array([[2.5, 4.5], [10.5, 12.5]]))
+    thirds = data.Texture(np.array([[0.0, 0.25, 0.5, 1.0]]), size=3).picture[0, :, 0]
+    assert thirds == pytest.approx([0.25 / 4, 1.5 / 4, 3.5 / 4])
+
+
+def test_a_reduced_picture_keeps_its_shape_and_a_small_one_its_size() -> None:
+    assert data.Texture(np.zeros((30, 60)), size=20).picture.shape == (10, 20, 3)
+    assert data.Texture(np.zeros((300, 1)), size=2).picture.shape == (2, 1, 3)
+    assert data.Texture(SMALL, size=256).picture.shape == (2, 3, 3)
+    with pytest.raises(InputError, match="the size of a picture must be an integer"):
+        data.Texture(SMALL, size=0)
+
+
+def test_the_built_in_picture_has_many_colours_edges_and_detail() -> None:
+    picture = landscape()
+    assert picture.shape == (256, 256, 3)
+    assert picture.dtype == np.uint8
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 2000
+    assert picture.min() < 20
+    assert picture.max() > 240
+    steps = abs(np.diff(picture.astype(int), axis=1)).max(axis=2)
+    assert 0.01 < (steps > 60).mean() < 0.2
+    assert (data.Texture().picture == picture / 255.0).all()
+
+
+@pytest.mark.parametrize(
+    ("picture", "error", "message"),
+    [
+        (np.zeros((2, 2, 4)), ShapeError, r"not \(2, 2, 4\): leave out what is not red"),
+        (np.zeros(5), ShapeError, r"not \(5,\)"),
+        (np.zeros((0, 5)), ShapeError, r"not \(0, 5, 3\)"),
+        (np.full((2, 2), np.nan), NotFiniteError, "NaN or infinity"),
+        (np.full((2, 2), 255.0), InputError, "from 0 to 1, not from 255 to 255"),
+        (np.full((2, 2), -0.1), InputError, "not from -0.1 to -0.1"),
+        (np.full((2, 2), "a"), InputError, "a picture takes numbers"),
+        (object(), InputError, "a picture takes numbers"),
+    ],
+)
+def test_an_array_that_is_no_picture_is_refused(
+    picture: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        data.Texture(picture)
+
+
+def test_a_png_is_read_as_it_is(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.png", SMALL)
+    for picture in (path, str(path)):
+        assert (data.Texture(picture).picture == SMALL / 255.0).all()
+
+
+def test_a_jpeg_is_read(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.jpg", np.full((8, 16, 3), [200, 100, 50], np.uint8), quality=95)
+    picture = data.Texture(path).picture
+    assert picture.shape == (8, 16, 3)
+    assert picture * 255.0 == pytest.approx(np.full((8, 16, 3), [200, 100, 50]), abs=3)
+
+
+def test_a_photo_is_turned_upright(tmp_path: Path) -> None:
+    images = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
+    turned = images.Exif()
+    turned[0x0112] = 6  # the camera lay on its side: turn it to the right
+    picture = data.Texture(saved(tmp_path / "a.png", SMALL, exif=turned)).picture
+    assert (picture == np.rot90(SMALL, -1) / 255.0).all()
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "P", "LA"])
+def test_other_kinds_of_png_become_red_green_and_blue(tmp_path: Path, mode: str) -> None:
+    black_and_white = np.array([[[0] * 3, [255] * 3]], np.uint8)
+    path = saved(tmp_path / "a.png", black_and_white, mode)
+    assert (data.Texture(path).picture == black_and_white / 255.0).all()
+
+
+def test_sixteen_bits_keep_their_brightness(tmp_path: Path) -> None:
+    deep = np.array([[0, 257, 65535]], np.uint16)
+    picture = data.Texture(saved(tmp_path / "a.png", deep)).picture
+    assert picture[0] == pytest.approx(np.array([[0.0] * 3, [1 / 255] * 3, [1.0] * 3]))
+
+
+def test_what_is_transparent_is_white(tmp_path: Path) -> None:
+    glass = np.array([[[255, 0, 0, 255], [9, 9, 9, 0]]], np.uint8)
+    picture = data.Texture(saved(tmp_path / "a.png", glass)).picture
+    assert picture.tolist() == [[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]
+
+
+def test_a_picture_with_too_many_pixels_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path / "a.png", SMALL)
+    monkeypatch.setattr(pictures, "LARGEST_PICTURE", 5)
+    with pytest.raises(InputError, match=r"a.png has 3 x 2 pixels, more than 0 megapixels"):
+        data.Texture(path)
+    with pytest.raises(InputError, match="the picture has 3 x 2 pixels"):
+        data.Texture(SMALL)
+
+
+@pytest.mark.parametrize("width", [9_000, 12_000, 30_000])
+def test_a_decompression_bomb_is_one_sentence(tmp_path: Path, width: int) -> None:
+    import struct
+    import zlib
+
+    path = saved(tmp_path / "a.png", SMALL)
+    content = path.read_bytes()
+    size = b"IHDR" + struct.pack(">II", width, width) + content[24:29]
+    path.write_bytes(content[:12] + size + struct.pack(">I", zlib.crc32(size)) + content[33:])
+    with pytest.raises(InputError, match="more than 64 megapixels: make it smaller"):
+        data.Texture(path)
+
+
+@pytest.mark.parametrize("kind", ["png", "jpg"])
+def test_a_damaged_picture_is_one_sentence_or_a_picture(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path / f"a.{kind}", SMALL)
+    content = path.read_bytes()
+    damaged = [content[:length] for length in range(0, len(content), 3)]
+    for place in range(0, len(content), 2):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        damaged.append(bytes(flipped))
+    for broken in damaged:
+        path.write_bytes(broken)
+        try:
+            picture = data.Texture(path).picture
+        except InputError as error:
+            message = str(error)
+        else:
+            assert picture.ndim == 3
+            message = ""
+        assert "\n" not in message
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match=r"no PNG or JPEG picture, or is damaged"):
+        data.Texture(path)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "BMP", "EPS"])
+def test_other_formats_are_refused(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path / "a.png", SMALL, format=kind)
+    with pytest.raises(InputError, match=r"a.png is no PNG or JPEG picture"):
+        data.Texture(path)
+
+
+def test_without_pillow_the_error_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(b"a picture")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(InputError, match=r"pip install 'scalarviz\[images\]'"):
+        data.Texture(path)
+    assert data.Texture().picture.shape == (256, 256, 3)

@@ -1,0 +1,156 @@
+"""XOR, XNOR and the clouds of points."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz import data
+from scalarviz.data.plane import PlaneSet
+from scalarviz.errors import InputError
+
+CLOUDS = [data.Circle, data.Gaussians, data.Spiral, data.Moons, data.Quadrants]
+every_cloud = pytest.mark.parametrize("kind", CLOUDS)
+
+
+def whole(kind: type[PlaneSet], **settings: Any) -> tuple[np.ndarray, np.ndarray]:
+    """All points of a cloud and their classes."""
+    inputs, targets = kind(share=1.0, **settings).training
+    return inputs, targets[:, 0]
+
+
+def test_xor_is_1_where_one_input_is() -> None:
+    inputs, targets = data.Xor().training
+    assert inputs.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert targets.tolist() == [[0], [1], [1], [0]]
+
+
+def test_xnor_is_1_where_both_inputs_agree() -> None:
+    assert data.Xnor().training[1].ravel().tolist() == [1, 0, 0, 1]
+
+
+def test_the_third_input_of_xor_can_be_1() -> None:
+    inputs, _ = data.Xor(bias=True).training
+    assert inputs[:, 2].tolist() == [1, 1, 1, 1]
+    assert data.Xor(bias=True).inputs == 3
+
+
+def test_signed_targets_are_minus_1_and_1() -> None:
+    assert data.Xor(signed=True).training[1].ravel().tolist() == [-1, 1, 1, -1]
+    assert set(whole(data.Moons, signed=True)[1]) == {-1.0, 1.0}
+
+
+def test_one_random_corner_a_step() -> None:
+    batches = data.Xor(order="picked").batches(1, seed=3)
+    corners = [batches.at(step)[0][0].tolist() for step in range(400)]
+    for corner in ([0, 0], [0, 1], [1, 0], [1, 1]):
+        assert 70 < corners.count(corner) < 130
+
+
+@every_cloud
+def test_half_of_the_points_belong_to_each_class(kind: type[PlaneSet]) -> None:
+    inputs, targets = whole(kind, samples=200)
+    assert inputs.shape == (200, 2)
+    assert set(targets) == {0.0, 1.0}
+    assert targets.mean() == 0.5
+
+
+@every_cloud
+def test_half_of_the_points_are_held_out(kind: type[PlaneSet]) -> None:
+    known = kind(samples=200)
+    assert known.held_out is not None
+    assert known.samples == len(known.held_out[0]) == 100
+    assert kind(samples=200, share=1.0).held_out is None
+
+
+@every_cloud
+def test_the_square_worth_showing_holds_the_points(kind: type[PlaneSet]) -> None:
+    low, high = kind(scale=5.0).bounds
+    inputs, _ = whole(kind, scale=5.0)
+    assert (low, high) == (-6.0, 6.0)
+    assert low < inputs.min() < -2.0
+    assert 2.0 < inputs.max() < high
+
+
+@every_cloud
+def test_noise_is_normal_and_moves_no_class(kind: type[PlaneSet]) -> None:
+    clean, classes = whole(kind, samples=4000)
+    noisy, same = whole(kind, samples=4000, noise=0.2)
+    assert (classes == same).all()
+    shift = noisy - clean
+    assert abs(shift.mean()) < 0.01
+    assert abs(np.corrcoef(shift.ravel(), clean.ravel())[0, 1]) < 0.05
+    assert shift.std() == pytest.approx(0.2, abs=0.01)
+    assert (abs(shift) < 0.2).mean() == pytest.approx(0.6827, abs=0.02)
+
+
+@every_cloud
+def test_the_seed_decides_which_points(kind: type[PlaneSet]) -> None:
+    assert (whole(kind)[0] == whole(kind, seed=0)[0]).all()
+    assert not (whole(kind)[0] == whole(kind, seed=1)[0]).any()
+
+
+@every_cloud
+def test_more_points_begin_with_the_same(kind: type[PlaneSet]) -> None:
+    assert (whole(kind, samples=50, noise=0.1)[0] == whole(kind, noise=0.1)[0][:50]).all()
+
+
+@every_cloud
+def test_coordinates_are_multiples_of_a_millionth_or_so(kind: type[PlaneSet]) -> None:
+    inputs, _ = whole(kind, noise=0.1)
+    assert (inputs * 2**20 % 1.0 == 0.0).all()
+
+
+def test_a_circle_is_inside_and_a_ring_outside() -> None:
+    inputs, targets = whole(data.Circle)
+    radius = np.hypot(*inputs.T)
+    assert radius[targets == 1.0].max() <= 0.5 + 1e-6
+    assert radius[targets == 0.0].min() >= 0.7 - 1e-6
+
+
+def test_gaussians_have_their_middles_and_deviation() -> None:
+    inputs, targets = whole(data.Gaussians, samples=10_000)
+    for value, middle in ((1.0, 0.4), (0.0, -0.4)):
+        cloud = inputs[targets == value]
+        assert cloud.mean(axis=0) == pytest.approx([middle, middle], abs=0.01)
+        assert cloud.std(axis=0) == pytest.approx([0.14, 0.14], abs=0.005)
+
+
+def test_the_arms_of_a_spiral_are_each_others_mirror() -> None:
+    inputs, targets = whole(data.Spiral)
+    radius = np.hypot(*inputs.T)
+    turns = np.arctan2(inputs[:, 1], inputs[:, 0]) / (2 * np.pi) - 1.75 * radius - 0.5 * targets
+    assert abs(np.exp(2j * np.pi * turns) - 1.0)[radius > 0.01].max() < 1e-3
+
+
+def test_moons_are_half_circles() -> None:
+    inputs, targets = whole(data.Moons)
+    for value, middle, side in ((0.0, (-1 / 3, -1 / 6), 1), (1.0, (1 / 3, 1 / 6), -1)):
+        arm = inputs[targets == value] - middle
+        assert np.hypot(*arm.T) == pytest.approx(2 / 3, abs=1e-5)
+        assert (side * arm[:, 1] > -1e-5).all()
+
+
+def test_quadrants_are_xor_of_the_signs() -> None:
+    inputs, targets = whole(data.Quadrants)
+    assert ((inputs[:, 0] * inputs[:, 1] < 0) == (targets == 1.0)).all()
+    assert abs(inputs).min() > 0.059
+    assert {*map(tuple, np.sign(inputs))} == {(1, 1), (1, -1), (-1, 1), (-1, -1)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": -0.1}, "noise must be a finite number of at least 0, not -0.1"),
+        ({"samples": 0}, "samples must be an integer of at least 1"),
+        ({"samples": 10**9}, "samples must be an integer from 1 to 16,777,216"),
+        ({"scale": 0}, "scale must be a finite number above 0"),
+        ({"share": 2}, "share must be at most 1"),
+        ({"signed": 1}, "signed must be True or False, not 1"),
+        ({"seed": -1}, "seed must be an integer"),
+        ({"order": "random"}, "unknown order 'random'"),
+    ],
+)
+def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        data.Circle(**settings)

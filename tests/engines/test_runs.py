@@ -1,0 +1,327 @@
+"""A training on every engine: many steps at once and moment by moment, with the same bits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
+from scalarviz.engines import ENGINES
+from scalarviz.engines.base import Run
+from scalarviz.errors import GradientError, InputError
+from scalarviz.optimizer import Optimizer
+from scalarviz.program import NONE
+
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+RANDOM = np.random.default_rng(3)
+INPUTS, TARGETS = RANDOM.normal(size=(10, 2)), RANDOM.random((10, 3))
+
+
+def make(step: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(step)
+    return rng.normal(size=(4, 2)), rng.random((4, 3))
+
+
+PICTURE = np.random.default_rng(1).random((5, 7, 3))
+DRAWS: dict[str, Batches] = {
+    "all": InOrder(INPUTS, TARGETS),
+    "in order": InOrder(INPUTS, TARGETS, 4),
+    "shuffled": Shuffled(INPUTS, TARGETS, 4, seed=5),
+    "shuffled alone": Shuffled(INPUTS, TARGETS, 1, seed=2**40),
+    "picked": Picked(INPUTS, TARGETS, 3, seed=5),
+    "points": Points(PICTURE, 6, 20, seed=5),
+    "zoomed": Points(PICTURE, 6, 20, seed=5, window=Window(0.5, 0.0, 0.0, 0.5, 0.25, 0.25)),
+    "flipped": Points(PICTURE, 6, 20, seed=5, window=Window(0.0, 1.0, 1.0, 0.0)),
+    "made": Made(make, (2, 3), 4),
+}
+
+
+def network(engine: str, **options: Any) -> sv.Network:
+    shared = sv.Dense(5, 5, "tanh")
+    layers = [
+        sv.FrequencyEncoding(2, octaves=1),
+        sv.Dense(4, 5, "swish"),
+        sv.LayerNorm(5),
+        shared,
+        shared,
+        sv.Dense(5, 3, options.pop("output", "sigmoid")),
+    ]
+    return sv.Network(layers, seed=1, engine=engine, **options)
+
+
+def by_moments(net: sv.Network, run: Run, optimizer: Optimizer, first: int, steps: int) -> Array:
+    losses = []
+    for step in range(first, first + steps):
+        run.begin(step)
+        for moment in net.program.moments:
+            run.perform(moment, optimizer)
+        losses.append(run.loss)
+    return np.array(losses)
+
+
+@every_engine
+@pytest.mark.parametrize("draw", DRAWS)
+def test_the_batch_of_a_step_is_the_one_that_batches_say(engine: str, draw: str) -> None:
+    batches, loss, optimizer = DRAWS[draw], sv.Loss("mse"), sv.SGD(0.1)
+    drawn, told = [network(engine, dtype="float64") for _ in range(2)]
+    losses = drawn.run(batches, loss).steps(optimizer, 2, 7).losses
+    expected = [told.train_step(*batches.at(step), loss, optimizer) for step in range(2, 9)]
+    assert (losses == expected).all()
+    assert (drawn.bank.value == told.bank.value).all()
+
+
+@every_engine
+@pytest.mark.parametrize("draw", ["shuffled", "points"])
+def test_steps_can_be_taken_in_any_portions(engine: str, draw: str) -> None:
+    whole, parts = network(engine), network(engine)
+    at_once = whole.run(DRAWS[draw], sv.Loss()).steps(sv.Adam(0.01), 0, 9).losses
+    run = parts.run(DRAWS[draw], sv.Loss())
+    losses = [run.steps(sv.Adam(0.01), *portion).losses for portion in ((0, 1), (1, 5), (6, 3))]
+    assert (np.concatenate(losses) == at_once).all()
+    assert (whole.bank.value == parts.bank.value).all()
+    assert whole.bank.step_count == parts.bank.step_count == 9
+
+
+CASES = [("float64", "sigmoid", 4), ("float32", "sigmoid", 300), ("float32", "linear", 1)]
+
+
+@every_engine
+@pytest.mark.parametrize(("dtype", "output", "batch"), CASES)
+def test_moment_by_moment_has_the_bits_of_whole_steps(
+    engine: str, dtype: str, output: str, batch: int
+) -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(2 * batch + 1, 2)), rng.random((2 * batch + 1, 3))
+    whole, slow = [network(engine, dtype=dtype, output=output) for _ in range(2)]
+    batches, loss = Shuffled(*samples, batch), sv.Loss("mse", mean="samples")
+    optimizer = sv.Adam(0.01, clip_norm=0.5, l2=0.01)
+    at_once = whole.run(batches, loss).steps(optimizer, 0, 4).losses
+    losses = by_moments(slow, slow.run(batches, loss), optimizer, 0, 4)
+    assert (losses == at_once).all()
+    assert (slow.bank.value == whole.bank.value).all()
+    assert (slow.bank.grad == whole.bank.grad).all()
+    assert (slow.bank.slots["v"] == whole.bank.slots["v"]).all()
+
+
+@every_engine
+def test_moments_go_over_to_whole_steps_and_back(engine: str) -> None:
+    mixed, whole = network(engine), network(engine)
+    optimizer, batches, loss = sv.Momentum(0.1), DRAWS["shuffled"], sv.Loss()
+    run = mixed.run(batches, loss)
+    by_moments(mixed, run, optimizer, 0, 2)
+    run.steps(optimizer, 2, 3)
+    by_moments(mixed, run, optimizer, 5, 1)
+    whole.run(batches, loss).steps(optimizer, 0, 6)
+    assert (mixed.bank.value == whole.bank.value).all()
+
+
+@every_engine
+def test_what_is_written_can_be_read_from_its_moment_on(engine: str) -> None:
+    """Every number between the inputs and the gradients is what one works out by hand."""
+    net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64", seed=2)
+    rng = np.random.default_rng(1)
+    x, t = rng.normal(size=(5, 3)), rng.random((5, 2))
+    w0, b0, w1, b1 = np.split(net.bank.value.copy(), [12, 16, 24])
+    z0 = x @ w0.reshape(4, 3).T + b0
+    a0 = np.tanh(z0)
+    z1 = a0 @ w1.reshape(2, 4).T + b1
+    p = 1 / (1 + np.exp(-z1))
+    d1 = 2 * (p - t) / 10 * p * (1 - p)
+    g0 = d1 @ w1.reshape(2, 4)
+    d0 = g0 * (1 - a0 * a0)
+    grads = [(d0.T @ x).ravel(), d0.sum(0), (d1.T @ a0).ravel(), d1.sum(0)]
+    inputs, *buffers = net.program.buffers
+    expected = {
+        "affine 0": (buffers[0], z0), "tanh 0": (buffers[1], a0), "affine 1": (buffers[2], z1),
+        "sigmoid 1": (buffers[3], p), "delta 1": (buffers[2], d1),
+        "input gradient 1": (buffers[1], g0), "delta 0": (buffers[0], d0),
+    }  # fmt: skip
+    run = net.to(engine).run(InOrder(x, t), sv.Loss())
+    run.begin(0)
+    assert run.values(inputs) == pytest.approx(x)
+    assert run.targets() == pytest.approx(t)
+    for moment in net.program.moments[:-1]:
+        run.perform(moment, sv.SGD(0.1))
+        if moment.name in expected:
+            buffer, numbers = expected[moment.name]
+            read = run.gradients if moment.phase == "backward" else run.values
+            assert read(buffer) == pytest.approx(numbers, rel=1e-10)
+        if moment.name == "weight gradient 1":
+            assert net.bank.grad[16:] == pytest.approx(np.concatenate(grads[2:]), rel=1e-10)
+            assert not net.bank.grad[:16].any()
+    assert run.loss == pytest.approx(((p - t) ** 2).mean(), rel=1e-12)
+    assert net.bank.grad == pytest.approx(np.concatenate(grads), rel=1e-10)
+    # And all of it can still be read, also what was computed first.
+    for name, (buffer, numbers) in expected.items():
+        read = run.gradients if "delta" in name or "gradient" in name else run.values
+        assert read(buffer) == pytest.approx(numbers, rel=1e-10)
+
+
+@every_engine
+def test_engines_show_the_same_numbers_between_the_calls(engine: str) -> None:
+    reference, other = network("python", dtype="float64"), network(engine, dtype="float64")
+    runs = [net.run(DRAWS["in order"], sv.Loss()) for net in (reference, other)]
+    for run in runs:
+        run.begin(1)
+    for moment in reference.program.moments[:-1]:
+        for run in runs:
+            run.perform(moment, sv.SGD(0.1))
+        if moment.operation == NONE:
+            continue
+        operation = reference.program.operations[moment.operation]
+        if moment.phase == "forward":
+            a, b = [run.values(operation.target) for run in runs]
+        elif moment.kind != "weight gradient":
+            a, b = [run.gradients(operation.source) for run in runs]
+        assert b == pytest.approx(a, rel=1e-9, abs=1e-12), moment.name
+    assert other.bank.grad == pytest.approx(reference.bank.grad, rel=1e-9, abs=1e-14)
+
+
+@every_engine
+def test_a_bad_gradient_ends_the_run_before_it_is_applied(engine: str) -> None:
+    net = sv.Network([2, 1], engine=engine)
+    inputs = np.array([[0.5, 0.5], [0.5, 0.5], [1e38, 0.5], [0.5, 0.5]])
+    batches = InOrder(inputs, np.ones((4, 1)), 1)
+    outcome = net.run(batches, sv.Loss()).steps(sv.SGD(0.1), 0, 4)
+    assert len(outcome.losses) == 2 and outcome.bad == 0
+    assert net.bank.step_count == 2 and np.isfinite(net.bank.value).all()
+    run = net.run(batches, sv.Loss())
+    run.begin(2)
+    for moment in net.program.moments[:-1]:
+        run.perform(moment, sv.SGD(0.1))
+    with pytest.raises(GradientError, match="the gradient of layer 0, perceptron 0, weight from"):
+        run.perform(net.program.moments[-1], sv.SGD(0.1))
+
+
+def test_made_batches_must_have_the_size_they_were_announced_with() -> None:
+    batches = Made(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
+    assert batches.at(3)[0].shape == (3, 2)
+    with pytest.raises(InputError, match="must give as many samples at every step"):
+        batches.at(4)
+
+
+def test_the_last_batch_of_an_epoch_may_be_smaller() -> None:
+    batches = Shuffled(INPUTS, TARGETS, 4)
+    assert batches.steps_an_epoch == 3
+    assert [batches.count(step) for step in range(4)] == [4, 4, 2, 4]
+    seen = np.concatenate([batches.rows(step) for step in range(3)])
+    assert sorted(seen) == list(range(10))
+
+
+def test_points_look_where_the_window_says() -> None:
+    picture = np.arange(6.0).reshape(2, 3, 1)  # 2 high, 3 wide
+    plain, flipped = Points(picture, 4, 8), Points(picture, 4, 8, window=Window(0, 1, 1, 0))
+    (u, v) = np.array([[0.0, 0.99, 0.4], [0.0, 0.2, 0.99]])
+    assert list(plain.texels(u, v)) == [0, 2, 4]
+    assert list(flipped.texels(v, u)) == [0, 2, 4]
+    outside = Points(picture, 4, 8, window=Window(u0=5.0, v0=-5.0))
+    assert list(outside.texels(u, v)) == [2, 2, 2]
+
+
+# Mixed precision.
+
+
+def half(x: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return x.astype(np.float16).astype(np.float32)
+
+
+def test_mixed_precision_rounds_whatever_is_kept() -> None:
+    net = sv.Network([3, 4, 2], "relu", engine="cpu", precision=sv.Precision("mixed", 64.0))
+    rng = np.random.default_rng(1)
+    x, t = rng.normal(size=(5, 3)), rng.random((5, 2))
+    w0, b0, w1, b1 = np.split(half(net.bank.value), [12, 16, 24])
+    z0 = half(x.astype(np.float32) @ w0.reshape(4, 3).T + b0)
+    a0 = np.maximum(z0, 0)
+    p = half(a0 @ w1.reshape(2, 4).T + b1)
+    d1 = half(2 * (p - t) / 10 * 64)
+    g0 = half(d1 @ w1.reshape(2, 4))
+    grads = np.concatenate([half(d1.T @ a0).ravel(), half(d1.sum(0))]) / 64
+    before = net.bank.value.copy()
+    run = net.run(InOrder(x, t), sv.Loss())
+    run.begin(0)
+    for moment in net.program.moments:
+        run.perform(moment, sv.SGD(0.1))
+    near = {"rel": 2e-3, "abs": 1e-6}  # float32 sums, in another order, may fall on either side
+    assert run.values(net.program.outputs) == pytest.approx(p, **near)
+    assert run.gradients(net.program.buffers[2]) == pytest.approx(g0 / 64, **near)
+    assert net.bank.grad[16:] == pytest.approx(grads, **near)
+    scaled = net.bank.grad.astype(np.float64) * 64
+    assert (scaled == half(scaled)).all()
+    # The weights that move are not rounded.
+    assert net.bank.value == pytest.approx(before - 0.1 * net.bank.grad, rel=1e-6)
+    assert (net.bank.value != half(net.bank.value)).any()
+    assert (net(x) == half(net(x))).all()
+
+
+def test_small_gradients_live_by_the_loss_scale() -> None:
+    x, t = np.full((1, 1), 1e-4), np.zeros((1, 1))
+    gradients = []
+    for scale in (1.0, 1024.0):
+        precision = sv.Precision("mixed", loss_scale=scale)
+        net = sv.Network([1, 1], engine="cpu", precision=precision)
+        net.bank.value[:] = [1.0, 0.0]
+        net.train_step(x, t, "mse", sv.SGD(0.1))
+        gradients.append(net.bank.grad[0])
+    assert gradients[0] == 0.0
+    assert gradients[1] == pytest.approx(2e-8, rel=0.01)
+
+
+def test_the_verbs_scale_and_unscale() -> None:
+    full, mixed = sv.Network([2, 3, 1], "tanh"), sv.Network([2, 3, 1], "tanh")
+    full.to("cpu")
+    mixed.to("cpu", precision="mixed")
+    assert mixed.precision.mixed and mixed.copy().precision.mixed
+    x = np.array([[0.3, -0.4], [0.1, 0.2]])
+    for net in (full, mixed):
+        net.forward(x)
+        net.backward([[1e-4], [2e-4]])
+    assert mixed.bank.grad == pytest.approx(full.bank.grad, rel=5e-3, abs=1e-8)
+    assert (mixed.bank.grad != full.bank.grad).any()
+
+
+def test_what_overflows_counts_as_0_with_a_fixed_scale() -> None:
+    net = sv.Network([2, 1], engine="cpu", precision=sv.Precision("mixed", loss_scale=60000.0))
+    net.bank.value[:] = [1.0, 1.0, 0.0]
+    before = net.bank.value.copy()
+    net.train_step([[100.0, 0.0]], [[0.0]], "mse", sv.SGD(0.1))
+    assert not np.isfinite(net.bank.grad[0])
+    assert (net.bank.value == before).all()
+    assert net.bank.step_count == 1
+
+
+def test_a_dynamic_scale_skips_steps_and_finds_its_size() -> None:
+    precision = sv.Precision("mixed", loss_scale=2.0**20, dynamic=True, patience=3)
+    net = sv.Network([2, 1], engine="cpu", precision=precision)
+    net.bank.value[:] = [1.0, 1.0, 0.0]
+    x, t = [[1.0, 0.5]], [[0.0]]
+    before = net.bank.value.copy()
+    net.train(x, t, "mse", sv.SGD(1e-4), steps=2)
+    assert (net.bank.value == before).all() and net.bank.step_count == 0
+    assert net.bank.scaling.tolist() == [2.0**18, 0.0, 2.0]
+    net.train(x, t, "mse", sv.SGD(1e-4), steps=6)
+    assert net.bank.scaling.tolist() == [2.0**14, 2.0, 6.0]
+    assert net.bank.step_count == 2
+    net.train(x, t, "mse", sv.SGD(1e-4), steps=1)
+    assert net.bank.scaling.tolist() == [2.0**15, 0.0, 6.0]
+
+
+def test_mixed_precision_that_cannot_be_is_refused() -> None:
+    with pytest.raises(sv.ScalarvizError, match="the python engine computes in full precision"):
+        sv.Network([2, 1], precision="mixed")
+    with pytest.raises(sv.ScalarvizError, match="mixed precision goes with float32"):
+        sv.Network([2, 1], engine="cpu", precision="mixed", dtype="float64")
+    with pytest.raises(sv.ScalarvizError, match=r"unknown precision 'mix'.*did you mean 'mixed'"):
+        sv.Network([2, 1], precision="mix")
+    with pytest.raises(sv.ScalarvizError, match="the loss scale must be a finite number above 0"):
+        sv.Precision("mixed", loss_scale=0.0)
+
+
+def test_it_still_learns_in_half() -> None:
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", engine="cpu", precision="mixed")
+    colours = np.random.default_rng(0).random((8, 3))
+    losses = net.train(colours, 1 - colours, "mse", sv.SGD(0.5), steps=1500)
+    assert losses[-1] < 0.03 * losses[0]
