@@ -40,6 +40,7 @@ _HOMES = {
     "AdamW": "optimizer",
     "compile": "expression",
     "gradcheck": "finite_differences",
+    "Session": "session",
     "ScalarvizError": "errors",
     "data": "data",
 }
@@ -70,6 +71,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.optimizer import Optimizer as Optimizer
     from scalarviz.optimizer import RMSProp as RMSProp
     from scalarviz.precision import Precision as Precision
+    from scalarviz.session import Session as Session
     from scalarviz.value import Value as Value
     from scalarviz.value import maximum as maximum
     from scalarviz.value import minimum as minimum

@@ -7,6 +7,7 @@ picture is drawn from them; so nothing is ever copied to keep two things alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from typing import Literal
 
@@ -54,6 +55,8 @@ class Bank:
         self.step_count = 0
         self.has_gradients = False
         self.name_of: Callable[[int], str] = "row {}".format
+        # Whoever writes a single number while kernels may run does so under this lock.
+        self.guard: AbstractContextManager[object] = nullcontext()
         self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
 
@@ -75,6 +78,26 @@ class Bank:
             block = self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
             self.slots.update(zip(names, block, strict=True))
         return self._blocks[names]
+
+    @property
+    def blocks(self) -> dict[tuple[str, ...], FloatArray]:
+        """Everything that optimizers keep, by the names of their slots."""
+        return self._blocks
+
+    def restart(self, precision: Precision) -> None:
+        """Forget everything but the values, as before a first step."""
+        self.grad[:] = 0.0
+        for block in self._blocks.values():
+            block[:] = 0.0
+        self.start_scaling(precision)
+        self.restart_count(0)
+        self.has_gradients = False
+
+    def restart_count(self, steps: int) -> None:
+        """Say how many steps were taken, all rows together."""
+        self.step_count = steps
+        self._moved[:] = steps > 0
+        self._cleared[:] = False
 
     def copy_from(self, other: Bank) -> None:
         """Take over all numbers of a bank with as many rows."""

@@ -8,6 +8,7 @@
     ├── OrderError             the four verbs came in an order that has no meaning
     ├── OwnershipError         a weight or layer that belongs to another network
     ├── EngineError            an engine that cannot run here; says what it lacks
+    ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
     └── GradientMismatchError  a derivative and its finite differences disagree
 
@@ -63,6 +64,10 @@ class OwnershipError(ScalarvizError, ValueError):
 
 class EngineError(ScalarvizError, RuntimeError):
     """An engine that cannot run here."""
+
+
+class FileError(ScalarvizError, ValueError):
+    """A file that cannot be read, is not what it should be, or cannot be written."""
 
 
 class GradientError(ScalarvizError, ArithmeticError):

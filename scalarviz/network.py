@@ -109,6 +109,40 @@ class Network(Part):
             self._bank.start_scaling(chosen)
         return self
 
+    def check_engine(
+        self, engine: str, precision: str | Precision | None = None
+    ) -> tuple[str, Precision]:
+        """The name of an engine that this network can run on, and the precision; else an error."""
+        row = choose(engine)
+        chosen = self.precision if precision is None else Precision.of(precision)
+        row.make(self.layers, self.program, self._bank, chosen)
+        return row.name, chosen
+
+    def start(self, engine: str, precision: Precision) -> None:
+        """Begin a training: on an engine, with nothing left of an earlier one but the weights."""
+        self.forget()
+        self.to(engine, precision)
+        self._bank.restart(precision)
+
+    def check_activation(self, layer: int, name: str) -> int:
+        """The place of a layer that can have this activation; else an error."""
+        places = range(-len(self.layers), len(self.layers))
+        if not isinstance(layer, (int, np.integer)) or layer not in places:
+            raise InputError(
+                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(layer)}"
+            )
+        self.layers[layer].check_activation(name)
+        return int(layer) % len(self.layers)
+
+    def set_activation(self, layer: int, name: str) -> None:
+        """Give a layer another activation."""
+        place = self.check_activation(layer, name)
+        if self.layers[place].activation == name:
+            return
+        self.layers[place].set_activation(name)
+        del self.program
+        self.to(self.engine)
+
     # The four verbs; zero_grad and step are those of every Part.
 
     def __call__(self, x: object) -> FloatArray:

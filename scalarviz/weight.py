@@ -131,7 +131,9 @@ class Weight(Part):
 
     @value.setter
     def value(self, value: float) -> None:
-        self._value[()] = number(value, f"the value of {self.name}")
+        checked = number(value, f"the value of {self.name}")
+        with self._bank.guard:
+            self._value[()] = checked
 
     @property
     def grad(self) -> float:

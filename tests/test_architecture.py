@@ -94,6 +94,10 @@ ORDER = """
     expression
     finite_differences
     timeline
+    trainer
+    course
+    explanation
+    player
     session
     view.colors
     view.blocks
@@ -113,6 +117,7 @@ PUBLIC_NAMES = """
     Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
+    Session
     compile gradcheck data ScalarvizError
 """.split()
 

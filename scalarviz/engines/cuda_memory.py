@@ -34,7 +34,7 @@ class Memory:
         self.reals = cuda.device_array(max(1, layout.reals), self.dtype, stream=stream)
         self.data = cuda.device_array(1, self.dtype, stream=stream)
         self.bank_size = (most_slots() + 3) * self.rows
-        self._staged = cuda.pinned_array(self.bank_size, self.dtype)
+        self._staged = cuda.pinned_array(max(1, self.bank_size), self.dtype)
         self.write(layout.settings_place, layout.settings.ravel())
 
     def write(self, place: int, numbers: FloatArray) -> None:
@@ -73,19 +73,21 @@ class Memory:
     def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
         """The numbers of the bank, with what an optimizer keeps."""
         rows, staged = self.rows, self._staged
+        if not rows:
+            return
         staged[:rows] = bank.value
         staged[rows : 2 * rows] = bank.frozen
         kept = bank.slot_block(slots).ravel() if slots else np.zeros(0)
         staged[2 * rows : 2 * rows + kept.size] = kept
         staged[self.bank_size - rows :] = bank.grad
-        if rows:
-            self.reals[: self.bank_size].copy_to_device(staged, stream=self.stream)
+        self.reals[: self.bank_size].copy_to_device(staged, stream=self.stream)
 
     def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
         """The numbers of the bank as the kernels have left them."""
         rows, staged = self.rows, self._staged
-        if rows:
-            self.reals[: self.bank_size].copy_to_host(staged, stream=self.stream)
+        if not rows:
+            return
+        self.reals[: self.bank_size].copy_to_host(staged, stream=self.stream)
         self.stream.synchronize()
         bank.value[:] = staged[:rows]
         bank.grad[:] = staged[self.bank_size - rows :]

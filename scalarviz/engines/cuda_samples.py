@@ -94,7 +94,8 @@ def forward(
     weights = whole[WEIGHTS] + whole[op + WEIGHT_ROW]
     biases = whole[WEIGHTS] + whole[op + BIAS_ROW]
     for i in range(worker, whole[op + OUTPUTS] * count, workers):
-        r, n = i // count, i % count
+        r = i // count
+        n = i - r * count
         total = Real(0)
         if whole[op + HAS_BIASES] != 0:
             total = reals[biases + r]
@@ -207,7 +208,8 @@ def parameter_gradient(
         else:
             r, k = i, i
             if whole[op + KIND] == AFFINE:
-                r, k = i // inputs, i % inputs
+                r = i // inputs
+                k = i - r * inputs
             for n in range(count):
                 total = cuda.fma(flow[g + r * stride + n], space[x + k * stride + n], total)
         reals[first + i] = total
@@ -228,7 +230,8 @@ def input_gradient(
     inputs, outputs = whole[op + INPUTS], whole[op + OUTPUTS]
     weights = whole[WEIGHTS] + whole[op + WEIGHT_ROW]
     for i in range(worker, inputs * count, workers):
-        k, n = i // count, i % count
+        k = i // count
+        n = i - k * count
         total = Real(0)
         if kind == AFFINE:
             for r in range(outputs):

@@ -61,6 +61,7 @@ class Work:
         self.samples = samples
         self.layout = make_layout(program, bank, precision, samples, SHARED)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
+        self._together: int | None = None  # blocks of a whole step that can run at the same time
         self.kernels: Any = kernel_file.load(cuda_kernels.__name__, bank.dtype, "cuda")
 
     # ---- launches
@@ -159,9 +160,10 @@ class Work:
         """Many steps in one launch; part by part where the blocks cannot wait for each other."""
         arrays, data, device = self._arrays, self.memory.data, self.device
         parts = kernel_file.load(cuda_steps.__name__, self.bank.dtype, "cuda")
-        blocks = 0 if device.simulated else self._blocks_together(parts.train, steps)
-        if blocks:
-            launch = parts.train[blocks, device.threads, device.stream, self.shared]
+        if self._together is None:
+            self._together = self._blocks_together(parts.train, steps)
+        if self._together:
+            launch = parts.train[self._together, device.threads, device.stream, self.shared]
             launch(*arrays, data, steps)
             return
         for k in range(steps):
@@ -172,7 +174,7 @@ class Work:
 
     def _blocks_together(self, train: Any, steps: int) -> int:
         """How many blocks of a whole step can run at the same time; no more than there is work."""
-        if not cuda.get_current_device().COOPERATIVE_LAUNCH:
+        if self.device.simulated or not cuda.get_current_device().COOPERATIVE_LAUNCH:
             return 0
         arguments = *self._arrays, self.memory.data, steps
         signature = tuple(map(train.typeof_pyval, arguments))

@@ -69,7 +69,7 @@ def adam(
 def adamw_constants(
     step: float, beta1: float, beta2: float, eps: float, decay: float
 ) -> tuple[float, float, float, float]:
-    return adam_constants(step, beta1, beta2, eps)
+    return 1.0 - beta1, 1.0 - beta2, 1.0 - power(beta1, step), 1.0 - power(beta2, step)
 
 
 def adamw(

@@ -10,7 +10,7 @@ import numpy as np
 
 from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray, as_array, as_batch, size
-from scalarviz.errors import OrderError, OwnershipError, ShapeError
+from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.program import Program
@@ -46,6 +46,17 @@ class Layer(Part):
     def activation(self) -> str:
         """The name of the activation, for layers that have one; else "linear"."""
         return self._activation
+
+    def check_activation(self, name: str) -> None:
+        """Refuse an activation that this layer cannot have."""
+        if name != self._activation:
+            raise InputError(
+                f"{self} has no activation that could be changed: choose a Dense layer"
+            )
+
+    def set_activation(self, name: str) -> None:
+        """Have another activation from now on."""
+        self.check_activation(name)
 
     # What a new layer says about itself.
 

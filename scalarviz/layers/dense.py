@@ -52,6 +52,15 @@ class Dense(Layer):
         bias = self.first_row + self.inputs * self.outputs + i if self.bias else None
         return Perceptron.on(self.bank, first, self.inputs, bias, self.formula)
 
+    def check_activation(self, name: str) -> None:
+        pick(ACTIVATIONS, name, "activation")
+
+    def set_activation(self, name: str) -> None:
+        self.formula = pick(ACTIVATIONS, name, "activation")
+        self._activation = name
+        for perceptron in self.perceptrons.made():
+            perceptron.set_activation(self.formula)
+
     def made_parts(self) -> Sequence[Perceptron]:
         return self.perceptrons.made()
 

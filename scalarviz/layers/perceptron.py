@@ -80,13 +80,17 @@ class Perceptron(Part):
     ) -> None:
         self._bank = bank
         self.inputs = inputs
-        self.activation = activation
-        self._derivative = activation.derivative
+        self.set_activation(activation)
         rows = range(first, first + inputs)
         self.weights = tuple([Weight.on(bank, row) for row in rows])
         self.bias = None if bias_row is None else Weight.on(bank, bias_row)
         self.parts = self.weights if self.bias is None else (*self.weights, self.bias)
         self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward
+
+    def set_activation(self, activation: Formula) -> None:
+        """Have another activation from now on; see the rows of ACTIVATIONS."""
+        self.activation = activation
+        self._derivative = activation.derivative
 
     @property
     def bank(self) -> Bank:

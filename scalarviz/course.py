@@ -1,0 +1,237 @@
+"""Course: a training with its past: it goes to any moment, and knows everything that was done.
+
+There is one clock and one set of numbers. To go back, the newest keyframe before the wanted moment
+is restored, and from there everything is done again, the user's actions at their places.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.bank import NONE
+from scalarviz.errors import OrderError
+from scalarviz.timeline import Action, Branch, Clock, Keyframes
+from scalarviz.trainer import BETWEEN_STEPS, Trainer
+
+PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
+MOST_STEPS = 100_000  # in one portion
+
+
+@final
+class Course:
+    """A trainer, its clock, its branches and their keyframes."""
+
+    def __init__(self, trainer: Trainer, memory: int) -> None:
+        self.trainer = trainer
+        self.clock = Clock()
+        self.branch = Branch(0)
+        self.branches = [self.branch]
+        self.keyframes = Keyframes(memory)
+        self.keyframes.add(self.branch, trainer.frame(0))
+        self.loss = np.nan
+        self.pace = 1.0  # steps that take about PORTION
+        self._seen = self._look()
+
+    # Going.
+
+    def go(self, target: Clock) -> None:
+        """Go to a moment of this branch, by replay where it is past."""
+        if target < self.clock:
+            self.restore(target.step)
+        self.forward(target)
+
+    def _enter(self, step: int) -> None:
+        """Go to where a step begins, after what was done there: its operations are known then."""
+        self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
+
+    def restore(self, step: int) -> None:
+        """Go to the newest keyframe at most at this step."""
+        frame = self.branch.frame_before(step)
+        assert frame is not None, "the keyframe of step 0 is never removed"
+        self.trainer.restore(frame)
+        self.clock = Clock(frame.step)
+        self.loss = self.branch.loss_at(frame.step - 1)
+
+    def forward(self, target: Clock) -> None:
+        """Go on to a moment; what was done on the way is done again."""
+        while self.clock < target:
+            if not self._redo(target):
+                if self.clock.place >= target.place:
+                    break
+                most = self._steps_until(target)
+                if most > 0 and self.clock.operation == 0:
+                    self._take_steps(most)
+                else:
+                    self._take_operation()
+            self.branch.end = max(self.branch.end, self.clock)
+
+    def _redo(self, target: Clock) -> bool:
+        """Do again the next thing that was done just here, if it comes before the target."""
+        now = self.clock
+        if now.place == target.place and now.actions >= target.actions:
+            return False
+        waiting = self.branch.actions_at(now.place)[now.actions :]
+        if waiting:
+            self.trainer.apply(waiting[0])
+            self.clock = replace(now, actions=now.actions + 1)
+        return bool(waiting)
+
+    def _steps_until(self, target: Clock) -> int:
+        """How many whole steps lie before the target, and before something was done."""
+        place = self.branch.next_place(self.clock.place)
+        stop = target.step if place is None else min(target.step, place[0])
+        return stop - self.clock.step
+
+    def _take_steps(self, most: int) -> None:
+        first, count = self.clock.step, max(1, min(most, int(self.pace)))
+        start = time.perf_counter()
+        outcome = self.trainer.steps(first, count)
+        seconds = (time.perf_counter() - start) / count
+        self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
+        self.branch.record.record(first, outcome.losses)
+        if len(outcome.losses):
+            self.loss = float(outcome.losses[-1])
+        self.clock = Clock(first + len(outcome.losses))
+        if outcome.bad != NONE:
+            self._stop_before_step()
+            raise self.trainer.bank.bad_gradient(outcome.bad)
+        self._keep_frame()
+
+    def _stop_before_step(self) -> None:
+        """Go on to the place before "step", moment by moment, with the numbers that are there."""
+        step, last = self.clock.step, len(self.trainer.moments) - 1
+        self.trainer.begin(step)
+        for operation in range(last):
+            self.trainer.perform(operation)
+        self.loss = self.trainer.run.loss
+        self.clock = Clock(step, last)
+        self.branch.end = max(self.branch.end, self.clock)
+
+    def _take_operation(self) -> None:
+        step, operation = self.clock.place
+        if operation == 0:
+            self.trainer.begin(step)
+        self.trainer.perform(operation)
+        if self.trainer.moments[operation].kind == "loss":
+            self.loss = self.trainer.run.loss
+        self.clock = self.after_operation()
+        if self.clock.operation == 0:
+            self.branch.record.record(step, np.array([self.loss]))
+            self._keep_frame()
+
+    def _keep_frame(self) -> None:
+        """Keep a frame of this moment, if the last one is some time ago."""
+        last = self.branch.frame_before(self.clock.step)
+        if last is None or self.clock.step - last.step >= self.pace:
+            self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
+
+    # Neighbours of the present moment.
+
+    def after_operation(self) -> Clock:
+        """The moment after the next operation."""
+        step, operation = self.clock.place
+        last = len(self.trainer.moments) - 1
+        return Clock(step, operation + 1) if operation < last else Clock(step + 1)
+
+    def after_phase(self) -> Clock:
+        """The moment at which the next phase ends."""
+        moments, (step, operation) = self.trainer.moments, self.clock.place
+        for i in range(operation, len(moments)):
+            if moments[i].phase != moments[operation].phase:
+                return Clock(step, i)
+        return Clock(step + 1)
+
+    def back_operations(self, count: int) -> None:
+        """Go back by so many operations."""
+        while count > self.clock.operation and self.clock.step > 0:
+            count -= self.clock.operation
+            self._enter(self.clock.step - 1)
+            last = len(self.trainer.moments)
+            if count <= last:
+                self.go(Clock(self.clock.step, last - count))
+                return
+            count -= last
+        self.go(Clock(self.clock.step, max(0, self.clock.operation - count)))
+
+    def back_phase(self) -> None:
+        """Go back to where the phase of the operation that is done began."""
+        if self.clock.operation == 0:
+            return self.back_operations(1)
+        moments, first = self.trainer.moments, self.clock.operation - 1
+        while first > 0 and moments[first - 1].phase == moments[first].phase:
+            first -= 1
+        self.go(Clock(self.clock.step, first))
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within a step; between two steps, just before "step" in the one that is done."""
+        now = self.clock
+        if now.operation:
+            yield
+            return
+        if now.step == 0:
+            raise OrderError("nothing has been computed yet: advance first")
+        self._enter(now.step - 1)
+        last = len(self.trainer.moments) - 1
+        self.forward(Clock(now.step - 1, last))
+        try:
+            yield
+        finally:
+            self.forward(now)
+
+    # What the user does.
+
+    def note(self, kind: str, details: dict[str, Any]) -> None:
+        """Do something now and journal it; what must wait for the next step is only journalled."""
+        later = kind in BETWEEN_STEPS and self.clock.operation > 0
+        step, operation = (self.clock.step + 1, 0) if later else self.clock.place
+        action = Action(step, operation, kind, details)
+        if not later:
+            self.trainer.apply(action)
+        if self.branch.end > self.clock:
+            self.leave()
+        self.branch.insert(action)
+        if not later:
+            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+        self.branch.end = self.clock
+
+    def leave(self) -> Branch:
+        """Start a branch here."""
+        self.branch = self.branch.leave(len(self.branches), self.clock)
+        self.branches.append(self.branch)
+        return self.branch
+
+    def switch(self, branch: Branch) -> None:
+        """Go over to another branch: to the same step if it has got so far, else to its end."""
+        step = min(self.clock.step, branch.end.step)
+        self.branch = branch
+        self.restore(step)
+        self.forward(Clock(step))
+
+    def _look(self) -> tuple[Any, Any]:
+        bank = self.trainer.bank
+        return bank.value.copy(), bank.frozen.copy()
+
+    def remember(self) -> None:
+        """Note how the numbers are now, to notice what others write."""
+        np.copyto(self._seen[0], self.trainer.bank.value)
+        np.copyto(self._seen[1], self.trainer.bank.frozen)
+
+    def notice(self) -> None:
+        """Journal what somebody wrote into the bank since the last `remember`."""
+        bank, (value, frozen) = self.trainer.bank, self._seen
+        bits = f"u{value.itemsize}"
+        rows = np.flatnonzero(bank.value.view(bits) != value.view(bits))
+        if len(rows):
+            self.note("edit", {"rows": rows, "values": bank.value[rows]})
+        changed = bank.frozen != frozen
+        for on in (True, False) if changed.any() else ():
+            rows = np.flatnonzero(changed & (bank.frozen == on))
+            if len(rows):
+                self.note("freeze", {"rows": rows, "on": on})

@@ -1,0 +1,260 @@
+"""The arithmetic of one moment, as data: what an operation reads and writes, how a weight moves.
+
+Nothing here is drawn; a picture, a notebook or a test takes the numbers from here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.formulas.optimizers import OptimizerRow, clip, regularize
+from scalarviz.optimizer import Optimizer
+from scalarviz.program import NONE, Operation, Program
+from scalarviz.trainer import Trainer
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of one operation, one row a sample; None as long as they are not computed.
+
+    inputs, outputs    what it reads and writes
+    upstream           the gradient of the loss by what it writes
+    gradient           and by what it reads, where somebody needs it
+    """
+
+    inputs: FloatArray | None
+    outputs: FloatArray | None
+    upstream: FloatArray | None
+    gradient: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of arithmetic: a name, how it is computed, and what comes out."""
+
+    name: str
+    formula: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.formula} = {self.value:.6g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How one weight moves in one step.
+
+    x          its input, for every sample (1 for a bias); a weight that is used twice has both
+    g          the gradient of the loss by what it was added into, for every sample
+    products   x * g, and `total`, their sum: the gradient
+    grad       the gradient as the bank has it
+    lines      the optimizer's arithmetic, from the gradient to the new value
+    new_value  what the weight becomes; as it is, if it is frozen
+
+    What is not computed yet is None.
+    """
+
+    name: str
+    row: int
+    value: float
+    x: FloatArray
+    g: FloatArray | None
+    products: FloatArray | None
+    total: float | None
+    grad: float
+    frozen: bool
+    lines: tuple[Line, ...]
+    new_value: float | None
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: w = {self.value:.6g}"]
+        if self.products is None or self.g is None:
+            return lines[0] + ", no gradient yet"
+        terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:3], self.g[:3], strict=True)]
+        more = len(self.x) - len(terms)
+        text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
+        lines.append(f"grad = {text} = {self.total:.6g}")
+        return "\n".join([*lines, *map(str, self.lines)])
+
+
+def done_by(program: Program, kinds: tuple[str, ...], operation: int) -> int:
+    """How many moments of a step are done once such a moment of an operation is; NONE if never."""
+    for i, moment in enumerate(program.moments):
+        if moment.operation == operation and moment.kind in kinds:
+            return i + 1
+    return NONE
+
+
+def numbers_of(trainer: Trainer, operation: Operation, done: int) -> Numbers:
+    """The numbers of an operation after so many moments of the step."""
+    program, run = trainer.network.program, trainer.run
+    place = program.operations.index(operation)
+    last = len(program.operations) - 1
+
+    def shown(read: Callable[..., FloatArray], buffer: Any, when: int) -> FloatArray | None:
+        return read(buffer) if NONE < when <= done else None
+
+    before = done_by(program, ("forward",), place - 1) if place else 0
+    after = ("delta",) if place == last else ("input gradient", "delta")
+    own = ("delta",) if operation.kind == "activation" else ("input gradient",)
+    return Numbers(
+        shown(run.values, operation.source, before),
+        shown(run.values, operation.target, done_by(program, ("forward",), place)),
+        shown(run.gradients, operation.target, done_by(program, after, min(place + 1, last))),
+        shown(run.gradients, operation.source, done_by(program, own, place)),
+    )
+
+
+def explain(trainer: Trainer, row: int, done: int) -> Explanation:
+    """The arithmetic of the weight on a row, after so many moments of the step."""
+    program, bank = trainer.network.program, trainer.bank
+    inputs, gradients = [], []
+    for operation in program.operations:
+        if row in operation.parameters:
+            x, g = terms(operation, numbers_of(trainer, operation, done), row)
+            inputs.append(x)
+            gradients.append(g)
+    x = np.concatenate(inputs)
+    ready = all(g is not None for g in gradients)
+    g = np.concatenate([g for g in gradients if g is not None]) if ready else None
+    products = None if g is None else x * g
+    value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
+    lines: tuple[Line, ...] = ()
+    if g is not None and not frozen:
+        lines = optimizer_lines(trainer, row)
+    new_value = lines[-1].value if lines else value if frozen and g is not None else None
+    return Explanation(
+        bank.name_of(row),
+        row,
+        value,
+        x,
+        g,
+        products,
+        None if products is None else float(products.sum()),
+        grad,
+        frozen,
+        lines,
+        new_value,
+    )
+
+
+def terms(operation: Operation, numbers: Numbers, row: int) -> tuple[FloatArray, FloatArray | None]:
+    """What an operation multiplies in every sample for the gradient of a row."""
+    place = row - operation.weights
+    size = operation.source.size if operation.kind == "affine" else 1
+    output, column = divmod(place, size)
+    is_bias = operation.biases != NONE and row >= operation.biases
+    if is_bias:
+        output = row - operation.biases
+    elif operation.kind == "scale":
+        column = output
+    samples = 0 if numbers.inputs is None else len(numbers.inputs)
+    x = np.ones(samples)
+    if not is_bias and numbers.inputs is not None:
+        x = numbers.inputs[:, column].astype(np.float64)
+    if numbers.upstream is None:
+        return x, None
+    return x, numbers.upstream[:, output].astype(np.float64)
+
+
+def optimizer_lines(trainer: Trainer, row: int) -> tuple[Line, ...]:
+    """The optimizer's arithmetic for one weight, from its gradient to its new value."""
+    optimizer, bank = trainer.settings.optimizer, trainer.bank
+    step = bank.step_count
+    w, g = float(bank.value[row]), float(bank.grad[row])
+    kept = [float(slot[row]) for slot in bank.slot_block(optimizer.row.slots)]
+    lines = condition_lines(optimizer, bank.grad[~bank.frozen], w, g)
+    g = lines[-1].value if lines else g
+    known = {"w": w, "g": g, **dict(zip(optimizer.row.slots, kept, strict=True))}
+    lines.append(Line("lr", rate_formula(optimizer), optimizer.rate(step)))
+    known |= {"lr": optimizer.rate(step), **optimizer.settings, "step": float(step + 1)}
+    lines += constant_lines(optimizer.row, known)
+    return (*lines, *update_lines(optimizer.row, known))
+
+
+def rate_formula(optimizer: Optimizer) -> str:
+    """How the learning rate of a step comes about."""
+    if optimizer.schedule.name == "constant":
+        return f"{optimizer.lr:g}"
+    return f"{optimizer.lr:g} * {optimizer.schedule!r}"
+
+
+def condition_lines(optimizer: Optimizer, alive: FloatArray, w: float, g: float) -> list[Line]:
+    """What is done to a gradient before the update sees it, if anything is."""
+    scale = optimizer.norm_scale(alive)
+    lines = []
+    if not np.isfinite(g):
+        g = 0.0
+        lines.append(Line("g", "0, since it is not finite", g))
+    if scale != 1.0 or np.isfinite(optimizer.clip_value):
+        clipped = clip(g, scale, optimizer.clip_value)
+        formula = f"{g:.6g} * {scale:.6g}"
+        if np.isfinite(optimizer.clip_value):
+            formula = f"clip({formula}, -{optimizer.clip_value:g}, {optimizer.clip_value:g})"
+        g = clipped
+        lines.append(Line("g", formula, g))
+    if optimizer.l1 or optimizer.l2:
+        parts = [f"{g:.6g}"]
+        parts += [f"{optimizer.l1:g} * sign(w)"] if optimizer.l1 else []
+        parts += [f"{optimizer.l2:g} * w"] if optimizer.l2 else []
+        lines.append(Line("g", " + ".join(parts), regularize(g, w, optimizer.l1, optimizer.l2)))
+    return lines
+
+
+def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[Line]:
+    """The constants of a step, such as Adam's corrections; `known` learns them."""
+    settings = [known[name] for name, _ in row.settings]
+    values = row.constants(known["step"], *settings)
+    names = list(inspect.signature(row.update).parameters)[-len(values) :] if values else []
+    formulas = returned(row.constants)
+    known |= dict(zip(names, values, strict=True))
+    return [Line(*line) for line in zip(names, formulas, values, strict=True)]
+
+
+def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[Line]:
+    """The lines of an optimizer's formula, with this weight's numbers."""
+    return function_lines(row.update, dict(known))
+
+
+def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[Line]:
+    """The lines of a formula; where it ends in another formula, the lines of that one follow."""
+    lines = []
+    for statement in body(function):
+        if isinstance(statement, ast.Assign):
+            name = ast.unparse(statement.targets[0])
+            lines.append(line(name, statement.value, names, function))
+        elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple):
+            lines.append(line("w", statement.value.elts[0], names, function))
+        elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Call):
+            lines += function_lines(function.__globals__[ast.unparse(statement.value.func)], names)
+    return lines
+
+
+def line(name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]) -> Line:
+    """One statement of a formula of ours, computed; `names` learns the result."""
+    code = compile(ast.Expression(formula), "<formula>", "eval")
+    names[name] = eval(code, dict(function.__globals__), names)
+    return Line(name, ast.unparse(formula), float(names[name]))
+
+
+def body(function: Callable[..., Any]) -> list[ast.stmt]:
+    """The statements of a function."""
+    (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(syntax, ast.FunctionDef)
+    return syntax.body
+
+
+def returned(function: Callable[..., Any]) -> list[str]:
+    """The texts of what a function returns, if that is a tuple."""
+    last = body(function)[-1]
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
+        return [ast.unparse(element) for element in last.value.elts]
+    return []

@@ -1,0 +1,246 @@
+"""A network as a file, and back: the same layers, the same numbers, bit for bit.
+
+The description holds what a network is made by: its layers with their settings, their order (a
+shared layer stands in it twice), how they began, the type of the numbers. The arrays hold the bank.
+Outputs that wait for a backward are not saved, nor is the engine, which belongs to the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks import shorten
+from scalarviz.engines import choose
+from scalarviz.errors import FileError, InputError, ScalarvizError
+from scalarviz.files.atomic import as_path
+from scalarviz.files.container import Array, Description, read, write
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.table import pick
+from scalarviz.layers import LAYERS, Dense, Layer
+from scalarviz.network import Network
+from scalarviz.precision import Precision
+
+KIND = "network"
+MOST_STEPS = 2**63
+
+
+def save_network(net: Network, path: object) -> None:
+    """Save a network with all its numbers; a file of that name is replaced, whole or not at all."""
+    write(path, KIND, describe(net), numbers(net))
+
+
+def load_network(path: object, engine: str = "python") -> Network:
+    """The network in a file that `save_network` wrote, on the engine that is asked for.
+
+    The python engine computes in full precision only: there, what was saved in mixed precision
+    goes on in full.
+    """
+    chosen = choose(engine).name
+    description, arrays = read(path, KIND)
+    try:
+        net = build(description)
+        precision = precision_of(description)
+        fill(net, description, arrays)
+    except (ScalarvizError, TypeError) as error:
+        name = shorten(as_path(path).name)
+        raise FileError(
+            f"{name} does not hold a network that can be made here: {error}"
+        ) from error
+    if chosen == "python":
+        return net
+    net.to(chosen, precision)
+    net.bank.scaling[:] = arrays["scaling"]
+    return net
+
+
+# ---- the description ----------------------------------------------------------------------------
+
+
+def describe(net: Network) -> Description:
+    """What another network of the same kind is made by, and the state that is no array."""
+    parts = list(dict.fromkeys(net.layers))
+    places = {layer: place for place, layer in enumerate(parts)}
+    return {
+        "layers": [describe_layer(layer) for layer in parts],
+        "order": [places[layer] for layer in net.layers],
+        "init": describe_init(net.init),
+        "seed": net.seed,
+        "dtype": net.dtype,
+        "precision": {
+            "name": net.precision.name,
+            "loss_scale": float(net.precision.loss_scale),
+            "dynamic": bool(net.precision.dynamic),
+            "patience": int(net.precision.patience),
+        },
+        "step_count": int(net.bank.step_count),
+        "has_gradients": bool(net.bank.has_gradients),
+        "slots": [list(names) for names in net.bank._blocks if names],
+    }
+
+
+def describe_layer(layer: Layer) -> Description:
+    """The kind of a layer, by its row in LAYERS, and its settings."""
+    kind = type(layer).__name__
+    if LAYERS.get(kind) is not type(layer):
+        raise InputError(
+            f"a layer of the kind {kind} cannot be saved, since it could not be loaded: add it to "
+            "LAYERS in scalarviz/layers/__init__.py"
+        )
+    settings = layer.settings()
+    if isinstance(layer, Dense) and layer.init is not None:
+        settings["init"] = layer.init
+    plain = {
+        key: describe_init(value) if isinstance(value, Init) else value
+        for key, value in settings.items()
+    }
+    return {"kind": kind, "settings": plain}
+
+
+def describe_init(init: Init) -> Description:
+    """The arguments of an `Init`."""
+    bias = None if init.bias is init.row.bias else init.bias.name
+    return {"name": init.row.name, "bias": bias, "settings": dict(init.settings)}
+
+
+def build(description: Description) -> Network:
+    """A network as it was described, with the numbers it begins with; on the python engine.
+
+    Nothing is made before it is known to be no larger than the file's own arrays: see `rows_of`.
+    """
+    layers = [build_layer(each) for each in field(description, "layers", list)]
+    order = field(description, "order", list)
+    if not all(type(i) is int and 0 <= i < len(layers) for i in order):
+        raise InputError(f"order names layers that are not there: {shorten(order)}")
+    chain = [layers[i] for i in order]
+    rows = sum(layer.size for layer in dict.fromkeys(chain))
+    if rows != field(description, "rows", int):
+        raise InputError(f"the layers take {rows} parameters, and the file has another count")
+    return Network(
+        chain,
+        init=build_init(field(description, "init", dict)),
+        seed=field(description, "seed", int),
+        dtype=field(description, "dtype", str),
+    )
+
+
+def build_layer(description: object) -> Layer:
+    """A layer as it was described."""
+    if not isinstance(description, dict):
+        raise InputError(f"a layer is described by an object, not by {shorten(description)}")
+    kind = pick(LAYERS, field(description, "kind", str), "layer")
+    settings = field(description, "settings", dict)
+    if isinstance(settings.get("init"), dict):
+        settings = {**settings, "init": build_init(settings["init"])}
+    return kind(**settings)
+
+
+def build_init(description: Description) -> Init:
+    """An `Init` as it was described."""
+    settings = field(description, "settings", dict)
+    return Init(field(description, "name", str), bias=description.get("bias"), **settings)
+
+
+def precision_of(description: Description) -> Precision:
+    """The precision as it was described."""
+    found = field(description, "precision", dict)
+    return Precision(
+        name=field(found, "name", str),
+        loss_scale=field(found, "loss_scale", float),
+        dynamic=field(found, "dynamic", bool),
+        patience=field(found, "patience", int),
+    )
+
+
+def field(description: Description, name: str, kind: type) -> Any:
+    """A part of a description, of exactly this type."""
+    if name not in description:
+        raise InputError(f"{name} is missing")
+    value = description[name]
+    if type(value) is not kind:
+        raise InputError(f"{name} is {shorten(value)}, and should be of the type {kind.__name__}")
+    return value
+
+
+# ---- the numbers --------------------------------------------------------------------------------
+
+
+def numbers(net: Network) -> dict[str, Array]:
+    """All numbers of a bank by name, the same arrays; what is all zero is left out."""
+    bank = net.bank
+    found: dict[str, Array] = {"value": bank.value, "scaling": bank.scaling}
+    for name, array in optional(net).items():
+        if array.any():
+            found[name] = array
+    return found | {block_name(names): bank._blocks[names] for names in bank._blocks if names}
+
+
+def optional(net: Network) -> dict[str, Array]:
+    """The arrays that a file has only where they hold something."""
+    bank = net.bank
+    return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank._moved}
+
+
+def block_name(names: tuple[str, ...]) -> str:
+    """What the slots of an optimizer are called in a file."""
+    return " ".join(("slots", *names))
+
+
+def fill(net: Network, description: Description, arrays: Mapping[str, Array]) -> None:
+    """Give a network that has just been built the numbers of a file."""
+    bank = net.bank
+    blocks = slots_of(description)
+    steps = field(description, "step_count", int)
+    if not 0 <= steps < MOST_STEPS:
+        raise InputError(f"step_count is {shorten(steps)}")
+    has_gradients = field(description, "has_gradients", bool)
+    targets = {"value": bank.value, "scaling": bank.scaling} | optional(net)
+    shapes = {name: (array.shape, array.dtype.name) for name, array in targets.items()}
+    shapes |= {block_name(names): ((len(names), len(bank)), bank.dtype) for names in blocks}
+    check_arrays(shapes, arrays, may_lack=optional(net))
+    for names in blocks:
+        targets[block_name(names)] = bank.slot_block(names)
+    scaling = bank.scaling.copy()
+    for name, array in arrays.items():
+        targets[name][:] = array
+    bank.scaling[:] = scaling  # that of the python engine; another engine takes the file's
+    bank.step_count = steps
+    bank.has_gradients = has_gradients
+
+
+def slots_of(description: Description) -> list[tuple[str, ...]]:
+    """The names of the slots of each optimizer that has stepped."""
+    known = {" ".join(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
+    found = [
+        pick(known, " ".join(map(str, names)) if isinstance(names, list) else names, "slots")
+        for names in field(description, "slots", list)
+    ]
+    if len(set(found)) < len(found):
+        raise InputError(f"slots of one name stand twice in {shorten(found)}")
+    return found
+
+
+def check_arrays(
+    shapes: Mapping[str, tuple[tuple[int, ...], str]],
+    arrays: Mapping[str, Array],
+    may_lack: Mapping[str, Array],
+) -> None:
+    """Refuse arrays that are missing, unknown, or of another shape or type than they should be."""
+    for name in arrays:
+        pick(shapes, name, "array")
+    for name, (shape, dtype) in shapes.items():
+        found = arrays.get(name)
+        if found is None and name in may_lack:
+            continue
+        if found is None:
+            raise InputError(f"the array {name} is missing")
+        if found.shape != shape or found.dtype.name != dtype:
+            raise InputError(
+                f"the array {name} is {found.dtype} of shape {found.shape}, and should be {dtype} "
+                f"of shape {shape}"
+            )
+    if not (np.isfinite(arrays["scaling"]).all() and arrays["scaling"][0] > 0.0):
+        raise InputError(f"the loss scale is {arrays['scaling'][0]}")

@@ -1,0 +1,401 @@
+"""Session: the whole of a training, with a clock that can run backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, Literal, final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray, shorten, size
+from scalarviz.course import Course
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError
+from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.formulas.table import pick
+from scalarviz.network import Network
+from scalarviz.optimizer import Optimizer
+from scalarviz.player import Player, SessionSnapshot
+from scalarviz.precision import Precision
+from scalarviz.timeline import Branch, Clock
+from scalarviz.trainer import Trainer, as_rows, checked_rate, settings_of
+from scalarviz.weight import Part, Weight
+
+Unit = Literal["operation", "phase", "sample", "step", "epoch"]
+UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
+
+MEMORY = 256 * 2**20
+
+
+@final
+class Session:
+    """A network, its data, a loss and an optimizer, and a clock that stands between operations.
+
+    A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,
+    weight gradient, input gradient), step. `advance` and `back` go on and back by operations,
+    phases, steps or epochs; `seek` goes to any step. What the user does on the way is kept with its
+    moment and done again on every replay; going back and doing something else starts a branch.
+
+    data     a data set, or a pair of arrays (inputs, targets)
+    batch    samples a step; None: all of them
+    memory   bytes for keyframes; less memory means longer replays
+    focus    the sample of the batch whose numbers are shown
+
+    >>> net = Network([2, 4, 1], "tanh", seed=1)
+    >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
+    >>> s.advance(3)
+    >>> s.step_index, s.next
+    (3, 'zero_grad')
+    >>> s.back(1)
+    >>> s.advance(2, "operation")
+    >>> s.done, s.next
+    ('affine 0', 'tanh 0')
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        data: object,
+        loss: str | Loss = "mse",
+        optimizer: Optimizer | None = None,
+        batch: int | None = None,
+        engine: str = "auto",
+        seed: int = 0,
+        *,
+        precision: str | Precision = "full",
+        memory: int = MEMORY,
+    ) -> None:
+        precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
+        settings = settings_of(network, data, optimizer, engine, precision)
+        batch = None if batch is None else size(batch, "batch")
+        memory = size(memory, "memory")
+        trainer = Trainer(network, settings, loss, batch, seed)
+        self._course = Course(trainer, memory)
+        self._lock = RLock()
+        self._waiting = 0  # how many threads want the lock
+        self._asked: list[SessionSnapshot] = []
+        self._player = Player(self)
+        self._focus = 0
+        network.bank.guard = self._lock
+
+    # Where the clock stands.
+
+    @property
+    def network(self) -> Network:
+        return self._course.trainer.network
+
+    @property
+    def clock(self) -> Clock:
+        """Step, operation, and how much the user has done at this very place."""
+        return self._course.clock
+
+    @property
+    def step_index(self) -> int:
+        """How many steps are done."""
+        return self._course.clock.step
+
+    @property
+    def epoch(self) -> float:
+        """How often every sample was seen."""
+        return self._course.clock.step / self._course.trainer.batches.steps_an_epoch
+
+    @property
+    def operations(self) -> list[str]:
+        """The names of what is done in a step, in order."""
+        return [moment.name for moment in self._course.trainer.moments]
+
+    @property
+    def done(self) -> str:
+        """The operation that the clock has just passed; empty at the very start."""
+        operation = self._course.clock.operation
+        before = "step" if self._course.clock.step else ""
+        return self._course.trainer.moments[operation - 1].name if operation else before
+
+    @property
+    def next(self) -> str:
+        """The operation that comes next."""
+        return self._course.trainer.moments[self._course.clock.operation].name
+
+    @property
+    def phase(self) -> str:
+        """The phase of the operation that comes next."""
+        return self._course.trainer.moments[self._course.clock.operation].phase
+
+    @property
+    def loss(self) -> float:
+        """The loss that was computed last; NaN at the very start."""
+        return self._course.loss
+
+    @property
+    def losses(self) -> FloatArray:
+        """The loss of every step that is done, each before the weights moved."""
+        return self._course.branch.losses[: self._course.clock.step]
+
+    def curve(self, points: int = 2000) -> tuple[FloatArray, FloatArray]:
+        """Steps and losses of this branch for a plot, at most so many points."""
+        return self._course.branch.curve(size(points, "points"))
+
+    # Going on, and back.
+
+    def advance(self, n: int = 1, unit: Unit = "step") -> None:
+        """Go on by so many operations, phases, samples, steps or epochs."""
+        count, course = size(n, "n"), self._course
+        self._check_unit(unit)
+        with self.doing():
+            if unit == "operation":
+                for _ in range(count):
+                    course.forward(course.after_operation())
+            elif unit == "phase":
+                for _ in range(count):
+                    course.forward(course.after_phase())
+            elif unit == "epoch":
+                steps = course.trainer.batches.steps_an_epoch
+                course.forward(Clock((course.clock.step // steps + count) * steps))
+            else:
+                course.forward(Clock(course.clock.step + count))
+
+    def back(self, n: int = 1, unit: Unit = "step") -> None:
+        """Go back by so many operations, phases, samples, steps or epochs, at most to the start."""
+        count, course = size(n, "n"), self._course
+        self._check_unit(unit)
+        with self.doing():
+            if unit == "operation":
+                course.back_operations(count)
+            elif unit == "phase":
+                for _ in range(count):
+                    course.back_phase()
+            else:
+                steps = course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+                begun = course.clock.step + (course.clock.operation > 0)
+                course.go(Clock(max(0, -(-begun // steps) - count) * steps))
+
+    def seek(self, step: int) -> None:
+        """Go to the moment of arrival at a step, before whatever was done there."""
+        if not isinstance(step, (int, np.integer)) or isinstance(step, bool) or step < 0:
+            raise InputError(f"step must be an integer of at least 0, not {shorten(step)}")
+        with self.doing():
+            self._course.go(Clock(int(step)))
+
+    def reset(self) -> None:
+        """Start again with the same initial weights and settings; what was done so far is kept."""
+        with self.doing():
+            self._course.go(Clock())
+            if self._course.branch.end > Clock():
+                self._course.leave()
+
+    def play(self, speed: float | None = None, unit: Unit = "step") -> None:
+        """Go on in the background, so many steps or operations a second; None: flat out."""
+        self._check_unit(unit)
+        self._player.play(speed, unit)
+
+    def pause(self) -> None:
+        """Stop going on by itself; an error that ended it is raised here."""
+        self._player.pause()
+
+    @property
+    def playing(self) -> bool:
+        """Whether it goes on by itself."""
+        return self._player.playing
+
+    def snapshot(self) -> SessionSnapshot:
+        """The current numbers, with `request`, `ready` and `read`; training is not held up."""
+        return SessionSnapshot(self)
+
+    # What the user does.
+
+    def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
+        """Give a weight, or some rows of the bank, another value, from this moment on."""
+        rows = self._rows(weight)
+        try:
+            values = np.broadcast_to(np.asarray(value, self.network.dtype), rows.shape).copy()
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
+        if not np.isfinite(values).all():
+            raise InputError(
+                f"the values of {len(rows)} weights are as many finite numbers, or one for all, "
+                f"not {shorten(value)}"
+            )
+        self._do("edit", rows=rows, values=values)
+
+    def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
+        """Keep some weights from moving, or let them move again, from this moment on."""
+        self._do("freeze", rows=self._rows(part), on=bool(on))
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the next step, schedule included. Setting it ends the schedule."""
+        return self.optimizer.rate(self.network.bank.step_count)
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._do("learning rate", rate=checked_rate(rate))
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """How weights move; to change its rate, set `learning_rate`."""
+        return self._course.trainer.settings.optimizer
+
+    @optimizer.setter
+    def optimizer(self, optimizer: Optimizer) -> None:
+        self._do("optimizer", optimizer=Optimizer.of(optimizer))
+
+    @property
+    def data(self) -> DataSet:
+        """What is learned."""
+        return self._course.trainer.settings.data
+
+    @data.setter
+    def data(self, data: object) -> None:
+        chosen = DataSet.of(data)
+        self._course.trainer.check_data(chosen)
+        self._do("data", data=chosen)
+
+    @property
+    def engine(self) -> str:
+        """What it runs on."""
+        return self.network.engine
+
+    @engine.setter
+    def engine(self, name: str) -> None:
+        self.to(name)
+
+    def to(self, engine: str, precision: str | Precision | None = None) -> None:
+        """Run on another engine, or in another precision, from the next step on."""
+        name, chosen = self.network.check_engine(engine, precision)
+        self._do("engine", name=name, precision=chosen)
+
+    def set_activation(self, layer: int, name: str) -> None:
+        """Give a layer another activation from the next step on."""
+        layer = self.network.check_activation(layer, name)
+        self._do("activation", layer=layer, name=name)
+
+    # Branches.
+
+    @property
+    def branches(self) -> list[Branch]:
+        """All courses of events so far; `s.branches[0]` is the first."""
+        return list(self._course.branches)
+
+    @property
+    def current_branch(self) -> Branch:
+        """The branch that the clock is on."""
+        return self._course.branch
+
+    def branch(self) -> Branch:
+        """Start a branch at this moment; what comes after it so far stays in the one before."""
+        with self.doing():
+            return self._course.leave()
+
+    def switch(self, branch: Branch | int) -> None:
+        """Go over to another branch: to the same step if it has got so far, else to its end."""
+        known = self._course.branches
+        if isinstance(branch, int) and 0 <= branch < len(known):
+            branch = known[branch]
+        if not isinstance(branch, Branch) or branch not in known:
+            raise InputError(
+                f"this session has the branches 0 to {len(known) - 1}, and no {shorten(branch)}: "
+                "choose one of s.branches"
+            )
+        with self.doing():
+            self._course.switch(branch)
+
+    # The numbers of the current batch.
+
+    @property
+    def focus(self) -> int:
+        """The sample of the batch whose numbers are shown."""
+        return self._focus
+
+    @focus.setter
+    def focus(self, sample: int) -> None:
+        count = self._course.trainer.batches.size
+        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
+            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
+        self._focus = int(sample)
+
+    def numbers(self, operation: str) -> Numbers:
+        """What an operation of the current batch reads and writes, and the gradients by both.
+
+        Between two steps the current batch is that of the step that is done.
+        """
+        names = {each.name: each for each in self.network.program.operations}
+        found = pick(names, operation, "operation")
+        with self.doing(), self._course.at_work():
+            return numbers_of(self._course.trainer, found, self._course.clock.operation)
+
+    def explain(self, weight: Weight | int) -> Explanation:
+        """The whole arithmetic of a weight in this step: x * g of every sample, sum, new value.
+
+        Between two steps it is that of the step that is done.
+        """
+        (row,) = self._rows(weight)
+        with self.doing(), self._course.at_work():
+            return explain(self._course.trainer, int(row), self._course.clock.operation)
+
+    # How it is done.
+
+    @contextmanager
+    def doing(self) -> Iterator[None]:
+        """One thing at a time; what was written past the session becomes an edit first."""
+        self._waiting += 1
+        with self._lock:
+            self._waiting -= 1
+            self._course.notice()
+            try:
+                yield
+            finally:
+                self._course.remember()
+                self.serve()
+
+    def serve(self) -> None:
+        """Fill in the snapshots that were asked for, unless somebody else is just at work."""
+        if self._asked and self._lock.acquire(blocking=False):
+            try:
+                while self._asked:
+                    self._asked.pop().take()
+            finally:
+                self._lock.release()
+
+    def ask(self, snapshot: SessionSnapshot) -> None:
+        """Fill in a snapshot as soon as nobody is at work."""
+        self._asked.append(snapshot)
+        self.serve()
+
+    @property
+    def pace(self) -> float:
+        """How many steps take a few milliseconds."""
+        return self._course.pace
+
+    @property
+    def crowded(self) -> bool:
+        """Whether another thread waits to do something."""
+        return self._waiting > 0
+
+    def _do(self, kind: str, **details: Any) -> None:
+        with self.doing():
+            self._course.note(kind, details)
+
+    def _rows(self, part: object) -> Any:
+        count = len(self.network.bank)
+        if isinstance(part, Part):
+            self.network.check_owns(part)
+            part = part.index if isinstance(part, Weight) else np.arange(count)[part.rows]
+        return as_rows(part, count)
+
+    def _check_unit(self, unit: str) -> None:
+        pick(UNITS, unit, "unit")
+        count = self._course.trainer.batches.size
+        if unit == "sample" and count != 1:
+            raise InputError(
+                f"the batch has {count} samples, which go through each operation together: "
+                "go by operations, phases, steps or epochs"
+            )
+
+    def __repr__(self) -> str:
+        place = f"done: {self.done or 'nothing'}, next: {self.next}"
+        loss = "" if np.isnan(self.loss) else f", loss {self.loss:.4g}"
+        return f"Session: step {self.step_index:,}{loss}, {self.engine}; {place}"

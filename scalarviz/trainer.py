@@ -1,0 +1,191 @@
+"""Trainer: a network, its data, and what is set, at one moment of a training.
+
+It goes forward only: whole steps, or one moment after the other. What the user does to it, and how
+that is done again when time is replayed, is the table `ACTIONS`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray, number, shorten
+from scalarviz.data import DataSet
+from scalarviz.engines import choose
+from scalarviz.engines.base import Outcome, Run
+from scalarviz.errors import ShapeError
+from scalarviz.formulas.losses import Loss
+from scalarviz.network import Network
+from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
+from scalarviz.program import Moment
+from scalarviz.timeline import Action, Frame
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user can set while a network trains, besides its numbers."""
+
+    optimizer: Optimizer
+    data: DataSet
+    engine: str
+    precision: Precision
+    activations: tuple[str, ...]
+
+
+@final
+class Trainer:
+    """Takes a network through the moments of its steps."""
+
+    def __init__(
+        self, network: Network, settings: Settings, loss: Loss, batch: int | None, seed: int
+    ) -> None:
+        check_fits(settings.data, network)
+        loss.check_output(network.layers[-1].activation)
+        network.start(settings.engine, settings.precision)
+        self.network = network
+        self.bank = network.bank
+        self.loss = loss
+        self.batch = batch
+        self.seed = seed
+        self.settings = settings
+        self.run = self._make_run()
+
+    def _make_run(self) -> Run:
+        data, network = self.settings.data, self.network
+        self.batches = data.batches(self.batch, self.seed)
+        return network.run(self.batches, self.loss)
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """What is done in a step, in order."""
+        return self.network.program.moments
+
+    def begin(self, step: int) -> None:
+        """Take up the batch of a step, to go through it moment by moment."""
+        self.run.begin(step)
+
+    def perform(self, operation: int) -> None:
+        """Do one moment of the step that was begun."""
+        self.run.perform(self.moments[operation], self.settings.optimizer)
+
+    def steps(self, first: int, count: int) -> Outcome:
+        """So many whole steps."""
+        return self.run.steps(self.settings.optimizer, first, count)
+
+    def frame(self, step: int) -> Frame:
+        """Everything that is needed to come back here, on arrival at a step."""
+        return Frame.of(self.bank, step, self.settings)
+
+    def restore(self, frame: Frame) -> None:
+        """Come back."""
+        self.adopt(frame.settings)
+        frame.restore(self.bank)
+
+    def adopt(self, settings: Settings) -> None:
+        """Set everything as it is here."""
+        before, self.settings = self.settings, settings
+        if settings.activations != before.activations:
+            for layer, name in enumerate(settings.activations):
+                self.network.set_activation(layer, name)
+        here = self.network.engine, self.network.precision
+        if (settings.engine, settings.precision) != here:
+            self.network.to(settings.engine, settings.precision)
+        if replace(settings, optimizer=before.optimizer) != before:
+            self.run = self._make_run()
+
+    def check_data(self, data: DataSet) -> None:
+        """Refuse data that is too wide or too narrow for the network."""
+        check_fits(data, self.network)
+
+    def apply(self, action: Action) -> None:
+        """Do what the user did."""
+        ACTIONS[action.kind](self, **action.details)
+
+
+def check_fits(data: DataSet, network: Network) -> None:
+    """Refuse data that is too wide or too narrow for a network."""
+    if (data.inputs, data.outputs) != (network.inputs, network.outputs):
+        raise ShapeError(
+            f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
+            f"takes {network.inputs} -> {network.outputs}: make the two equal"
+        )
+
+
+# What a user can do. Each takes a trainer and the details of the action, and refuses what cannot be
+# before it changes anything.
+
+
+def write(trainer: Trainer, rows: Any, values: FloatArray) -> None:
+    trainer.bank.value[rows] = values
+
+
+def hold(trainer: Trainer, rows: Any, on: bool) -> None:
+    trainer.bank.frozen[rows] = on
+
+
+def set_rate(trainer: Trainer, rate: float) -> None:
+    optimizer = copy.copy(trainer.settings.optimizer)
+    optimizer.lr = rate
+    trainer.settings = replace(trainer.settings, optimizer=optimizer)
+
+
+def set_optimizer(trainer: Trainer, optimizer: Optimizer) -> None:
+    trainer.settings = replace(trainer.settings, optimizer=copy.copy(Optimizer.of(optimizer)))
+
+
+def set_data(trainer: Trainer, data: DataSet) -> None:
+    trainer.adopt(replace(trainer.settings, data=data))
+
+
+def set_engine(trainer: Trainer, name: str, precision: Precision) -> None:
+    trainer.adopt(replace(trainer.settings, engine=name, precision=precision))
+
+
+def set_activation(trainer: Trainer, layer: int, name: str) -> None:
+    names = list(trainer.settings.activations)
+    names[layer] = name
+    trainer.adopt(replace(trainer.settings, activations=tuple(names)))
+
+
+ACTIONS: Mapping[str, Callable[..., None]] = {
+    "edit": write,
+    "freeze": hold,
+    "learning rate": set_rate,
+    "optimizer": set_optimizer,
+    "data": set_data,
+    "engine": set_engine,
+    "activation": set_activation,
+}
+# These change what a step consists of: in the middle of one they wait for the next.
+BETWEEN_STEPS = ("data", "engine", "activation")
+
+
+def settings_of(
+    network: Network, data: object, optimizer: Optimizer | None, engine: str, precision: Precision
+) -> Settings:
+    """The settings that a training begins with."""
+    return Settings(
+        copy.copy(Optimizer.of(optimizer)),
+        DataSet.of(data),
+        choose(engine).name,
+        precision,
+        tuple(layer.activation for layer in network.layers),
+    )
+
+
+def checked_rate(rate: float) -> float:
+    """A learning rate that can be."""
+    return number(rate, "the learning rate", 0.0)
+
+
+def as_rows(rows: object, count: int) -> Any:
+    """Rows of a bank as an array of indices."""
+    array = np.atleast_1d(np.asarray(rows, np.intp))
+    if array.size and not (array.min() >= 0 and array.max() < count):
+        raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(rows)}")
+    return array

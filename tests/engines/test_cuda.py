@@ -1,0 +1,37 @@
+"""The cuda engine where there is no GPU: in numba's simulator, which wants a process of its own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+needs_numba_cuda = pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+
+
+def simulate(*options: str) -> None:
+    """Run `simulated_cuda.py` in the simulator."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    # Numbers there are numpy's, and numpy warns where a GPU overflows.
+    command += ["-W", "ignore::RuntimeWarning", "tests/engines/simulated_cuda.py", *options]
+    settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+@needs_numba_cuda
+def test_the_cuda_engine_gives_what_the_objects_give() -> None:
+    simulate()
+
+
+@pytest.mark.slow
+@needs_numba_cuda
+def test_long_runs_on_the_cuda_engine_stay_with_the_objects() -> None:
+    simulate("-m", "slow")

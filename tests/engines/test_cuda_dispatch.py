@@ -1,0 +1,91 @@
+"""The tables for one number or sample at a time say what those for tiles say."""
+
+import math
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.engines import cuda_dispatch, dispatch, kernel_file
+from scalarviz.formulas import activations
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.optimizer import Optimizer
+
+RANDOM = np.random.default_rng(0)
+TEMPLATE = "scalarviz.engines.cuda_draws"  # small, and looked at as text only
+
+
+@pytest.mark.parametrize("number", range(len(ACTIVATIONS)))
+def test_an_activation(number: int) -> None:
+    for x in (-2.0, 0.0, 0.5):
+        y, slope = np.zeros(1), np.ones(1)
+        dispatch.activation_forward(number, np.array([x]), y)
+        dispatch.activation_backward(number, np.array([x]), y, slope)
+        assert cuda_dispatch.activation_value(number, x) == y[0]
+        assert cuda_dispatch.activation_slope(number, x, y[0]) == slope[0]
+
+
+SETTINGS = {"layer_norm": [5.0, 1e-5], "rms_norm": [5.0, 1e-5], "frequency_encoding": [3.0]}
+
+
+@pytest.mark.parametrize("name", ROW_FORMULAS)
+def test_a_row_formula(name: str) -> None:
+    number, settings = list(ROW_FORMULAS).index(name), np.array(SETTINGS[name])
+    x, outputs = RANDOM.normal(size=(5, 1)), 30 if name == "frequency_encoding" else 5
+    upstream = RANDOM.normal(size=(outputs, 1))
+    (y, g), (tile_y, tile_g) = [(np.zeros((outputs, 1)), np.zeros((5, 1))) for _ in range(2)]
+    memo = np.zeros(1)
+    dispatch.row_forward(number, x, tile_y, memo, settings, 1)
+    dispatch.row_backward(number, x, tile_y, memo, upstream, tile_g, settings, 1)
+    assert cuda_dispatch.row_value(number, x[:, 0], y[:, 0], settings) == memo[0]
+    cuda_dispatch.row_gradient(number, x[:, 0], y[:, 0], memo[0], upstream[:, 0], g[:, 0], settings)
+    assert (y == tile_y).all()
+    assert (g == tile_g).all()
+
+
+@pytest.mark.parametrize("number", range(len(LOSSES) + len(ROW_LOSSES)))
+def test_a_loss(number: int) -> None:
+    p, t, g, tile_g = RANDOM.normal(size=(4, 3, 1))
+    t = t**2
+    dispatch.loss_backward(number, p, t, 1.0, tile_g, 1)
+    cuda_dispatch.sample_gradient(number, p[:, 0], t[:, 0], g[:, 0])
+    assert (g == tile_g).all()
+    error = cuda_dispatch.sample_error(number, p[:, 0], t[:, 0])
+    assert error == pytest.approx(dispatch.loss_forward(number, p, t, 1))
+
+
+@pytest.mark.parametrize("make", Optimizer.__subclasses__())
+def test_an_optimizer(make: type[sv.SGD]) -> None:
+    optimizer = make(0.1)
+    number, slots = list(OPTIMIZERS).index(optimizer.name), len(optimizer.row.slots)
+    value, kept, g = np.array([0.5]), RANDOM.random((slots, 1)), np.array([0.3])
+    arguments = np.array(optimizer.arguments(3))
+    one, one_kept = value.copy(), kept[:, 0].copy()
+    dispatch.optimizer_update(number, value, g, kept, arguments, np.zeros(1, bool), 0, 1)
+    cuda_dispatch.move_one(number, one, g[0], one_kept, arguments)
+    assert one[0] == value[0]
+    assert (one_kept == kept[:, 0]).all()
+
+
+def test_conditions() -> None:
+    g, w, out = np.array([3.0]), np.array([-0.5]), np.zeros(1)
+    dispatch.condition_gradients(g, w, 0.5, 1.0, 0.01, 0.1, 0, 1, out)
+    assert cuda_dispatch.condition_one(3.0, -0.5, 0.5, 1.0, 0.01, 0.1) == out[0]
+    assert cuda_dispatch.clip_factor(25.0, 2.0) == sv.SGD(clip_norm=2.0).norm_scale(
+        np.array([3.0, -4.0])
+    )
+    assert cuda_dispatch.clip_factor(25.0, math.inf) == 1.0
+
+
+def test_the_text_of_the_kernels_follows_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    def text() -> str:
+        return kernel_file.source(TEMPLATE, "float32", "cuda").text
+
+    before = text()
+    assert before == text() != kernel_file.source(TEMPLATE, "float64", "cuda").text
+    assert "numba-cuda" in before
+    monkeypatch.setattr(activations, "LEAK", 0.0625)
+    assert text() != before

@@ -1,0 +1,93 @@
+"""Every CUDA kernel compiles for the GPUs there are, and keeps what it promises, without a GPU."""
+
+import importlib.util
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from scalarviz.engines import kernel_file
+from tests.conftest import FakeDevice
+
+if importlib.util.find_spec("numba_cuda") is None:
+    pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
+
+TEMPLATES = ("scalarviz.engines.cuda_kernels", "scalarviz.engines.cuda_steps")
+GPUS = [(7, 5), (8, 0), (9, 0)]
+TYPES: tuple[kernel_file.Dtype, ...] = ("float32", "float64")
+
+# One kind of GPU and one type in `make test`, the others in `make test-all`.
+CASES = [
+    pytest.param(
+        template,
+        dtype,
+        gpu,
+        id=f"{template.rpartition('.')[2]}-{dtype}-{gpu[0]}.{gpu[1]}",
+        marks=() if (dtype, gpu) == ("float32", (7, 5)) else pytest.mark.slow,
+    )
+    for template in TEMPLATES
+    for dtype in TYPES
+    for gpu in GPUS
+]
+
+
+def compiled(
+    template: str, dtype: kernel_file.Dtype, gpu: tuple[int, int]
+) -> Iterator[tuple[str, str]]:
+    """The name and the PTX text of every kernel of a template."""
+    from numba import cuda, types
+
+    module = kernel_file.load(template, dtype, "cuda")
+    reals = getattr(types, dtype)[::1]
+    kinds: dict[str, Any] = {
+        "whole": types.int64[::1], "reals": reals, "data": reals, "exact": types.float64[::1]
+    }  # fmt: skip
+    for name, kernel in vars(module).items():
+        if hasattr(kernel, "py_func") and not kernel.targetoptions.get("device"):
+            parameters = inspect.signature(kernel.py_func).parameters
+            signature = tuple([kinds.get(parameter, types.int64) for parameter in parameters])
+            yield name, cuda.compile_ptx(kernel.py_func, signature, cc=gpu)[0]
+
+
+def pretend(gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Device functions are compiled for one GPU, which they ask for, and then never again."""
+    from numba.cuda import dispatcher
+
+    monkeypatch.setattr(kernel_file, "_modules", {})
+    monkeypatch.setattr(FakeDevice, "compute_capability", gpu)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+
+
+@pytest.mark.parametrize(("template", "dtype", "gpu"), CASES)
+def test_every_kernel_compiles(
+    template: str, dtype: kernel_file.Dtype, gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(gpu, monkeypatch)
+    texts = dict(compiled(template, dtype, gpu))
+    assert len(texts) == (13 if template.endswith("kernels") else 4)
+    for name, text in texts.items():
+        assert f".target sm_{gpu[0]}{gpu[1]}" in text
+        assert ".entry" in text, name
+        # Atomic sums of floats would come in any order.
+        assert not re.search(r"\b(atom|red)\S*\.(f16|f32|f64)\b", text), name
+
+
+def test_no_product_of_a_draw_is_fused_with_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a point near the edge of a texel would see another one than on the other engines."""
+    pretend(FakeDevice.compute_capability, monkeypatch)
+    kernels = compiled(TEMPLATES[0], "float64", FakeDevice.compute_capability)
+    draw = next(text for name, text in kernels if name == "draw_batch")
+    added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", draw)
+    assert added == ["0d0000000000000000"] * 4
+
+
+def test_the_check_for_atomic_sums_can_fail() -> None:
+    from numba import cuda, types
+
+    def add(numbers: Any) -> None:
+        cuda.atomic.add(numbers, 0, numbers[1])
+
+    text, _ = cuda.compile_ptx(add, (types.float32[::1],), cc=(8, 0))
+    assert re.search(r"\b(atom|red)\S*\.(f16|f32|f64)\b", text)
