@@ -41,6 +41,7 @@ _HOMES = {
     "compile": "expression",
     "gradcheck": "finite_differences",
     "Session": "session",
+    "replicate": "replicas",
     "ScalarvizError": "errors",
     "data": "data",
 }
@@ -71,6 +72,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.optimizer import Optimizer as Optimizer
     from scalarviz.optimizer import RMSProp as RMSProp
     from scalarviz.precision import Precision as Precision
+    from scalarviz.replicas import replicate as replicate
     from scalarviz.session import Session as Session
     from scalarviz.value import Value as Value
     from scalarviz.value import maximum as maximum

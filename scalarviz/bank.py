@@ -99,6 +99,17 @@ class Bank:
         self._moved[:] = steps > 0
         self._cleared[:] = False
 
+    def move_to(self, value: FloatArray, grad: FloatArray, frozen: npt.NDArray[np.bool_]) -> None:
+        """Have its numbers in other arrays from now on; only as long as no Weight stands on it."""
+        value[:], grad[:], frozen[:] = self.value, self.grad, self.frozen
+        self.value, self.grad, self.frozen = value, grad, frozen
+
+    def take_block(self, names: tuple[str, ...], block: FloatArray) -> None:
+        """Have the slots of an optimizer in another array from now on."""
+        block[:] = self.slot_block(names)
+        self._blocks[names] = block
+        self.slots.update(zip(names, block, strict=True))
+
     def copy_from(self, other: Bank) -> None:
         """Take over all numbers of a bank with as many rows."""
         self.value[:] = other.value

@@ -15,7 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.bank import NONE
-from scalarviz.errors import OrderError
+from scalarviz.checks import shorten
+from scalarviz.errors import InputError, OrderError
 from scalarviz.timeline import Action, Branch, Clock, Keyframes
 from scalarviz.trainer import BETWEEN_STEPS, Trainer
 
@@ -39,6 +40,28 @@ class Course:
         self._seen = self._look()
 
     # Going.
+
+    def advance(self, count: int, unit: str) -> None:
+        """Go on by so many of a unit."""
+        if unit in ("operation", "phase"):
+            for _ in range(count):
+                after = self.after_operation() if unit == "operation" else self.after_phase()
+                self.forward(after)
+        else:
+            steps = self.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+            self.forward(Clock((self.clock.step // steps + count) * steps))
+
+    def back(self, count: int, unit: str) -> None:
+        """Go back by so many of a unit, at most to the start."""
+        if unit == "operation":
+            self.back_operations(count)
+        elif unit == "phase":
+            for _ in range(count):
+                self.back_phase()
+        else:
+            steps = self.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+            begun = self.clock.step + (self.clock.operation > 0)
+            self.go(Clock(max(0, -(-begun // steps) - count) * steps))
 
     def go(self, target: Clock) -> None:
         """Go to a moment of this branch, by replay where it is past."""
@@ -206,6 +229,17 @@ class Course:
         self.branch = self.branch.leave(len(self.branches), self.clock)
         self.branches.append(self.branch)
         return self.branch
+
+    def find(self, branch: Branch | int) -> Branch:
+        """One of the branches, by itself or by its number."""
+        if isinstance(branch, int) and 0 <= branch < len(self.branches):
+            return self.branches[branch]
+        if isinstance(branch, Branch) and branch in self.branches:
+            return branch
+        raise InputError(
+            f"this session has the branches 0 to {len(self.branches) - 1}, and no "
+            f"{shorten(branch)}: choose one of s.branches"
+        )
 
     def switch(self, branch: Branch) -> None:
         """Go over to another branch: to the same step if it has got so far, else to its end."""

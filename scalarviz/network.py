@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import final, overload
 
 import numpy as np
@@ -14,13 +13,12 @@ from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
 from scalarviz.engines.base import Run
-from scalarviz.errors import InputError, OwnershipError, ShapeError
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
-from scalarviz.formulas.table import pick
-from scalarviz.layers import Dense, Layer
+from scalarviz.layers import Layer
+from scalarviz.layers.chain import as_layers
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import NONE, Program, columns
@@ -232,17 +230,16 @@ class Network(Part):
 
     def copy(self, dtype: str | None = None) -> Network:
         """Another network with the same layers and the same numbers, in `dtype` if one is given."""
-        twins = {layer: type(layer)(**layer.settings()) for layer in self._parts}
-        other = Network(
-            [twins[layer] for layer in self.layers],
-            init=self.init,
-            seed=self.seed,
-            dtype=dtype or self.dtype,
-            engine=self.engine,
-            precision=self.precision,
-        )
+        other = self.fresh(self.seed, dtype)
+        other.to(self.engine, self.precision)
         other.bank.copy_from(self.bank)
         return other
+
+    def fresh(self, seed: int, dtype: str | None = None) -> Network:
+        """Another network with the same layers, and the initial numbers of a seed, on python."""
+        twins = {layer: type(layer)(**layer.settings()) for layer in self._parts}
+        layers = [twins[layer] for layer in self.layers]
+        return Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
 
     def _layer_at(self, row: int) -> Layer:
         whole = isinstance(row, (int, np.integer))
@@ -300,44 +297,6 @@ class Parameters(Sequence[Weight]):
 
     def __repr__(self) -> str:
         return f"Parameters({len(self)} weights)"
-
-
-def as_layers(
-    layers: Sequence[int] | Sequence[Layer], activation: str | None, output: str | None
-) -> tuple[Layer, ...]:
-    """The layers that a user described, by sizes or by objects; checked to fit each other."""
-    if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
-        raise InputError(
-            f"a network is made of a list of sizes or a list of layers, not {shorten(layers)}: "
-            "write Network([3, 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
-        )
-    if all(isinstance(layer, Layer) for layer in layers):
-        if activation is not None or output is not None:
-            raise InputError(
-                "activation= and output= go with a list of sizes: give each layer its own "
-                "activation, such as Dense(3, 8, 'tanh')"
-            )
-        return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
-    if any(isinstance(layer, Layer) for layer in layers):
-        raise InputError("a network is made of sizes or of layers: do not mix the two in one list")
-    sizes = [size(n, "each size of a network") for n in layers]
-    if len(sizes) < 2:
-        raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
-    for name in (activation, output):
-        pick(ACTIVATIONS, name or "linear", "activation")
-    names = [activation or "linear"] * (len(sizes) - 2) + [output or "linear"]
-    return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
-
-
-def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Refuse layers of which one gives another count of numbers than the next one takes."""
-    for i, (layer, after) in enumerate(pairwise(layers)):
-        if layer.outputs != after.inputs:
-            raise ShapeError(
-                f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
-                f"takes {after.inputs}: make the two equal"
-            )
-    return layers
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:

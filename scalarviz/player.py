@@ -1,26 +1,101 @@
-"""Going on in the background: a thread that takes portions of a training, and can be stopped."""
+"""Several threads at one session: they take turns, one may go on by itself, others look on."""
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import final
 
+from scalarviz.bank import Bank
 from scalarviz.checks import number
 from scalarviz.engines.snapshot import HostSnapshot, Numbers, Snapshot
 
-if TYPE_CHECKING:
-    from scalarviz.session import Session
-
 BEHIND = 0.25  # seconds; who falls further behind does not catch up
+
+Portion = Callable[[int | None, str], int]
+
+
+@final
+class Turns:
+    """A lock that one thread holds at a time, and the snapshots that wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._waiting = 0
+        self._asked: list[SharedSnapshot] = []
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Do something while nobody else does."""
+        self._waiting += 1
+        with self.lock:
+            self._waiting -= 1
+            try:
+                yield
+            finally:
+                self.serve()
+
+    def let_others(self) -> None:
+        """Wait until those have had their turn who were waiting; a lock is not fair by itself."""
+        while self._waiting > 0:
+            time.sleep(1e-4)
+
+    def ask(self, snapshot: SharedSnapshot) -> None:
+        """Fill in a snapshot as soon as nobody is at work."""
+        self._asked.append(snapshot)
+        self.serve()
+
+    def serve(self) -> None:
+        """Fill in the snapshots that were asked for, unless somebody else is just at work."""
+        if self._asked and self.lock.acquire(blocking=False):
+            try:
+                while self._asked:
+                    self._asked.pop().take()
+            finally:
+                self.lock.release()
+
+
+@final
+class SharedSnapshot(Snapshot):
+    """A bank's numbers between two turns; whoever asks for them does not wait."""
+
+    def __init__(self, turns: Turns, bank: Bank) -> None:
+        self._turns = turns
+        self._bank = bank
+        self._copy: HostSnapshot | None = None
+
+    def request(self) -> None:
+        self._copy = None
+        self._turns.ask(self)
+
+    def take(self) -> None:
+        """Copy the numbers; the one whose turn it is calls this."""
+        copy = HostSnapshot(self._bank)
+        copy.request()
+        self._copy = copy
+
+    @property
+    def ready(self) -> bool:
+        if self._copy is None:
+            self._turns.serve()
+        return self._copy is not None
+
+    def read(self) -> Numbers:
+        if self._copy is None:
+            with self._turns.taken():
+                self.take()
+        assert self._copy is not None
+        return self._copy.read()
 
 
 @final
 class Player:
-    """Plays a session in a thread of its own."""
+    """Takes portions of something in a thread of its own."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._error: BaseException | None = None
@@ -29,15 +104,14 @@ class Player:
     def playing(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def play(self, speed: float | None, unit: str) -> None:
-        """Start, or go on at another speed."""
+    def play(self, portion: Portion, speed: float | None, unit: str) -> None:
+        """Start, or go on at another speed; `portion(most, unit)` goes on a little."""
         if speed is not None:
             speed = number(speed, "the speed", 0.0, open_low=True)
         self.pause()
         self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(speed, unit, self._stop), name="scalarviz plays", daemon=True
-        )
+        arguments = portion, speed, unit, self._stop
+        self._thread = threading.Thread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
 
     def pause(self) -> None:
@@ -50,19 +124,17 @@ class Player:
         if error is not None:
             raise error
 
-    def _run(self, speed: float | None, unit: str, stop: threading.Event) -> None:
+    def _run(self, portion: Portion, speed: float | None, unit: str, stop: threading.Event) -> None:
         try:
-            if speed is None:
-                while not stop.is_set():
-                    self._session.advance(self._portion(unit), unit)  # type: ignore[arg-type]
-                    while self._session.crowded:  # a lock is not fair by itself
-                        time.sleep(1e-4)
-            else:
-                self._run_at(speed, unit, stop)
+            if speed is not None:
+                self._run_at(portion, speed, unit, stop)
+            while not stop.is_set():
+                portion(None, unit)
+                self._turns.let_others()
         except BaseException as error:  # it must not be lost with the thread
             self._error = error
 
-    def _run_at(self, speed: float, unit: str, stop: threading.Event) -> None:
+    def _run_at(self, portion: Portion, speed: float, unit: str, stop: threading.Event) -> None:
         """So many a second, on the average."""
         start, done = time.perf_counter(), 0
         while not stop.is_set():
@@ -70,43 +142,6 @@ class Player:
             if due > speed * BEHIND + 1:
                 start, done, due = time.perf_counter(), 0, 1
             if due > 0:
-                count = min(due, self._portion(unit))
-                self._session.advance(count, unit)  # type: ignore[arg-type]
-                done += count
+                done += portion(due, unit)
+                self._turns.let_others()
             stop.wait(max(0.0, start + (done + 1) / speed - time.perf_counter()))
-
-    def _portion(self, unit: str) -> int:
-        """How many steps at once, so that a pause is noticed soon."""
-        return max(1, int(self._session.pace)) if unit == "step" else 1
-
-
-@final
-class SessionSnapshot(Snapshot):
-    """The numbers of a session between two of its portions."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._copy: HostSnapshot | None = None
-
-    def request(self) -> None:
-        self._copy = None
-        self._session.ask(self)
-
-    def take(self) -> None:
-        """Copy the numbers; the one who holds the session's lock calls this."""
-        copy = HostSnapshot(self._session.network.bank)
-        copy.request()
-        self._copy = copy
-
-    @property
-    def ready(self) -> bool:
-        if self._copy is None:
-            self._session.serve()
-        return self._copy is not None
-
-    def read(self) -> Numbers:
-        if self._copy is None:
-            with self._session.doing():
-                self.take()
-        assert self._copy is not None
-        return self._copy.read()

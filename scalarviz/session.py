@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from threading import RLock
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 
+from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
@@ -19,14 +19,14 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
-from scalarviz.player import Player, SessionSnapshot
+from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
 from scalarviz.timeline import Branch, Clock
-from scalarviz.trainer import Trainer, as_rows, checked_rate, settings_of
+from scalarviz.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
 from scalarviz.weight import Part, Weight
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
-UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
+UNITS = {name: name for name in get_args(Unit)}
 
 MEMORY = 256 * 2**20
 
@@ -75,12 +75,10 @@ class Session:
         memory = size(memory, "memory")
         trainer = Trainer(network, settings, loss, batch, seed)
         self._course = Course(trainer, memory)
-        self._lock = RLock()
-        self._waiting = 0  # how many threads want the lock
-        self._asked: list[SessionSnapshot] = []
-        self._player = Player(self)
+        self._turns = Turns()
+        self._player = Player(self._turns)
         self._focus = 0
-        network.bank.guard = self._lock
+        network.bank.guard = self._turns.lock
 
     # Where the clock stands.
 
@@ -131,6 +129,16 @@ class Session:
         return self._course.loss
 
     @property
+    def loss_function(self) -> Loss:
+        """How wrong a batch of predictions is, as one number."""
+        return self._course.trainer.loss
+
+    def batches(self, seed: int | None = None) -> Batches:
+        """The batches of this training, or those that another seed would draw."""
+        trainer = self._course.trainer
+        return trainer.batches if seed is None else self.data.batches(trainer.batch, seed)
+
+    @property
     def losses(self) -> FloatArray:
         """The loss of every step that is done, each before the weights moved."""
         return self._course.branch.losses[: self._course.clock.step]
@@ -143,35 +151,15 @@ class Session:
 
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
         """Go on by so many operations, phases, samples, steps or epochs."""
-        count, course = size(n, "n"), self._course
         self._check_unit(unit)
         with self.doing():
-            if unit == "operation":
-                for _ in range(count):
-                    course.forward(course.after_operation())
-            elif unit == "phase":
-                for _ in range(count):
-                    course.forward(course.after_phase())
-            elif unit == "epoch":
-                steps = course.trainer.batches.steps_an_epoch
-                course.forward(Clock((course.clock.step // steps + count) * steps))
-            else:
-                course.forward(Clock(course.clock.step + count))
+            self._course.advance(size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by so many operations, phases, samples, steps or epochs, at most to the start."""
-        count, course = size(n, "n"), self._course
         self._check_unit(unit)
         with self.doing():
-            if unit == "operation":
-                course.back_operations(count)
-            elif unit == "phase":
-                for _ in range(count):
-                    course.back_phase()
-            else:
-                steps = course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-                begun = course.clock.step + (course.clock.operation > 0)
-                course.go(Clock(max(0, -(-begun // steps) - count) * steps))
+            self._course.back(size(n, "n"), unit)
 
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at a step, before whatever was done there."""
@@ -190,7 +178,7 @@ class Session:
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
         """Go on in the background, so many steps or operations a second; None: flat out."""
         self._check_unit(unit)
-        self._player.play(speed, unit)
+        self._player.play(self._portion, speed, unit)
 
     def pause(self) -> None:
         """Stop going on by itself; an error that ended it is raised here."""
@@ -201,29 +189,20 @@ class Session:
         """Whether it goes on by itself."""
         return self._player.playing
 
-    def snapshot(self) -> SessionSnapshot:
+    def snapshot(self) -> SharedSnapshot:
         """The current numbers, with `request`, `ready` and `read`; training is not held up."""
-        return SessionSnapshot(self)
+        return SharedSnapshot(self._turns, self.network.bank)
 
     # What the user does.
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
         """Give a weight, or some rows of the bank, another value, from this moment on."""
-        rows = self._rows(weight)
-        try:
-            values = np.broadcast_to(np.asarray(value, self.network.dtype), rows.shape).copy()
-        except (TypeError, ValueError):
-            values = np.array([np.nan])
-        if not np.isfinite(values).all():
-            raise InputError(
-                f"the values of {len(rows)} weights are as many finite numbers, or one for all, "
-                f"not {shorten(value)}"
-            )
-        self._do("edit", rows=rows, values=values)
+        rows = rows_of(self.network, weight)
+        self._do("edit", rows=rows, values=as_values(value, rows, self.network.dtype))
 
     def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
         """Keep some weights from moving, or let them move again, from this moment on."""
-        self._do("freeze", rows=self._rows(part), on=bool(on))
+        self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
 
     @property
     def learning_rate(self) -> float:
@@ -292,16 +271,8 @@ class Session:
 
     def switch(self, branch: Branch | int) -> None:
         """Go over to another branch: to the same step if it has got so far, else to its end."""
-        known = self._course.branches
-        if isinstance(branch, int) and 0 <= branch < len(known):
-            branch = known[branch]
-        if not isinstance(branch, Branch) or branch not in known:
-            raise InputError(
-                f"this session has the branches 0 to {len(known) - 1}, and no {shorten(branch)}: "
-                "choose one of s.branches"
-            )
         with self.doing():
-            self._course.switch(branch)
+            self._course.switch(self._course.find(branch))
 
     # The numbers of the current batch.
 
@@ -332,59 +303,33 @@ class Session:
 
         Between two steps it is that of the step that is done.
         """
-        (row,) = self._rows(weight)
+        (row,) = rows_of(self.network, weight)
         with self.doing(), self._course.at_work():
             return explain(self._course.trainer, int(row), self._course.clock.operation)
 
     # How it is done.
 
+    def _portion(self, most: int | None, unit: str) -> int:
+        """Go on by at most so many, but not for long: by how many."""
+        with self.doing():
+            count = max(1, int(self._course.pace)) if unit == "step" else 1
+            count = count if most is None else min(count, most)
+            self._course.advance(count, unit)
+        return count
+
     @contextmanager
     def doing(self) -> Iterator[None]:
         """One thing at a time; what was written past the session becomes an edit first."""
-        self._waiting += 1
-        with self._lock:
-            self._waiting -= 1
+        with self._turns.taken():
             self._course.notice()
             try:
                 yield
             finally:
                 self._course.remember()
-                self.serve()
-
-    def serve(self) -> None:
-        """Fill in the snapshots that were asked for, unless somebody else is just at work."""
-        if self._asked and self._lock.acquire(blocking=False):
-            try:
-                while self._asked:
-                    self._asked.pop().take()
-            finally:
-                self._lock.release()
-
-    def ask(self, snapshot: SessionSnapshot) -> None:
-        """Fill in a snapshot as soon as nobody is at work."""
-        self._asked.append(snapshot)
-        self.serve()
-
-    @property
-    def pace(self) -> float:
-        """How many steps take a few milliseconds."""
-        return self._course.pace
-
-    @property
-    def crowded(self) -> bool:
-        """Whether another thread waits to do something."""
-        return self._waiting > 0
 
     def _do(self, kind: str, **details: Any) -> None:
         with self.doing():
             self._course.note(kind, details)
-
-    def _rows(self, part: object) -> Any:
-        count = len(self.network.bank)
-        if isinstance(part, Part):
-            self.network.check_owns(part)
-            part = part.index if isinstance(part, Weight) else np.arange(count)[part.rows]
-        return as_rows(part, count)
 
     def _check_unit(self, unit: str) -> None:
         pick(UNITS, unit, "unit")

@@ -17,13 +17,14 @@ from scalarviz.checks import FloatArray, number, shorten
 from scalarviz.data import DataSet
 from scalarviz.engines import choose
 from scalarviz.engines.base import Outcome, Run
-from scalarviz.errors import ShapeError
+from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import Moment
 from scalarviz.timeline import Action, Frame
+from scalarviz.weight import Part, Weight
 
 
 @dataclass(frozen=True)
@@ -183,9 +184,27 @@ def checked_rate(rate: float) -> float:
     return number(rate, "the learning rate", 0.0)
 
 
-def as_rows(rows: object, count: int) -> Any:
-    """Rows of a bank as an array of indices."""
-    array = np.atleast_1d(np.asarray(rows, np.intp))
-    if array.size and not (array.min() >= 0 and array.max() < count):
-        raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(rows)}")
-    return array
+def rows_of(network: Network, part: object) -> Any:
+    """The rows of the bank that a user means: by a part of the network, or by their numbers."""
+    count = len(network.bank)
+    if isinstance(part, Part):
+        network.check_owns(part)
+        part = part.index if isinstance(part, Weight) else np.arange(count)[part.rows]
+    rows = np.atleast_1d(np.asarray(part, np.intp))
+    if rows.size and not (rows.min() >= 0 and rows.max() < count):
+        raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(part)}")
+    return rows
+
+
+def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
+    """A number for all of some rows, or one for each."""
+    try:
+        values = np.broadcast_to(np.asarray(value, dtype), rows.shape).copy()
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"the values of {len(rows)} weights are as many finite numbers, or one for all, "
+            f"not {shorten(value)}"
+        )
+    return values

@@ -8,7 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 import scalarviz as sv
+from scalarviz.engines import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
+
+# Those that can run on this machine. The tests of cuda without a GPU are in tests/engines.
+RUNNABLE = [name for name, row in ENGINES.items() if not row.lack()]
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

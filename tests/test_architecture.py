@@ -57,6 +57,7 @@ ORDER = """
     layers.dense
     layers.norms
     layers.encoding
+    layers.chain
     layers
     engines.base
     engines.snapshot
@@ -64,6 +65,7 @@ ORDER = """
     engines.python_run
     engines.python
     engines.dispatch
+    engines.cuda_dispatch
     engines.float_bits
     engines.fast_math
     engines.kernel_source
@@ -82,12 +84,26 @@ ORDER = """
     engines.cpu_work
     engines.cpu_moments
     engines.cpu_run
+    engines.cpu_replicas
+    engines.cpu_many
     engines.cpu
     engines.expression_engines
     engines.expression_kernels
     engines.expression_steps
     engines.expression_tables
     engines.expression_cpu
+    engines.cuda_lack
+    engines.cuda_api
+    engines.cuda_plan
+    engines.cuda_draws
+    engines.cuda_samples
+    engines.cuda_updates
+    engines.cuda_kernels
+    engines.cuda_steps
+    engines.cuda_tables
+    engines.cuda_memory
+    engines.cuda_work
+    engines.cuda_run
     engines.cuda
     engines
     network
@@ -99,6 +115,7 @@ ORDER = """
     explanation
     player
     session
+    replicas
     view.colors
     view.blocks
     view.curve
@@ -117,7 +134,7 @@ PUBLIC_NAMES = """
     Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
-    Session
+    Session replicate
     compile gradcheck data ScalarvizError
 """.split()
 

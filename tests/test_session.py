@@ -11,11 +11,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines import ENGINES
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.timeline import Branch, Clock
+from tests.strategies import RUNNABLE
 
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
 RANDOM = np.random.default_rng(0)
 COLOURS = RANDOM.random((20, 3))
@@ -93,9 +93,7 @@ def test_samples_are_a_unit_where_the_batch_is_1() -> None:
     s.advance(3, "sample")
     s.back(1, "sample")
     assert s.step_index == 2
-    with pytest.raises(
-        InputError, match="the batch has 8 samples, which go"
-    ):
+    with pytest.raises(InputError, match="the batch has 8 samples, which go"):
         session().advance(1, "sample")
 
 

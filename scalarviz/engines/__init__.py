@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from scalarviz.bank import Bank
 from scalarviz.engines.base import Engine
+from scalarviz.engines.cuda_lack import cuda_lack
 from scalarviz.engines.python import PythonEngine
 from scalarviz.errors import EngineError
 from scalarviz.formulas.table import pick, table
@@ -37,6 +39,15 @@ def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: P
     return CpuEngine(layers, program, bank, precision)
 
 
+def make_cuda(
+    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+) -> Engine:
+    """The cuda engine; numba's CUDA part is loaded only now."""
+    from scalarviz.engines.cuda import CudaEngine
+
+    return CudaEngine(layers, program, bank, precision)
+
+
 def cpu_lack() -> str:
     """numba is a requirement, but a Python may be newer than it."""
     return "" if find_spec("numba") else "numba is not installed (pip install numba)"
@@ -45,18 +56,33 @@ def cpu_lack() -> str:
 # The best engine comes first: "auto" takes the first that can run.
 ENGINES = table(
     [
+        EngineRow("cuda", make_cuda, cuda_lack),
         EngineRow("cpu", make_cpu, cpu_lack),
         EngineRow("python", PythonEngine),
     ]
 )
 AUTO = "auto"
+_said: set[str] = set()
 
 
 def choose(name: str) -> EngineRow:
     """The engine of that name; "auto" is the first of the table that can run here."""
     if name == AUTO:
-        return next(row for row in ENGINES.values() if not row.lack())
+        return choose_best()
     row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
     if row.lack():
         raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
     return row
+
+
+def choose_best() -> EngineRow:
+    """The first engine that can run here; the first time it is said which one, and why."""
+    lacks = {name: row.lack() for name, row in ENGINES.items()}
+    best = next(row for name, row in ENGINES.items() if not lacks[name])
+    better = list(ENGINES)[: list(ENGINES).index(best.name)]
+    why = "; ".join(f"{name} cannot run here: {lacks[name]}" for name in better)
+    text = f"scalarviz runs on the engine {best.name}" + (f" ({why})" if why else ", the fastest")
+    if text not in _said:
+        _said.add(text)
+        print(text, file=sys.stderr, flush=True)
+    return best

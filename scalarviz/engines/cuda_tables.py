@@ -51,43 +51,45 @@ def make_layout(
     program: Program, bank: Bank, precision: Precision, samples: int, shared: int
 ) -> Layout:
     """The layout for batches of so many samples; a block has `shared` bytes of its own."""
-    memos = sum(operation.kind == "row" for operation in program.operations)
-    goals = program.workspace
-    space_rows = goals + program.outputs.size + memos + 1
-    partial_size = sum(len(operation.parameters) for operation in program.operations)
-    chunks = count_chunks(samples, partial_size)
-    groups = -(-len(bank) // plan.GROUP)
     whole = np.zeros(plan.PLAN_FIELDS + len(program.operations) * plan.COLUMNS, np.int64)
-    places = place_parts(
-        [
-            (plan.VALUE, len(bank)),
-            (plan.FROZEN, len(bank)),
-            (plan.SLOTS, most_slots() * len(bank)),
-            (plan.GRAD, len(bank)),
-            (NONE, MOST_SETTINGS * len(program.operations)),
-            (plan.WEIGHTS, len(bank) if precision.mixed else 0),
-            (plan.PARTIALS, chunks * partial_size),
-            (plan.SPACE, space_rows * samples),
-            (plan.FLOW, program.workspace * samples),
-        ]
-    )
+    for field, number in sizes(program, bank, precision, samples).items():
+        whole[field] = number
+    places = place_parts(whole, len(program.operations) * MOST_SETTINGS)
     settings_place, size = places.pop(NONE), places.pop(plan.PLAN_FIELDS)
-    fields = {
-        **places,
+    for field, number in places.items():
+        whole[field] = number
+    if not precision.mixed:
+        whole[plan.WEIGHTS] = whole[plan.VALUE]
+    rows = int(whole[plan.SPACE_ROWS] + whole[plan.FLOW_ROWS])
+    share = -(-samples // int(whole[plan.CHUNKS]))
+    whole[plan.WIDTH] = tile_width(share, rows * np.dtype(bank.dtype).itemsize, shared)
+    table = whole[plan.PLAN_FIELDS :].reshape(-1, plan.COLUMNS)
+    memos = int(whole[plan.GOALS]) + program.outputs.size
+    settings = fill_operations(table, program, memos, settings_place)
+    losses = plan.ERRORS + int(whole[plan.CHUNKS] + whole[plan.GROUPS])
+    return Layout(whole, size, losses + MOST_STEPS, settings, settings_place, losses)
+
+
+def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
+    """What a plan says of the network, of the precision, and of a batch that is simply there."""
+    memos = sum(operation.kind == "row" for operation in program.operations)
+    space_rows = program.workspace + program.outputs.size + memos + 1
+    partial_size = sum(len(operation.parameters) for operation in program.operations)
+    return {
         plan.ROWS: len(bank),
         plan.OPERATIONS: len(program.operations),
-        plan.CHUNKS: chunks,
+        plan.CHUNKS: count_chunks(samples, partial_size),
         plan.STRIDE: samples,
         plan.IN_SIZE: program.inputs.size,
         plan.OUT: program.outputs.offset,
         plan.OUT_SIZE: program.outputs.size,
-        plan.GOALS: goals,
+        plan.GOALS: program.workspace,
         plan.ERRORS_ROW: space_rows - 1,
         plan.SPACE_ROWS: space_rows,
         plan.FLOW_ROWS: program.workspace,
         plan.PARTIAL_SIZE: partial_size,
         plan.FIRST_NEEDED: program.first_parameters + 1,
-        plan.GROUPS: groups,
+        plan.GROUPS: -(-len(bank) // plan.GROUP),
         plan.HALF: precision.mixed,
         plan.DYNAMIC: precision.mixed and precision.dynamic,
         plan.PATIENCE: precision.patience,
@@ -95,17 +97,25 @@ def make_layout(
         plan.SAMPLES: samples,
         plan.SIZE: samples,
     }
-    if not precision.mixed:
-        fields[plan.WEIGHTS] = fields[plan.VALUE]
-    share = -(-samples // chunks)
-    a_sample = (space_rows + program.workspace) * np.dtype(bank.dtype).itemsize
-    fields[plan.WIDTH] = tile_width(share, a_sample, shared)
-    for field, number in fields.items():
-        whole[field] = number
-    table = whole[plan.PLAN_FIELDS :].reshape(-1, plan.COLUMNS)
-    settings = fill_operations(table, program, goals + program.outputs.size, settings_place)
-    losses_place = plan.ERRORS + chunks + groups
-    return Layout(whole, size, losses_place + MOST_STEPS, settings, settings_place, losses_place)
+
+
+def place_parts(whole: Whole, settings: int) -> dict[int, int]:
+    """Where in `reals` the parts begin: at NONE the settings, at PLAN_FIELDS what would be next."""
+    rows, samples = int(whole[plan.ROWS]), int(whole[plan.STRIDE])
+    parts = [
+        (plan.VALUE, rows),
+        (plan.FROZEN, rows),
+        (plan.SLOTS, most_slots() * rows),
+        (plan.GRAD, rows),
+        (NONE, settings),
+        (plan.WEIGHTS, rows if whole[plan.HALF] else 0),
+        (plan.PARTIALS, int(whole[plan.CHUNKS] * whole[plan.PARTIAL_SIZE])),
+        (plan.SPACE, int(whole[plan.SPACE_ROWS]) * samples),
+        (plan.FLOW, int(whole[plan.FLOW_ROWS]) * samples),
+    ]
+    ends = np.cumsum([size for _, size in parts]).tolist()
+    fields = [*[field for field, _ in parts], plan.PLAN_FIELDS]
+    return dict(zip(fields, [0, *ends], strict=True))
 
 
 def count_chunks(samples: int, partial_size: int) -> int:
@@ -123,15 +133,6 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
 def most_slots() -> int:
     """How many numbers the greediest optimizer keeps for a weight."""
     return max(len(row.slots) for row in OPTIMIZERS.values())
-
-
-def place_parts(parts: list[tuple[int, int]]) -> dict[int, int]:
-    """Where each part begins; and at PLAN_FIELDS, where the last one ends."""
-    places, end = {}, 0
-    for field, size in parts:
-        places[field] = end
-        end += size
-    return {**places, plan.PLAN_FIELDS: end}
 
 
 def fill_operations(table: Whole, program: Program, memo: int, settings_place: int) -> FloatArray:

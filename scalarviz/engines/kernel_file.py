@@ -55,7 +55,7 @@ parallel_kernel = numba.njit(fastmath=REORDERED, cache=True, parallel=True, **OP
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels as plain
 # Python, where math.exp(1000) would raise.
-CUDA_HEAD = '''"""Written by scalarviz from its tables of formulas; what you change here will be lost.
+CUDA_HEAD = '''"""Written by scalarviz from its tables; what you change here will be lost.
 
 {versions}
 """

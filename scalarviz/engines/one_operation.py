@@ -21,7 +21,8 @@ from scalarviz.program import NONE, Operation
 def operation_forward(operation: Operation, value: FloatArray, x: FloatArray) -> FloatArray:
     """What an operation writes, given what it reads and the parameters of the network."""
     if operation.kind == "affine":
-        return x @ matrix(operation, value).T + biases(operation, value)
+        sums: FloatArray = x @ matrix(operation, value).T + biases(operation, value)
+        return sums
     if operation.kind == "scale":
         return x * gains(operation, value) + biases(operation, value)
     if operation.kind == "activation":
@@ -35,15 +36,17 @@ def operation_backward(
 ) -> FloatArray:
     """The gradient by what an operation read, given that by what it wrote, which is y."""
     if operation.kind == "affine":
-        by_affine: FloatArray = upstream @ matrix(operation, value)
-        return by_affine
+        by_inputs: FloatArray = upstream @ matrix(operation, value)
+        return by_inputs
     if operation.kind == "scale":
-        return upstream * gains(operation, value)
+        scaled: FloatArray = upstream * gains(operation, value)
+        return scaled
     if operation.kind == "activation":
         derivative = ACTIVATIONS[operation.formula].derivative
         samples = zip(x.tolist(), y.tolist(), strict=True)
         slopes = [[derivative(z, a) for z, a in zip(*pair, strict=True)] for pair in samples]
-        return upstream * np.array(slopes)
+        gradient: FloatArray = upstream * np.array(slopes)
+        return gradient
     samples = zip(x.tolist(), upstream.tolist(), strict=True)
     return np.array([row_backward(operation, *pair) for pair in samples])
 

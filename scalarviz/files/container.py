@@ -164,8 +164,8 @@ def parse_about(path: Path, header: bytes) -> Description:
         about = parse_json(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
         raise FileError(
-            f"{shorten(path.name)} is damaged, or no file of scalarviz: pass one that scalarviz has "
-            "saved"
+            f"{shorten(path.name)} is damaged, or no file of scalarviz: pass one that "
+            "scalarviz has saved"
         ) from error
     if about is None:
         raise FileError(
@@ -221,7 +221,7 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
     from safetensors import SafetensorError, deserialize
 
     try:
-        found = deserialize(data)
+        found = deserialize(data)  # type: ignore[no-untyped-call]
         return {name: to_array(path, name, each) for name, each in found}
     except (SafetensorError, ValueError, OverflowError) as error:
         if isinstance(error, FileError):

@@ -42,18 +42,17 @@ def load_network(path: object, engine: str = "python") -> Network:
     chosen = choose(engine).name
     description, arrays = read(path, KIND)
     try:
-        net = build(description)
+        net = build(description, arrays)
         precision = precision_of(description)
         fill(net, description, arrays)
     except (ScalarvizError, TypeError) as error:
         name = shorten(as_path(path).name)
-        raise FileError(
-            f"{name} does not hold a network that can be made here: {error}"
-        ) from error
-    if chosen == "python":
-        return net
-    net.to(chosen, precision)
-    net.bank.scaling[:] = arrays["scaling"]
+        raise FileError(f"{name} does not hold a network that can be made here: {error}") from error
+    if chosen != "python":
+        net.to(chosen, precision)
+        net.bank.scaling[:] = arrays["scaling"]  # a new engine has begun with its own
+    elif precision.mixed:
+        net.bank.start_scaling(net.precision)
     return net
 
 
@@ -106,10 +105,10 @@ def describe_init(init: Init) -> Description:
     return {"name": init.row.name, "bias": bias, "settings": dict(init.settings)}
 
 
-def build(description: Description) -> Network:
+def build(description: Description, arrays: Mapping[str, Array]) -> Network:
     """A network as it was described, with the numbers it begins with; on the python engine.
 
-    Nothing is made before it is known to be no larger than the file's own arrays: see `rows_of`.
+    A bank is made only when it is known to be as large as the one in the file.
     """
     layers = [build_layer(each) for each in field(description, "layers", list)]
     order = field(description, "order", list)
@@ -117,8 +116,9 @@ def build(description: Description) -> Network:
         raise InputError(f"order names layers that are not there: {shorten(order)}")
     chain = [layers[i] for i in order]
     rows = sum(layer.size for layer in dict.fromkeys(chain))
-    if rows != field(description, "rows", int):
-        raise InputError(f"the layers take {rows} parameters, and the file has another count")
+    found = arrays["value"].size if "value" in arrays else 0
+    if rows != found:
+        raise InputError(f"its layers have {rows:,} parameters, and its array value {found:,}")
     return Network(
         chain,
         init=build_init(field(description, "init", dict)),
@@ -203,10 +203,8 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     check_arrays(shapes, arrays, may_lack=optional(net))
     for names in blocks:
         targets[block_name(names)] = bank.slot_block(names)
-    scaling = bank.scaling.copy()
     for name, array in arrays.items():
         targets[name][:] = array
-    bank.scaling[:] = scaling  # that of the python engine; another engine takes the file's
     bank.step_count = steps
     bank.has_gradients = has_gradients
 

@@ -59,9 +59,7 @@ def normal(u: float, v: float, mean: float, deviation: float) -> float:
     return mean + deviation * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v)
 
 
-def scramble(
-    x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any
-) -> Any:
+def scramble(x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any) -> Any:
     """One number from 0 to `mask` for each, all of them different; the four keys say which.
 
     `mask` is a power of two less one, `shift` at least half of its bits, rounded up.

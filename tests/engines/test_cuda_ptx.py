@@ -72,6 +72,13 @@ def test_every_kernel_compiles(
         assert ".entry" in text, name
         # Atomic sums of floats would come in any order.
         assert not re.search(r"\b(atom|red)\S*\.(f16|f32|f64)\b", text), name
+        # The cache for constants would not see what other blocks wrote before they met: only the
+        # tables of sine and cosine may go through it.
+        cached = re.findall(r"ld\.global\.nc\.(\S+)", text)
+        assert set(cached) <= {"v2.f64", "u64", "u32"}, name
+        tables = re.findall(r"mov\.u64\s+%rd\d+, __cudart_i2opi", text)
+        assert len([kind for kind in cached if kind != "v2.f64"]) <= len(tables), name
+        assert ("cudaCGSynchronize" in text) == (name == "train"), name
 
 
 def test_no_product_of_a_draw_is_fused_with_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:

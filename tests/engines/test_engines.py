@@ -13,10 +13,11 @@ import scalarviz as sv
 from scalarviz.engines import ENGINES, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.optimizer import Optimizer
+from tests.strategies import RUNNABLE
 
 COLOURS = np.random.default_rng(0).random((8, 3))
 
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
 
 def rgb(engine: str, **options: object) -> sv.Network:
@@ -160,15 +161,27 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 # The choice.
 
 
-def test_auto_takes_the_first_that_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = next(iter(ENGINES))
-    assert choose("auto").name == first
-    row = ENGINES[first]
-    lacking = EngineRow(row.name, row.make, lambda: "a screwdriver is missing")
-    monkeypatch.setitem(ENGINES, first, lacking)
-    assert choose("auto").name != first
-    with pytest.raises(EngineError, match=f"the engine '{first}' cannot run here: a screwdriver"):
-        sv.Network([2, 2]).to(first)
+def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("scalarviz.engines._said", set())
+    for name, lack in [("cuda", "a card is missing"), ("cpu", "a screwdriver is missing")]:
+        row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]
+        monkeypatch.setitem(ENGINES, name, row)
+    assert choose("auto").name == choose("auto").name == "python"
+    said = "scalarviz runs on the engine python (cuda cannot run here: a card is missing; "
+    assert capsys.readouterr().err == said + "cpu cannot run here: a screwdriver is missing)\n"
+    with pytest.raises(EngineError, match="the engine 'cpu' cannot run here: a screwdriver"):
+        sv.Network([2, 2]).to("cpu")
+
+
+def test_cuda_without_a_gpu_says_what_is_missing() -> None:
+    lack = ENGINES["cuda"].lack()
+    if not lack:
+        pytest.skip("there is a GPU here, on which cuda runs")
+    with pytest.raises(EngineError, match="the engine 'cuda' cannot run here: ") as caught:
+        sv.Network([2, 2]).to("cuda")
+    assert lack in str(caught.value) and len(lack) > 10
 
 
 def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:

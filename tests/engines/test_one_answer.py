@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 
 import scalarviz as sv
-from scalarviz.engines import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.optimizer import Optimizer
-from tests.strategies import networks
+from tests.strategies import RUNNABLE, networks
 
-FAST = [name for name in ENGINES if name != "python"]
+FAST = [name for name in RUNNABLE if name != "python"]
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 
 every_engine = pytest.mark.parametrize("engine", FAST)

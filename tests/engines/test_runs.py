@@ -7,13 +7,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
-from scalarviz.engines import ENGINES
 from scalarviz.engines.base import Run
 from scalarviz.errors import GradientError, InputError
 from scalarviz.optimizer import Optimizer
 from scalarviz.program import NONE
+from tests.strategies import RUNNABLE
 
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 RANDOM = np.random.default_rng(3)

@@ -1,0 +1,145 @@
+"""The cpu engine for many networks of one shape at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.bank import Bank
+from scalarviz.batches import Batches
+from scalarviz.checks import FloatArray
+from scalarviz.engines import cpu_replicas, kernel_file
+from scalarviz.engines.cpu_orders import Order
+from scalarviz.engines.cpu_run import Room, make_room
+from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order
+from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors
+from scalarviz.formulas.losses import Loss
+from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
+from scalarviz.program import NONE, Program
+
+GROUPS = 16  # how many networks can be at work at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The numbers of all networks, one row a network; their banks stand on the rows."""
+
+    value: FloatArray
+    grad: FloatArray
+    slots: FloatArray
+    frozen: Any
+    scaling: FloatArray
+    counts: Any
+
+
+@final
+class CpuMany:
+    """Trains networks of one program on banks of their own, each on batches of its own."""
+
+    def __init__(
+        self,
+        program: Program,
+        banks: Sequence[Bank],
+        batches: Sequence[Batches],
+        loss: Loss,
+        optimizer: Optimizer,
+        precision: Precision,
+    ) -> None:
+        dtype, count = banks[0].dtype, len(banks)
+        self.banks = banks
+        self.batches = batches[0]
+        self.program = program
+        self.loss = loss
+        self.optimizer = optimizer
+        self.kernels: Any = kernel_file.load(cpu_replicas.__name__, dtype)
+        self.tables = make_tables(program, dtype, precision)
+        self.plan = plan_loss(self.tables, program, loss)
+        self.order = Order(optimizer)
+        set_order(self.plan, self.order)
+        self.blocks = blocks_of(banks, self.order)
+        self.drawing = np.array([drawing_of(each) for each in batches])
+        work = Work(program, banks[0], precision)
+        room = make_room(work, self.tables, self.batches, 1)
+        groups = min(GROUPS, count)
+        self.room = Room(*[repeated(getattr(room, field.name), groups) for field in fields(Room)])
+        self.samples = [
+            np.ascontiguousarray(table, dtype)
+            for table in (self.batches.inputs, self.batches.targets)
+        ]
+        self.done = np.tile(np.array([0, NONE]), (count, 1))
+
+    def steps(self, first: int, count: int) -> FloatArray:
+        """So many steps of every network: their losses, NaN from where a gradient went bad on."""
+        room, blocks, chunks = self.room, self.blocks, self.room.partial.shape[1]
+        errors = np.full((len(self.banks), count, chunks), np.nan)
+        errors[self.done[:, 1] == NONE] = 0.0
+        before = self.done[:, 0].copy()
+        with ONE_AT_A_TIME:
+            self.kernels.train_networks(
+                self.plan,
+                self.tables.operations,
+                self.tables.settings,
+                blocks.value,
+                blocks.grad,
+                blocks.slots,
+                blocks.frozen,
+                blocks.scaling,
+                blocks.counts,
+                *self.samples,
+                self.drawing,
+                np.array(self.batches.settings, np.float64),
+                room.points,
+                room.rows,
+                room.goal_rows,
+                self.loss.factor,
+                *self.order.numbers,
+                np.empty((len(room.spaces), self.order.arguments), blocks.value.dtype),
+                room.halves,
+                room.spaces,
+                room.flows,
+                room.partial,
+                room.scratch,
+                errors,
+                first,
+                self.done,
+            )
+        for bank, steps in zip(self.banks, blocks.counts[:, 0].tolist(), strict=True):
+            bank.has_gradients = True
+            bank.restart_count(steps)
+        taken = (self.done[:, 0] - before)[:, np.newaxis]
+        errors[np.arange(count) >= taken] = np.nan
+        losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
+        return losses * self.means(first, count)
+
+    def means(self, first: int, count: int) -> FloatArray:
+        """By what the errors of each step are multiplied."""
+        outputs = self.program.outputs.size
+        steps = range(first, first + count)
+        return np.array([self.loss.scale((self.batches.count(i), outputs)) for i in steps])
+
+
+def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:
+    """One array for each kind of number; the banks stand on its rows from now on."""
+    count, rows, dtype = len(banks), len(banks[0]), banks[0].dtype
+    blocks = Blocks(
+        np.zeros((count, rows), dtype),
+        np.zeros((count, rows), dtype),
+        np.zeros((count, len(order.slots), rows), dtype),
+        np.zeros((count, rows), np.bool_),
+        np.array([bank.scaling for bank in banks]),
+        np.zeros((count, 1), np.int64),
+    )
+    for i, bank in enumerate(banks):
+        bank.move_to(blocks.value[i], blocks.grad[i], blocks.frozen[i])
+        bank.take_block(order.slots, blocks.slots[i])
+        bank.scaling = blocks.scaling[i]
+    return blocks
+
+
+def repeated(room: Any, groups: int) -> Any:
+    """As much room for every group."""
+    return np.zeros((groups, *room.shape), room.dtype)

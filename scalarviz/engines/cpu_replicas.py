@@ -1,0 +1,39 @@
+"""Many networks of one shape trained at once: each by itself, several at a time."""
+
+from __future__ import annotations
+
+from numba import prange
+
+from scalarviz.engines.cpu_chunks import Plan
+from scalarviz.engines.cpu_draws import Drawing
+from scalarviz.engines.cpu_kernels import Table
+from scalarviz.engines.cpu_products import Index, Numbers
+from scalarviz.engines.cpu_steps import train
+from scalarviz.engines.dispatch import parallel_kernel
+
+
+@parallel_kernel
+def train_networks(
+    plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
+    frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
+    drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
+    factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
+    arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
+    scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
+) -> None:  # fmt: skip
+    """`train` for every network that has not stopped at a bad gradient.
+
+    The numbers of networks have one row a network; what is only room, one for each group of
+    networks that take turns.
+    """
+    groups = len(spaces)
+    for group in prange(groups):
+        for r in range(group, len(value), groups):
+            if done[r, 1] < 0:
+                train(
+                    plan, ops, settings, value[r], grad[r], slots[r], frozen[r], scaling[r],
+                    counts[r], data, goals, drawing[r], draw_settings, points[group], rows[group],
+                    goal_rows[group], factor, how, optimizer_settings, schedule_settings,
+                    arguments[group], halves[group], spaces[group], flows[group], partial[group],
+                    scratch[group], errors[r], first, done[r],
+                )  # fmt: skip

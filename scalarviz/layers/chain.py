@@ -1,0 +1,51 @@
+"""Layers one after the other, as a user describes them: by sizes or by objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from scalarviz.checks import shorten, size
+from scalarviz.errors import InputError, ShapeError
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.table import pick
+from scalarviz.layers.base import Layer
+from scalarviz.layers.dense import Dense
+
+
+def as_layers(
+    layers: Sequence[int] | Sequence[Layer], activation: str | None, output: str | None
+) -> tuple[Layer, ...]:
+    """The layers that a user described, by sizes or by objects; checked to fit each other."""
+    if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
+        raise InputError(
+            f"a network is made of a list of sizes or a list of layers, not {shorten(layers)}: "
+            "write Network([3, 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
+        )
+    if all(isinstance(layer, Layer) for layer in layers):
+        if activation is not None or output is not None:
+            raise InputError(
+                "activation= and output= go with a list of sizes: give each layer its own "
+                "activation, such as Dense(3, 8, 'tanh')"
+            )
+        return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
+    if any(isinstance(layer, Layer) for layer in layers):
+        raise InputError("a network is made of sizes or of layers: do not mix the two in one list")
+    sizes = [size(n, "each size of a network") for n in layers]
+    if len(sizes) < 2:
+        raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
+    for name in (activation, output):
+        pick(ACTIVATIONS, name or "linear", "activation")
+    names = [activation or "linear"] * (len(sizes) - 2) + [output or "linear"]
+    return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
+
+
+def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Refuse layers of which one gives another count of numbers than the next one takes."""
+    for i, (layer, after) in enumerate(pairwise(layers)):
+        if layer.outputs != after.inputs:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
+                f"takes {after.inputs}: make the two equal"
+            )
+    return layers

@@ -1,0 +1,100 @@
+"""The same training under many seeds, as one batched run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+import numpy as np
+
+from scalarviz.bank import Bank
+from scalarviz.batches import Made
+from scalarviz.checks import FloatArray, as_batch, shorten, size
+from scalarviz.errors import EngineError, InputError
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.session import Session
+
+MOST_STEPS = 10_000  # in one call of the kernels
+
+
+@final
+class Replicas:
+    """Networks that differ in their seed only, trained side by side by the same kernels.
+
+    Each has, bit for bit, the numbers of a session of its own with this seed. `networks` and
+    `banks` are theirs; one whose gradient goes bad stops, and its losses are NaN from there on.
+    """
+
+    def __init__(self, session: Session, seeds: Iterable[int]) -> None:
+        from scalarviz.engines.cpu_many import CpuMany  # numba is loaded only now
+
+        self.seeds = [check_seed(seed) for seed in seeds]
+        if not self.seeds:
+            raise InputError("replicas need at least one seed: write seeds=range(100)")
+        if session.engine != "cpu":
+            raise EngineError(
+                f"replicas run on the cpu engine, and this session runs on {session.engine}: "
+                "write session.to('cpu') first"
+            )
+        batches = [session.batches(seed) for seed in self.seeds]
+        if isinstance(batches[0], Made):
+            raise InputError(
+                f"{session.data} makes its batches by code, which replicas cannot share: make "
+                "tables of samples, such as sv.data.Arrays(inputs, targets)"
+            )
+        self.networks = [session.network.fresh(seed) for seed in self.seeds]
+        for network in self.networks:
+            network.start("cpu", session.network.precision)
+        banks = [network.bank for network in self.networks]
+        self._many = CpuMany(
+            session.network.program,
+            banks,
+            batches,
+            session.loss_function,
+            session.optimizer,
+            session.network.precision,
+        )
+        self._losses: list[FloatArray] = []
+        self.step_index = 0
+
+    @property
+    def banks(self) -> list[Bank]:
+        """The numbers of each network."""
+        return [network.bank for network in self.networks]
+
+    def advance(self, n: int = 1) -> None:
+        """Take so many steps, all networks."""
+        left = size(n, "n")
+        while left:
+            count = min(left, MOST_STEPS)
+            self._losses.append(self._many.steps(self.step_index, count))
+            self.step_index += count
+            left -= count
+
+    @property
+    def losses(self) -> FloatArray:
+        """The loss of every step, (replicas, steps), each before the weights moved."""
+        if not self._losses:
+            return np.zeros((len(self.seeds), 0))
+        return np.concatenate(self._losses, axis=1)
+
+    def outputs(self, x: object) -> FloatArray:
+        """What each network says to a batch: (replicas, samples, outputs)."""
+        batch, _ = as_batch(x, self.networks[0].inputs, "the replicas")
+        return np.array([network(batch) for network in self.networks])
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __repr__(self) -> str:
+        seeds = shorten(self.seeds)
+        return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
+    """The same session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
+
+    Each network starts with the initial weights of its seed, and draws its batches with it; what
+    the session has done already is not repeated.
+    """
+    return Replicas(session, seeds)
