@@ -17,10 +17,12 @@ import numpy as np
 from scalarviz.bank import NONE
 from scalarviz.checks import shorten
 from scalarviz.errors import InputError, OrderError
+from scalarviz.formulas.table import pick
 from scalarviz.timeline import Action, Branch, Clock, Keyframes
 from scalarviz.trainer import BETWEEN_STEPS, Trainer
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
+UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
 MOST_STEPS = 100_000  # in one portion
 
 
@@ -38,6 +40,25 @@ class Course:
         self.loss = np.nan
         self.pace = 1.0  # steps that take about PORTION
         self._seen = self._look()
+
+    # What a user may ask for.
+
+    def check_unit(self, unit: str) -> None:
+        """Refuse a unit that there is not, or not here."""
+        pick(UNITS, unit, "unit")
+        count = self.trainer.batches.size
+        if unit == "sample" and count != 1:
+            raise InputError(
+                f"the batch has {count} samples, which go through each operation together: "
+                "go by operations, phases, steps or epochs"
+            )
+
+    def check_sample(self, sample: object) -> int:
+        """The number of a sample of the batch."""
+        count = self.trainer.batches.size
+        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
+            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
+        return int(sample)
 
     # Going.
 

@@ -76,8 +76,10 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: w = {self.value:.6g}"]
-        if self.products is None or self.g is None:
+        if self.total is None:
             return lines[0] + ", no gradient yet"
+        if self.products is None or self.g is None:
+            return "\n".join([*lines, f"grad = {self.total:.6g}", *map(str, self.lines)])
         terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:3], self.g[:3], strict=True)]
         more = len(self.x) - len(terms)
         text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
@@ -122,6 +124,8 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             x, g = terms(operation, numbers_of(trainer, operation, done), row)
             inputs.append(x)
             gradients.append(g)
+    if not inputs:  # an expression: its gradient is no sum of products
+        return explain_expression(trainer, row, done)
     x = np.concatenate(inputs)
     ready = all(g is not None for g in gradients)
     g = np.concatenate([g for g in gradients if g is not None]) if ready else None
@@ -143,6 +147,19 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         frozen,
         lines,
         new_value,
+    )
+
+
+def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
+    """What is known of a parameter of an expression: its gradient, and what the optimizer does."""
+    bank, moments = trainer.bank, trainer.moments
+    ready = any(moment.kind == "backward" for moment in moments[:done])
+    value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
+    lines = optimizer_lines(trainer, row) if ready and not frozen else ()
+    new_value = lines[-1].value if lines else value if ready else None
+    total, name = grad if ready else None, bank.name_of(row)
+    return Explanation(
+        name, row, value, np.zeros(0), None, None, total, grad, frozen, lines, new_value
     )
 
 

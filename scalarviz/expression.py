@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.bank import DTYPES, Bank, Dtype, Rows
+from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
 from scalarviz.engines.expression_engines import ExpressionEngine, PythonExpressionEngine
+from scalarviz.engines.expression_run import ExpressionRun, phases_program
 from scalarviz.errors import EngineError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
+from scalarviz.program import Program
 from scalarviz.recording import Recording, record_function
+from scalarviz.settled import place_of, settle
 from scalarviz.value import Value
-from scalarviz.weight import WeightValue
 
 Maker = Callable[[Recording, Bank, npt.NDArray[np.intp]], ExpressionEngine]
-Places: TypeAlias = npt.NDArray[np.intp]
 
 
 def compile(
@@ -92,11 +96,60 @@ class Expression:
         """The name of the engine that the verbs run on."""
         return self._engine.name
 
-    def to(self, engine: str) -> Expression:
+    def to(self, engine: str, precision: Precision | None = None) -> Expression:
         """Run on another engine from now on; "auto" is the fastest that works here."""
+        self.check_engine(engine, precision)
         self._engine = engine_maker(engine)(self.recording, self.bank, self._places)
         self._singles.clear()
         return self
+
+    # What a session needs; see `trainer.Model`.
+
+    precision = Precision()
+    activations: tuple[str, ...] = ()
+
+    @cached_property
+    def program(self) -> Program:
+        """The five phases of a step, as a session shows them; `recording` has the operations."""
+        return phases_program(self.inputs, self.outputs)
+
+    def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
+        """A training on its engine, for a session."""
+        return ExpressionRun(self._engine, self.program, batches, loss)
+
+    def start(self, engine: str, precision: Precision) -> None:
+        """Begin a training: on an engine, with nothing left of an earlier one but the values."""
+        self.forget()
+        self.to(engine)
+        self.bank.restart(precision)
+
+    def check_engine(
+        self, engine: str, precision: str | Precision | None = None
+    ) -> tuple[str, Precision]:
+        """The name of an engine that this expression can run on; else an error."""
+        if precision is not None and Precision.of(precision).mixed:
+            raise EngineError("a compiled function computes in full precision only")
+        maker = engine_maker(engine)
+        return ("python" if maker is PythonExpressionEngine else "cpu"), self.precision
+
+    def check_activation(self, layer: int, name: str) -> int:
+        """There are no layers here."""
+        raise InputError("a compiled function has no layers whose activation could be changed")
+
+    def set_activation(self, layer: int, name: str) -> None:
+        self.check_activation(layer, name)
+
+    def check_loss(self, loss: Loss) -> None:
+        """Any loss goes with any function."""
+
+    def find_rows(self, part: object) -> object:
+        """The row of a parameter; anything else as it is."""
+        if not isinstance(part, Value):
+            return part
+        place = place_of(part)
+        if place is None or place[0] is not self.bank:
+            raise OwnershipError(f"{shorten(part)} is no parameter of this expression")
+        return place[1]
 
     def __call__(self, x: object) -> FloatArray:
         """The results for one sample or a batch, with nothing kept."""
@@ -161,101 +214,6 @@ class Expression:
             f"{len(self.parameters):,} parameters, {len(self.recording.operations):,} operations, "
             f"{self.bank.dtype}, engine {self.engine}"
         )
-
-
-@final
-class BankValue(Value):
-    """A leaf whose number and gradient lie on a row of a bank.
-
-    A leaf becomes one by being compiled: the object stays what it is, only its class changes.
-    """
-
-    __slots__ = ()
-
-    _takes_values = False
-    bank: Bank
-    row: int
-
-    @property
-    def data(self) -> float:
-        return float(self.bank.value.item(self.row))
-
-    @data.setter
-    def data(self, data: float) -> None:
-        self.bank.value[self.row] = data
-
-    @property
-    def grad(self) -> float:
-        return float(self.bank.grad.item(self.row))
-
-    @grad.setter
-    def grad(self, grad: float) -> None:
-        self.bank.grad[self.row] = grad
-        self.bank.has_gradients = True
-
-
-def settle(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
-    """The bank that some leaves stand on, and their rows of it.
-
-    Leaves that were never compiled get a bank of their own. Those of an earlier expression, or of a
-    network, stay where they are, so that two expressions can share them: a model and its loss, say.
-    A bank does not grow, so the two kinds do not mix.
-    """
-    known = {id(leaf): place_of(leaf) for leaf in leaves}
-    places = [known[id(leaf)] for leaf in leaves]
-    banks = {id(place and place[0]): place for place in places}
-    if len(banks) > 1:
-        raise OwnershipError(
-            "the parameters of a compiled function stand on several banks, of an earlier "
-            "expression or of a network: use those of one bank only, or compile the function "
-            "that uses all of them first"
-        )
-    first = places[0] if places else None
-    if first is None:
-        return new_bank(leaves, dtype), np.arange(len(leaves))
-    bank = first[0]
-    if bank.dtype != dtype:
-        raise InputError(
-            f"the parameters of a compiled function are {bank.dtype} already, since they stand on "
-            f"a bank: pass dtype={bank.dtype!r}"
-        )
-    return bank, np.array([place[1] for place in places if place])
-
-
-def place_of(leaf: Value) -> tuple[Bank, int] | None:
-    """The bank and the row of a leaf; None if it stands on none."""
-    if isinstance(leaf, BankValue):
-        return leaf.bank, leaf.row
-    if isinstance(leaf, WeightValue):
-        return leaf.weight.bank, leaf.weight.index
-    if type(leaf) is Value:
-        return None
-    raise InputError(
-        f"{shorten(leaf)} is a {type(leaf).__name__}, whose numbers cannot be kept in a bank: "
-        "use a Value as a parameter"
-    )
-
-
-def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
-    """A bank for some leaves, with their numbers and gradients; from now on they stand on it."""
-    for leaf in leaves:
-        if isinstance(leaf.grad, Value):
-            raise InputError(
-                f"the gradient of {shorten(leaf)} is an expression, and in a bank it is a number: "
-                "call zero_grad first"
-            )
-    bank = Bank(len(leaves), dtype)
-    bank.name_of = [leaf.label or f"parameter {i}" for i, leaf in enumerate(leaves)].__getitem__
-    with np.errstate(over="ignore"):
-        bank.value[:] = [leaf.data for leaf in leaves]
-        bank.grad[:] = [leaf.grad for leaf in leaves]
-    bank.has_gradients = bool(bank.grad.any())
-    for row, leaf in enumerate(leaves):
-        leaf.__class__ = BankValue
-        assert isinstance(leaf, BankValue)
-        leaf.bank = bank
-        leaf.row = row
-    return bank
 
 
 def engine_maker(name: str) -> Maker:

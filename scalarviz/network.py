@@ -122,6 +122,15 @@ class Network(Part):
         self.to(engine, precision)
         self._bank.restart(precision)
 
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """The activation of each layer."""
+        return tuple([layer.activation for layer in self.layers])
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse a loss that does not go with the last activation."""
+        loss.check_output(self.layers[-1].activation)
+
     def check_activation(self, layer: int, name: str) -> int:
         """The place of a layer that can have this activation; else an error."""
         places = range(-len(self.layers), len(self.layers))
@@ -188,7 +197,7 @@ class Network(Part):
     ) -> FloatArray:
         """So many steps of training on one batch; returns the loss before each."""
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
-        loss.check_output(self.layers[-1].activation)
+        self.check_loss(loss)
         batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the network")
         outcome = self.run(InOrder(batch, wanted), loss).steps(optimizer, 0, size(steps, "steps"))
         if outcome.bad != NONE:
@@ -221,6 +230,13 @@ class Network(Part):
         """The weight on a row of the bank: `net.weight(w.index) is w`."""
         layer = self._layer_at(row)
         return layer.weight(row - layer.first_row)
+
+    def find_rows(self, part: object) -> object:
+        """The rows of a part of this network; anything else as it is."""
+        if not isinstance(part, Part):
+            return part
+        self.check_owns(part)
+        return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
 
     def check_owns(self, part: Part) -> None:
         """Refuse a weight, a perceptron or a layer of another network."""

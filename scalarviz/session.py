@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -17,16 +17,14 @@ from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
-from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
 from scalarviz.timeline import Branch, Clock
-from scalarviz.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
+from scalarviz.trainer import Model, Trainer, as_values, checked_rate, rows_of, settings_of
 from scalarviz.weight import Part, Weight
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
-UNITS = {name: name for name in get_args(Unit)}
 
 MEMORY = 256 * 2**20
 
@@ -45,6 +43,7 @@ class Session:
     memory   bytes for keyframes; less memory means longer replays
     focus    the sample of the batch whose numbers are shown
 
+    >>> from scalarviz import Network
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
     >>> s.advance(3)
@@ -58,7 +57,7 @@ class Session:
 
     def __init__(
         self,
-        network: Network,
+        network: Model,
         data: object,
         loss: str | Loss = "mse",
         optimizer: Optimizer | None = None,
@@ -83,7 +82,8 @@ class Session:
     # Where the clock stands.
 
     @property
-    def network(self) -> Network:
+    def network(self) -> Any:
+        """The network that is trained, or the compiled expression."""
         return self._course.trainer.network
 
     @property
@@ -125,8 +125,7 @@ class Session:
 
     @property
     def loss(self) -> float:
-        """The loss that was computed last; NaN at the very start."""
-        return self._course.loss
+        return self._course.loss  # the one that was computed last; NaN at the very start
 
     @property
     def loss_function(self) -> Loss:
@@ -151,13 +150,13 @@ class Session:
 
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
         """Go on by so many operations, phases, samples, steps or epochs."""
-        self._check_unit(unit)
+        self._course.check_unit(unit)
         with self.doing():
             self._course.advance(size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by so many operations, phases, samples, steps or epochs, at most to the start."""
-        self._check_unit(unit)
+        self._course.check_unit(unit)
         with self.doing():
             self._course.back(size(n, "n"), unit)
 
@@ -177,7 +176,7 @@ class Session:
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
         """Go on in the background, so many steps or operations a second; None: flat out."""
-        self._check_unit(unit)
+        self._course.check_unit(unit)
         self._player.play(self._portion, speed, unit)
 
     def pause(self) -> None:
@@ -186,7 +185,6 @@ class Session:
 
     @property
     def playing(self) -> bool:
-        """Whether it goes on by itself."""
         return self._player.playing
 
     def snapshot(self) -> SharedSnapshot:
@@ -198,7 +196,7 @@ class Session:
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
         """Give a weight, or some rows of the bank, another value, from this moment on."""
         rows = rows_of(self.network, weight)
-        self._do("edit", rows=rows, values=as_values(value, rows, self.network.dtype))
+        self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
 
     def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
         """Keep some weights from moving, or let them move again, from this moment on."""
@@ -236,7 +234,7 @@ class Session:
     @property
     def engine(self) -> str:
         """What it runs on."""
-        return self.network.engine
+        return self._course.trainer.network.engine
 
     @engine.setter
     def engine(self, name: str) -> None:
@@ -261,7 +259,6 @@ class Session:
 
     @property
     def current_branch(self) -> Branch:
-        """The branch that the clock is on."""
         return self._course.branch
 
     def branch(self) -> Branch:
@@ -283,10 +280,7 @@ class Session:
 
     @focus.setter
     def focus(self, sample: int) -> None:
-        count = self._course.trainer.batches.size
-        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
-            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
-        self._focus = int(sample)
+        self._focus = self._course.check_sample(sample)
 
     def numbers(self, operation: str) -> Numbers:
         """What an operation of the current batch reads and writes, and the gradients by both.
@@ -330,15 +324,6 @@ class Session:
     def _do(self, kind: str, **details: Any) -> None:
         with self.doing():
             self._course.note(kind, details)
-
-    def _check_unit(self, unit: str) -> None:
-        pick(UNITS, unit, "unit")
-        count = self._course.trainer.batches.size
-        if unit == "sample" and count != 1:
-            raise InputError(
-                f"the batch has {count} samples, which go through each operation together: "
-                "go by operations, phases, steps or epochs"
-            )
 
     def __repr__(self) -> str:
         place = f"done: {self.done or 'nothing'}, next: {self.next}"

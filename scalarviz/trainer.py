@@ -9,22 +9,50 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
+from scalarviz.bank import Bank
+from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, number, shorten
 from scalarviz.data import DataSet
-from scalarviz.engines import choose
 from scalarviz.engines.base import Outcome, Run
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.losses import Loss
-from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
-from scalarviz.program import Moment
+from scalarviz.program import Moment, Program
 from scalarviz.timeline import Action, Frame
-from scalarviz.weight import Part, Weight
+
+
+class Model(Protocol):
+    """What a training needs of a network, or of a compiled expression."""
+
+    inputs: int
+    outputs: int
+
+    @property
+    def bank(self) -> Bank: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def precision(self) -> Precision: ...
+    @property
+    def activations(self) -> tuple[str, ...]: ...
+    def __call__(self, x: object) -> FloatArray: ...
+    def run(self, batches: Batches, loss: Loss) -> Run: ...
+    def start(self, engine: str, precision: Precision) -> None: ...
+    def to(self, engine: str, precision: Precision | None = None) -> object: ...
+    def check_engine(
+        self, engine: str, precision: str | Precision | None = None
+    ) -> tuple[str, Precision]: ...
+    def check_activation(self, layer: int, name: str) -> int: ...
+    def set_activation(self, layer: int, name: str) -> None: ...
+    def check_loss(self, loss: Loss) -> None: ...
+    def find_rows(self, part: object) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -43,10 +71,10 @@ class Trainer:
     """Takes a network through the moments of its steps."""
 
     def __init__(
-        self, network: Network, settings: Settings, loss: Loss, batch: int | None, seed: int
+        self, network: Model, settings: Settings, loss: Loss, batch: int | None, seed: int
     ) -> None:
         check_fits(settings.data, network)
-        loss.check_output(network.layers[-1].activation)
+        network.check_loss(loss)
         network.start(settings.engine, settings.precision)
         self.network = network
         self.bank = network.bank
@@ -108,7 +136,7 @@ class Trainer:
         ACTIONS[action.kind](self, **action.details)
 
 
-def check_fits(data: DataSet, network: Network) -> None:
+def check_fits(data: DataSet, network: Model) -> None:
     """Refuse data that is too wide or too narrow for a network."""
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
         raise ShapeError(
@@ -167,15 +195,16 @@ BETWEEN_STEPS = ("data", "engine", "activation")
 
 
 def settings_of(
-    network: Network, data: object, optimizer: Optimizer | None, engine: str, precision: Precision
+    network: Model, data: object, optimizer: Optimizer | None, engine: str, precision: Precision
 ) -> Settings:
     """The settings that a training begins with."""
+    name, precision = network.check_engine(engine, precision)
     return Settings(
         copy.copy(Optimizer.of(optimizer)),
         DataSet.of(data),
-        choose(engine).name,
+        name,
         precision,
-        tuple(layer.activation for layer in network.layers),
+        network.activations,
     )
 
 
@@ -184,13 +213,10 @@ def checked_rate(rate: float) -> float:
     return number(rate, "the learning rate", 0.0)
 
 
-def rows_of(network: Network, part: object) -> Any:
+def rows_of(network: Model, part: object) -> Any:
     """The rows of the bank that a user means: by a part of the network, or by their numbers."""
     count = len(network.bank)
-    if isinstance(part, Part):
-        network.check_owns(part)
-        part = part.index if isinstance(part, Weight) else np.arange(count)[part.rows]
-    rows = np.atleast_1d(np.asarray(part, np.intp))
+    rows = np.atleast_1d(np.asarray(network.find_rows(part), np.intp))
     if rows.size and not (rows.min() >= 0 and rows.max() < count):
         raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(part)}")
     return rows

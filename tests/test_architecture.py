@@ -72,6 +72,7 @@ ORDER = """
     engines.kernel_tiles
     engines.kernel_choice
     engines.kernel_file
+    engines.cpu_lanes
     engines.cpu_products
     engines.cpu_half
     engines.cpu_kernels
@@ -88,6 +89,7 @@ ORDER = """
     engines.cpu_many
     engines.cpu
     engines.expression_engines
+    engines.expression_run
     engines.expression_kernels
     engines.expression_steps
     engines.expression_tables
@@ -107,6 +109,7 @@ ORDER = """
     engines.cuda
     engines
     network
+    settled
     expression
     finite_differences
     timeline

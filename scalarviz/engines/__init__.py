@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from scalarviz.bank import Bank
 from scalarviz.engines.base import Engine
-from scalarviz.engines.cuda_lack import cuda_lack
+from scalarviz.engines.cuda_lack import cuda_lack as lack_of_cuda
 from scalarviz.engines.python import PythonEngine
 from scalarviz.errors import EngineError
 from scalarviz.formulas.table import pick, table
@@ -56,7 +56,7 @@ def cpu_lack() -> str:
 # The best engine comes first: "auto" takes the first that can run.
 ENGINES = table(
     [
-        EngineRow("cuda", make_cuda, cuda_lack),
+        EngineRow("cuda", make_cuda, lack_of_cuda),
         EngineRow("cpu", make_cpu, cpu_lack),
         EngineRow("python", PythonEngine),
     ]

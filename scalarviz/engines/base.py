@@ -99,8 +99,7 @@ class Run(ABC):
     read from the moment that writes it until the next `begin`; `steps` begins anew.
     """
 
-    def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
-        self.engine = engine
+    def __init__(self, batches: Batches, loss: Loss) -> None:
         self.batches = batches
         self.loss_function = loss
         self.loss = np.nan  # of the batch, from the moment "loss" on

@@ -29,7 +29,7 @@ from scalarviz.engines.cpu_kernels import (
     store_tile,
     tile_of,
 )
-from scalarviz.engines.cpu_products import ONE, TILE, ZERO, Index, Numbers
+from scalarviz.engines.cpu_products import FOUR, ONE, SHORTEST, TILE, ZERO, Index, Numbers
 from scalarviz.engines.dispatch import kernel, loss_backward, loss_forward
 
 Plan = Any  # an array of the fields below, unsigned
@@ -71,7 +71,7 @@ def chunk_work(
     `place` is the workspace of its first tile.
     """
     first, end = chunk_bounds(chunk, chunks, samples)
-    size = plan[OUT_SIZE]
+    size, stride = plan[OUT_SIZE], row_stride(samples)
     if what & DO_WEIGHTS:
         clear_gradients(ops, low, high, partial)
     total = 0.0
@@ -79,29 +79,32 @@ def chunk_work(
         n = min(TILE, end - first)
         space, flow = spaces[place], flows[place]
         if what & DO_LOAD:
-            load_tile(space, ZERO, data, rows, first, n)
+            load_tile(space, ZERO, data, rows, first, n, stride)
         if what & DO_FORWARD:
             for k in range(low, high):
-                operation_forward(ops[k], settings[k], value, space, n)
+                operation_forward(ops[k], settings[k], value, space, n, stride)
                 if plan[HALF]:
-                    round_rows(space, ops[k, TARGET], ops[k, OUTPUTS], n)
+                    round_rows(space, ops[k, TARGET], ops[k, OUTPUTS], n, stride)
         if what & DO_STORE:
-            store_tile(space, plan[OUT], outputs, first, n)
+            store_tile(space, plan[OUT], outputs, first, n, stride)
         if what & DO_AIM:
-            load_tile(space, plan[GOALS], goals, goal_rows, first, n)
-        p, t = tile_of(space, plan[OUT], size), tile_of(space, plan[GOALS], size)
+            load_tile(space, plan[GOALS], goals, goal_rows, first, n, stride)
+        p = tile_of(space, plan[OUT], size, stride)
+        t = tile_of(space, plan[GOALS], size, stride)
         if what & DO_ERROR:
             total += loss_forward(plan[LOSS], p, t, n)
         if what & DO_DELTA:
-            loss_backward(plan[LOSS], p, t, scale, tile_of(flow, plan[FLOW_OUT_0], size), n)
+            loss_backward(plan[LOSS], p, t, scale, tile_of(flow, plan[FLOW_OUT_0], size, stride), n)
         if what & DO_UPSTREAM:
-            load_tile(flow, plan[FLOW_OUT_0], goals, goal_rows, first, n)
+            load_tile(flow, plan[FLOW_OUT_0], goals, goal_rows, first, n, stride)
         if plan[HALF] and what & (DO_DELTA | DO_UPSTREAM):
-            round_rows(flow, plan[FLOW_OUT_0], size, n)
+            round_rows(flow, plan[FLOW_OUT_0], size, n, stride)
         if what & (DO_WEIGHTS | DO_FLOW):
-            chunk_backward(what, low, high, plan, ops, settings, value, space, flow, partial, n)
+            chunk_backward(
+                what, low, high, plan, ops, settings, value, space, flow, partial, n, stride
+            )
         if what & DO_RETURN:
-            store_tile(flow, plan[FLOW_IN_0], outputs, first, n)
+            store_tile(flow, plan[FLOW_IN_0], outputs, first, n, stride)
         if what & DO_KEEP:
             place += ONE
         first += n
@@ -111,16 +114,16 @@ def chunk_work(
 @kernel
 def chunk_backward(
     what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
-    value: Numbers, space: Numbers, flow: Numbers, partial: Numbers, n: Index,
+    value: Numbers, space: Numbers, flow: Numbers, partial: Numbers, n: Index, stride: Index,
 ) -> None:  # fmt: skip
     """Operations of one tile backward, the last one first."""
     for k in range(high - 1, low - 1, -1):
         if what & DO_WEIGHTS:
-            parameter_gradient(ops[k], partial, space, flow, n)
+            parameter_gradient(ops[k], partial, space, flow, n, stride)
         if what & DO_FLOW and k >= np.int64(plan[FIRST_NEEDED]):
-            input_gradient(ops[k], settings[k], value, space, flow, n)
+            input_gradient(ops[k], settings[k], value, space, flow, n, stride)
             if plan[HALF]:
-                round_rows(flow, ops[k, FLOW_IN], ops[k, INPUTS], n)
+                round_rows(flow, ops[k, FLOW_IN], ops[k, INPUTS], n, stride)
 
 
 @kernel
@@ -131,6 +134,20 @@ def clear_gradients(ops: Table, low: Index, high: Index, partial: Numbers) -> No
         first = ops[k, GRADIENTS]
         for row in range(first, first + ops[k, COUNT]):
             partial[row] = zero
+
+
+@kernel
+def row_stride(samples: Index) -> Index:
+    """How far apart the rows of a tile lie: room for all samples, in whole vector registers.
+
+    Rows that lie a power of 2 apart would share a few places of the processor's cache.
+    """
+    chunks = count_chunks(samples)
+    longest = min(TILE, (samples + chunks - ONE) // chunks)
+    lines = max(ONE, (longest + SHORTEST - ONE) // SHORTEST)
+    if lines % FOUR == ZERO:
+        lines += ONE
+    return lines * SHORTEST
 
 
 @kernel

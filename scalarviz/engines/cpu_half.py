@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.cpu_products import TILE, Index, Numbers
+from scalarviz.engines.cpu_products import Index, Numbers
 from scalarviz.engines.dispatch import kernel
 
 # Of the bits of a float32: all but the sign; the exponent and digits of the smallest normal half,
@@ -47,9 +47,9 @@ def round_all(x: Numbers, out: Numbers) -> None:
 
 
 @kernel
-def round_rows(space: Numbers, start: Index, rows: Index, n: Index) -> None:
+def round_rows(space: Numbers, start: Index, rows: Index, n: Index, stride: Index) -> None:
     """Every number of a buffer in a tile, rounded to half where it is."""
     for r in range(rows):
-        a = start + r * TILE
+        a = (start + r) * stride
         for t in range(n):
             space[a + t] = half(space[a + t])

@@ -1,8 +1,9 @@
 """What the cpu engine does with a Program: loops over tiles of samples, for numba to compile.
 
 A tile is up to TILE samples that pass through the whole network and back while their numbers are in
-the processor's cache. In a tile a buffer is `size` rows of TILE numbers, one column a sample, so
-that the innermost loops run over samples. All indices are unsigned: see `cpu_products`.
+the processor's cache. In a tile a buffer is `size` rows of `stride` numbers, of which the first n
+are used, one a sample, so that the innermost loops run over samples; places are counted in rows.
+All indices are unsigned: see `cpu_products`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.cpu_products import ONE, TILE, Index, Numbers, affine, outer
+from scalarviz.engines.cpu_products import (
+    ONE,
+    SHORTEST,
+    TWO,
+    Index,
+    Numbers,
+    add_row_sums,
+    affine,
+    outer,
+)
 from scalarviz.engines.dispatch import (
     activation_backward,
     activation_forward,
@@ -33,75 +43,42 @@ AFFINE, ACTIVATION, ROW, SCALE = [np.uint64(i) for i in range(4)]
 
 
 @kernel
-def fill_rows(
-    space: Numbers, start: Index, value: Numbers, first: Index, rows: Index, n: Index
-) -> None:
-    """Every sample's row r becomes value[first + r]: where the biases are added up from."""
-    for r in range(rows):
-        a = start + r * TILE
-        for t in range(n):
-            space[a + t] = value[first + r]
-
-
-@kernel
-def clear_rows(space: Numbers, start: Index, rows: Index, n: Index) -> None:
-    """Every sample's row becomes 0."""
-    zero = space.dtype.type(0)
-    for r in range(rows):
-        a = start + r * TILE
-        for t in range(n):
-            space[a + t] = zero
-
-
-@kernel
-def add_row_sums(
-    grad: Numbers, first: Index, g: Numbers, start: Index, rows: Index, n: Index
-) -> None:
-    """grad[first + r] += sum over the samples of g[r]: the gradient of the biases."""
-    for r in range(rows):
-        a = start + r * TILE
-        total = grad.dtype.type(0)
-        for t in range(n):
-            total += g[a + t]
-        grad[first + r] += total
-
-
-@kernel
-def tile_of(space: Numbers, start: Index, rows: Index) -> Numbers:
-    """The buffer that begins at `start`, as an array of (rows, TILE)."""
-    return space[start : start + rows * TILE].reshape((rows, TILE))
+def tile_of(space: Numbers, start: Index, rows: Index, stride: Index) -> Numbers:
+    """The buffer that begins at the row `start`, as an array of (rows, stride)."""
+    return space[start * stride : (start + rows) * stride].reshape((rows, stride))
 
 
 @kernel
 def operation_forward(
-    op: Table, settings: Numbers, value: Numbers, space: Numbers, n: Index
+    op: Table, settings: Numbers, value: Numbers, space: Numbers, n: Index, stride: Index
 ) -> None:
     """One operation on one tile."""
     kind, inputs, outputs = op[KIND], op[INPUTS], op[OUTPUTS]
-    x, z = op[SOURCE], op[TARGET]
+    x, z = op[SOURCE] * stride, op[TARGET] * stride
     if kind == AFFINE:
-        if op[HAS_BIASES] == ONE:
-            fill_rows(space, z, value, op[BIASES], outputs, n)
-        else:
-            clear_rows(space, z, outputs, n)
-        affine(value, op[WEIGHTS], inputs, ONE, space, space, x, z, inputs, outputs, n)
+        biases = value[: op[HAS_BIASES] * np.uint64(len(value))]
+        affine(
+            value, op[WEIGHTS], inputs, ONE, biases, op[BIASES], space, space, x, z, inputs,
+            outputs, n, stride,
+        )  # fmt: skip
     elif kind == ACTIVATION:
-        for r in range(outputs):
-            a, b = x + r * TILE, z + r * TILE
-            activation_forward(op[FORMULA], space[a : a + n], space[b : b + n])
+        rows, width = pieces(outputs, n, stride)
+        for r in range(rows):
+            a, b = x + r * stride, z + r * stride
+            activation_forward(op[FORMULA], space[a : a + width], space[b : b + width])
     elif kind == ROW:
-        memo = op[MEMO]
+        memo = op[MEMO] * stride
         row_forward(
             op[FORMULA],
-            tile_of(space, x, inputs),
-            tile_of(space, z, outputs),
+            tile_of(space, op[SOURCE], inputs, stride),
+            tile_of(space, op[TARGET], outputs, stride),
             space[memo : memo + n],
             settings,
             n,
         )
     elif kind == SCALE:
         for r in range(outputs):
-            a, b = x + r * TILE, z + r * TILE
+            a, b = x + r * stride, z + r * stride
             gain, shift = value[op[WEIGHTS] + r], value.dtype.type(0)
             if op[HAS_BIASES] == ONE:
                 shift = value[op[BIASES] + r]
@@ -110,58 +87,80 @@ def operation_forward(
 
 
 @kernel
-def parameter_gradient(op: Table, grad: Numbers, space: Numbers, flow: Numbers, n: Index) -> None:
+def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
+    """How often, and to how many numbers, an activation is applied.
+
+    To all rows in one go, and then also to what lies between them and is nobody's, unless that is
+    the greater part.
+    """
+    if TWO * n >= stride or stride == SHORTEST:
+        return ONE, rows * stride
+    return rows, n
+
+
+@kernel
+def parameter_gradient(
+    op: Table, grad: Numbers, space: Numbers, flow: Numbers, n: Index, stride: Index
+) -> None:
     """What one tile adds to the gradient of an operation's weights and biases."""
     kind, inputs, outputs, first = op[KIND], op[INPUTS], op[OUTPUTS], op[GRADIENTS]
-    x, g = op[SOURCE], op[FLOW_OUT]
+    x, g = op[SOURCE] * stride, op[FLOW_OUT] * stride
     if kind == AFFINE:
-        outer(grad, first, space, flow, x, g, inputs, outputs, n)
+        outer(grad, first, space, flow, x, g, inputs, outputs, n, stride)
     elif kind == SCALE:
         for r in range(outputs):
-            a, b = x + r * TILE, g + r * TILE
+            a, b = x + r * stride, g + r * stride
             total = grad.dtype.type(0)
             for t in range(n):
                 total += flow[b + t] * space[a + t]
             grad[first + r] += total
     if op[HAS_BIASES] == ONE:
-        add_row_sums(grad, first + op[COUNT] - outputs, flow, g, outputs, n)
+        add_row_sums(grad, first + op[COUNT] - outputs, flow, g, outputs, n, stride)
 
 
 @kernel
 def input_gradient(
-    op: Table, settings: Numbers, value: Numbers, space: Numbers, flow: Numbers, n: Index
-) -> None:
+    op: Table, settings: Numbers, value: Numbers, space: Numbers, flow: Numbers, n: Index,
+    stride: Index,
+) -> None:  # fmt: skip
     """The gradient by what an operation read, from that by what it wrote, in one tile.
 
     An activation may have both at one place: then it is changed where it is.
     """
     kind, inputs, outputs = op[KIND], op[INPUTS], op[OUTPUTS]
-    x, y, g, h = op[SOURCE], op[TARGET], op[FLOW_OUT], op[FLOW_IN]
+    x, y = op[SOURCE] * stride, op[TARGET] * stride
+    g, h = op[FLOW_OUT] * stride, op[FLOW_IN] * stride
     if kind == AFFINE:
-        clear_rows(flow, h, inputs, n)
-        affine(value, op[WEIGHTS], ONE, inputs, flow, flow, g, h, outputs, inputs, n)
+        affine(
+            value, op[WEIGHTS], ONE, inputs, value[:0], op[BIASES], flow, flow, g, h, outputs,
+            inputs, n, stride,
+        )  # fmt: skip
     elif kind == ACTIVATION:
-        for r in range(outputs):
-            a, b, c, d = x + r * TILE, y + r * TILE, g + r * TILE, h + r * TILE
+        rows, width = pieces(outputs, n, stride)
+        for r in range(rows):
+            a, b = x + r * stride, y + r * stride
+            c, d = g + r * stride, h + r * stride
             if c != d:
-                for t in range(n):
+                for t in range(width):
                     flow[d + t] = flow[c + t]
-            activation_backward(op[FORMULA], space[a : a + n], space[b : b + n], flow[d : d + n])
+            activation_backward(
+                op[FORMULA], space[a : a + width], space[b : b + width], flow[d : d + width]
+            )
     elif kind == ROW:
-        memo = op[MEMO]
+        memo = op[MEMO] * stride
         row_backward(
             op[FORMULA],
-            tile_of(space, x, inputs),
-            tile_of(space, y, outputs),
+            tile_of(space, op[SOURCE], inputs, stride),
+            tile_of(space, op[TARGET], outputs, stride),
             space[memo : memo + n],
-            tile_of(flow, g, outputs),
-            tile_of(flow, h, inputs),
+            tile_of(flow, op[FLOW_OUT], outputs, stride),
+            tile_of(flow, op[FLOW_IN], inputs, stride),
             settings,
             n,
         )
     elif kind == SCALE:
         for r in range(outputs):
-            a, b = g + r * TILE, h + r * TILE
+            a, b = g + r * stride, h + r * stride
             gain = value[op[WEIGHTS] + r]
             for t in range(n):
                 flow[b + t] = gain * flow[a + t]
@@ -169,21 +168,25 @@ def input_gradient(
 
 @kernel
 def load_tile(
-    space: Numbers, start: Index, data: Numbers, order: Table, first: Index, n: Index
+    space: Numbers, start: Index, data: Numbers, order: Table, first: Index, n: Index, stride: Index
 ) -> None:
     """The samples order[first], ... of a table, one row a sample, as the columns of a tile."""
     for t in range(n):
         row = order[first + t]
+        at = start * stride + t
         for i in range(np.uint64(data.shape[1])):
-            space[start + i * TILE + t] = data[row, i]
+            space[at + i * stride] = data[row, i]
 
 
 @kernel
-def store_tile(space: Numbers, start: Index, data: Numbers, first: Index, n: Index) -> None:
+def store_tile(
+    space: Numbers, start: Index, data: Numbers, first: Index, n: Index, stride: Index
+) -> None:
     """Columns of a tile as rows `first`, ... of a table."""
     for i in range(np.uint64(data.shape[1])):
+        at = (start + i) * stride
         for t in range(n):
-            data[first + t, i] = space[start + i * TILE + t]
+            data[first + t, i] = space[at + t]
 
 
 @kernel

@@ -12,9 +12,8 @@ import numpy as np
 
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks as plans
-from scalarviz.engines.cpu_products import TILE
-from scalarviz.engines.cpu_tables import make_tables, plan_loss
-from scalarviz.engines.cpu_work import Work, add_errors, count_chunks, tile_starts
+from scalarviz.engines.cpu_tables import make_tables, plan_loss, workspaces
+from scalarviz.engines.cpu_work import Work, add_errors, count_chunks, row_stride, tile_starts
 from scalarviz.formulas.losses import Loss
 from scalarviz.program import Moment
 
@@ -34,8 +33,8 @@ class Moments:
         self.tables = make_tables(program, bank.dtype, work.precision, apart=True)
         self.plan = plan_loss(self.tables, program, loss)
         tiles = len(self.starts) - 1
-        self.spaces = np.zeros((tiles, self.tables.space), bank.dtype)
-        self.flows = np.zeros((tiles, self.tables.flow), bank.dtype)
+        self.spaces = workspaces(tiles, self.tables.space, bank.dtype)
+        self.flows = workspaces(tiles, self.tables.flow, bank.dtype)
         self.partial = np.zeros((count_chunks(self.samples), self.tables.gradients), bank.dtype)
         self._do(plans.DO_LOAD, range(0), data=inputs)
 
@@ -85,7 +84,8 @@ class Moments:
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
         """Rows of all workspaces, from `row` on, as a table of one row a sample."""
-        first, width = row * int(TILE), int(TILE)
+        width = row_stride(self.samples)
+        first = row * width
         tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
         counts = np.diff(self.starts)
         return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])

@@ -1,7 +1,8 @@
-"""The two matrix products of a tile, which take nearly all of the time.
+"""The products of a tile, which take nearly all of the time.
 
-The innermost loop runs over the samples of a tile and fills vector registers; four weights of each
-of four outputs wait in scalars meanwhile.
+The innermost loops keep sums in vector registers, one sample a lane; see `cpu_lanes`. At the edges
+of a matrix the last row stands in for those that are missing: it is then computed several times,
+with the same bits, and there is one loop for all sizes.
 
 All indices are unsigned: a signed one costs a test for "counted from the end" at every number, and
 the loop is no longer vectorised. Hence ONE for 1.
@@ -13,140 +14,146 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.engines.cpu_lanes import (
+    add_lanes,
+    add_sums,
+    lane_count,
+    load_lanes,
+    load_some,
+    multiply,
+    multiply_add,
+    not_unrolled,
+    spread,
+    store_lanes,
+)
 from scalarviz.engines.dispatch import kernel
 
 Numbers = Any  # a flat array of the bank's type
 Index = Any  # unsigned
 
-TILE = np.uint64(128)
+TILE = np.uint64(128)  # the most samples of a tile
+SHORTEST = np.uint64(16)  # and the least room for them in a row
+LONGEST = TILE + SHORTEST  # the most room
+FEW = np.uint64(2)
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(i) for i in range(5)]
 
 
 @kernel
 def affine(
-    w: Numbers, first: Index, across: Index, down: Index, x: Numbers, z: Numbers, x0: Index,
-    z0: Index, inputs: Index, outputs: Index, n: Index,
+    w: Numbers, first: Index, across: Index, down: Index, biases: Numbers, bias: Index,
+    x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
+    stride: Index,
 ) -> None:  # fmt: skip
-    """z[o] += sum over i of w[first + o * across + i * down] * x[i], for n samples of a tile."""
-    o = ZERO
-    while o + FOUR <= outputs:
-        a = z0 + o * TILE
-        r0 = first + o * across
-        r1, r2, r3 = r0 + across, r0 + TWO * across, r0 + THREE * across
-        i = ZERO
-        while i + FOUR <= inputs:
-            c0 = i * down
-            c1, c2, c3 = c0 + down, c0 + TWO * down, c0 + THREE * down
-            w00, w01, w02, w03 = w[r0 + c0], w[r0 + c1], w[r0 + c2], w[r0 + c3]
-            w10, w11, w12, w13 = w[r1 + c0], w[r1 + c1], w[r1 + c2], w[r1 + c3]
-            w20, w21, w22, w23 = w[r2 + c0], w[r2 + c1], w[r2 + c2], w[r2 + c3]
-            w30, w31, w32, w33 = w[r3 + c0], w[r3 + c1], w[r3 + c2], w[r3 + c3]
-            b = x0 + i * TILE
-            for t in range(n):
-                p0, p1 = x[b + t], x[b + TILE + t]
-                p2, p3 = x[b + TWO * TILE + t], x[b + THREE * TILE + t]
-                z[a + t] += w00 * p0 + w01 * p1 + w02 * p2 + w03 * p3
-                z[a + TILE + t] += w10 * p0 + w11 * p1 + w12 * p2 + w13 * p3
-                z[a + TWO * TILE + t] += w20 * p0 + w21 * p1 + w22 * p2 + w23 * p3
-                z[a + THREE * TILE + t] += w30 * p0 + w31 * p1 + w32 * p2 + w33 * p3
-            i += FOUR
-        while i < inputs:
-            c0 = i * down
-            w00, w10, w20, w30 = w[r0 + c0], w[r1 + c0], w[r2 + c0], w[r3 + c0]
-            b = x0 + i * TILE
-            for t in range(n):
-                p0 = x[b + t]
-                z[a + t] += w00 * p0
-                z[a + TILE + t] += w10 * p0
-                z[a + TWO * TILE + t] += w20 * p0
-                z[a + THREE * TILE + t] += w30 * p0
-            i += ONE
-        o += FOUR
-    while o < outputs:
-        a = z0 + o * TILE
-        r0 = first + o * across
-        i = ZERO
-        while i + FOUR <= inputs:
-            c0 = i * down
-            c1, c2, c3 = c0 + down, c0 + TWO * down, c0 + THREE * down
-            w00, w01, w02, w03 = w[r0 + c0], w[r0 + c1], w[r0 + c2], w[r0 + c3]
-            b = x0 + i * TILE
-            for t in range(n):
-                z[a + t] += (
-                    w00 * x[b + t]
-                    + w01 * x[b + TILE + t]
-                    + w02 * x[b + TWO * TILE + t]
-                    + w03 * x[b + THREE * TILE + t]
-                )
-            i += FOUR
-        while i < inputs:
-            w00 = w[r0 + i * down]
-            b = x0 + i * TILE
-            for t in range(n):
-                z[a + t] += w00 * x[b + t]
-            i += ONE
-        o += ONE
+    """z[o] = biases[bias + o] + sum over i of w[first + o * across + i * down] * x[i].
+
+    For n samples of a tile whose rows lie `stride` apart; without biases their array is empty.
+    """
+    step, last = lane_count(x), outputs - ONE
+    c0 = c1 = c2 = c3 = w.dtype.type(0)
+    for o in range(ZERO, outputs, FOUR):
+        o1, o2, o3 = min(o + ONE, last), min(o + TWO, last), min(o + THREE, last)
+        if len(biases):
+            c0, c1 = biases[bias + o], biases[bias + o1]
+            c2, c3 = biases[bias + o2], biases[bias + o3]
+        for t in range(ZERO, n, step):
+            r0, r1 = first + o * across, first + o1 * across
+            r2, r3 = first + o2 * across, first + o3 * across
+            s0, s1, s2, s3 = spread(c0), spread(c1), spread(c2), spread(c3)
+            at = x0 + t
+            for _ in range(inputs):
+                not_unrolled()
+                p = load_lanes(x, at)
+                s0 = multiply_add(spread(w[r0]), p, s0)
+                s1 = multiply_add(spread(w[r1]), p, s1)
+                s2 = multiply_add(spread(w[r2]), p, s2)
+                s3 = multiply_add(spread(w[r3]), p, s3)
+                at += stride
+                r0 += down
+                r1 += down
+                r2 += down
+                r3 += down
+            store_lanes(z, z0 + o * stride + t, s0)
+            store_lanes(z, z0 + o1 * stride + t, s1)
+            store_lanes(z, z0 + o2 * stride + t, s2)
+            store_lanes(z, z0 + o3 * stride + t, s3)
 
 
 @kernel
 def outer(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
-    inputs: Index, outputs: Index, n: Index,
+    inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
     """grad[first + o * inputs + i] += sum over the samples of g[o] * x[i]."""
-    zero = grad.dtype.type(0)
-    o = ZERO
-    while o + FOUR <= outputs:
-        a = g0 + o * TILE
-        r0 = first + o * inputs
-        r1, r2, r3 = r0 + inputs, r0 + TWO * inputs, r0 + THREE * inputs
-        i = ZERO
-        while i + TWO <= inputs:
-            b = x0 + i * TILE
-            s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = zero
-            for t in range(n):
-                p0, p1 = x[b + t], x[b + TILE + t]
-                q0, q1 = g[a + t], g[a + TILE + t]
-                q2, q3 = g[a + TWO * TILE + t], g[a + THREE * TILE + t]
-                s00 += q0 * p0
-                s01 += q0 * p1
-                s10 += q1 * p0
-                s11 += q1 * p1
-                s20 += q2 * p0
-                s21 += q2 * p1
-                s30 += q3 * p0
-                s31 += q3 * p1
-            grad[r0 + i] += s00
-            grad[r0 + i + ONE] += s01
-            grad[r1 + i] += s10
-            grad[r1 + i + ONE] += s11
-            grad[r2 + i] += s20
-            grad[r2 + i + ONE] += s21
-            grad[r3 + i] += s30
-            grad[r3 + i + ONE] += s31
-            i += TWO
-        if i < inputs:
-            b = x0 + i * TILE
-            s00 = s10 = s20 = s30 = zero
-            for t in range(n):
-                p0 = x[b + t]
-                s00 += g[a + t] * p0
-                s10 += g[a + TILE + t] * p0
-                s20 += g[a + TWO * TILE + t] * p0
-                s30 += g[a + THREE * TILE + t] * p0
-            grad[r0 + i] += s00
-            grad[r1 + i] += s10
-            grad[r2 + i] += s20
-            grad[r3 + i] += s30
-        o += FOUR
-    while o < outputs:
-        a = g0 + o * TILE
-        i = ZERO
-        while i < inputs:
-            b = x0 + i * TILE
-            s00 = zero
-            for t in range(n):
-                s00 += g[a + t] * x[b + t]
-            grad[first + o * inputs + i] += s00
-            i += ONE
-        o += ONE
+    step = lane_count(x)
+    tail = (n - ONE) // step * step
+    left = n - tail
+    if n <= FEW:
+        outer_of_few(grad, first, x, g, x0, g0, inputs, outputs, n, stride)
+        return
+    for o in range(ZERO, outputs, TWO):
+        a0 = g0 + o * stride
+        a1 = g0 + min(o + ONE, outputs - ONE) * stride
+        for i in range(ZERO, inputs, FOUR):
+            last = inputs - ONE
+            b0, b1 = x0 + i * stride, x0 + min(i + ONE, last) * stride
+            b2, b3 = x0 + min(i + TWO, last) * stride, x0 + min(i + THREE, last) * stride
+            p0, p1 = load_some(x, b0 + tail, left), load_some(x, b1 + tail, left)
+            p2, p3 = load_some(x, b2 + tail, left), load_some(x, b3 + tail, left)
+            q0, q1 = load_some(g, a0 + tail, left), load_some(g, a1 + tail, left)
+            s00, s01 = multiply(q0, p0), multiply(q0, p1)
+            s02, s03 = multiply(q0, p2), multiply(q0, p3)
+            s10, s11 = multiply(q1, p0), multiply(q1, p1)
+            s12, s13 = multiply(q1, p2), multiply(q1, p3)
+            for t in range(ZERO, tail, step):
+                not_unrolled()
+                p0, p1 = load_lanes(x, b0 + t), load_lanes(x, b1 + t)
+                p2, p3 = load_lanes(x, b2 + t), load_lanes(x, b3 + t)
+                q0, q1 = load_lanes(g, a0 + t), load_lanes(g, a1 + t)
+                s00 = multiply_add(q0, p0, s00)
+                s01 = multiply_add(q0, p1, s01)
+                s02 = multiply_add(q0, p2, s02)
+                s03 = multiply_add(q0, p3, s03)
+                s10 = multiply_add(q1, p0, s10)
+                s11 = multiply_add(q1, p1, s11)
+                s12 = multiply_add(q1, p2, s12)
+                s13 = multiply_add(q1, p3, s13)
+            at = first + o * inputs + i
+            add_sums(grad, at, inputs - i, s00, s01, s02, s03)
+            if o + ONE < outputs:
+                add_sums(grad, at + inputs, inputs - i, s10, s11, s12, s13)
+
+
+@kernel
+def outer_of_few(
+    grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
+    inputs: Index, outputs: Index, n: Index, stride: Index,
+) -> None:  # fmt: skip
+    """The same for so few samples that to add up lanes would take longer than to multiply."""
+    for t in range(n):
+        for o in range(outputs):
+            q = g[g0 + o * stride + t]
+            row = first + o * inputs
+            for i in range(inputs):
+                grad[row + i] += q * x[x0 + i * stride + t]
+
+
+@kernel
+def add_row_sums(
+    grad: Numbers, first: Index, g: Numbers, start: Index, rows: Index, n: Index, stride: Index
+) -> None:
+    """grad[first + r] += sum over the samples of g[r]: the gradient of the biases."""
+    step, last = lane_count(g), rows - ONE
+    tail = (n - ONE) // step * step
+    left = n - tail
+    for r in range(ZERO, rows, FOUR):
+        a0, a1 = start + r * stride, start + min(r + ONE, last) * stride
+        a2, a3 = start + min(r + TWO, last) * stride, start + min(r + THREE, last) * stride
+        s0, s1 = load_some(g, a0 + tail, left), load_some(g, a1 + tail, left)
+        s2, s3 = load_some(g, a2 + tail, left), load_some(g, a3 + tail, left)
+        for t in range(ZERO, tail, step):
+            not_unrolled()
+            s0 = add_lanes(s0, load_lanes(g, a0 + t))
+            s1 = add_lanes(s1, load_lanes(g, a1 + t))
+            s2 = add_lanes(s2, load_lanes(g, a2 + t))
+            s3 = add_lanes(s3, load_lanes(g, a3 + t))
+        add_sums(grad, first + r, rows - r, s0, s1, s2, s3)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
@@ -21,6 +22,7 @@ from scalarviz.engines.cpu_tables import (
     plan_loss,
     room_for_points,
     set_order,
+    workspaces,
 )
 from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, count_chunks
 from scalarviz.formulas.losses import Loss
@@ -50,8 +52,8 @@ def make_room(work: Work, tables: Tables, batches: Batches, places: int) -> Room
     chunks = count_chunks(size)
     return Room(
         np.zeros(rows if work.precision.mixed else 0, dtype),
-        np.zeros((places, tables.space), dtype),
-        np.zeros((places, tables.flow), dtype),
+        workspaces(places, tables.space, dtype),
+        workspaces(places, tables.flow, dtype),
         np.zeros((chunks, tables.gradients), dtype),
         np.zeros(rows, dtype),
         np.zeros((room_for_points(batches), 2), dtype),
@@ -67,7 +69,8 @@ class CpuRun(Run):
     def __init__(
         self, engine: Engine, work: Work, tables: Tables, batches: Batches, loss: Loss
     ) -> None:
-        super().__init__(engine, batches, loss)
+        super().__init__(batches, loss)
+        self.engine = engine
         self._work = work
         self._tables = tables
         self._moments: Moments | None = None
@@ -75,8 +78,13 @@ class CpuRun(Run):
         self._plan = plan_loss(tables, engine.program, loss)
         chunks, multiplications = count_chunks(batches.size), batches.size * len(engine.bank)
         self._plan[plans.PARALLEL] = chunks > 1 and multiplications > WORTH_CORES
-        places = chunks if self._plan[plans.PARALLEL] else 1
-        self._room = make_room(work, tables, batches, places)
+        places = 1
+        if self._plan[plans.PARALLEL]:
+            places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]
+        key = batches.size, room_for_points(batches), places
+        if key not in work.rooms:
+            work.rooms = {key: make_room(work, tables, batches, places)}
+        self._room: Room = work.rooms[key]
         self._samples = self._converted(batches)
 
     def _ordered(self, optimizer: Optimizer) -> Order:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import prange
+from numba.np.ufunc.parallel import get_thread_id
 
 from scalarviz.engines.cpu_chunks import (
     DO_KEEP,
@@ -69,11 +70,19 @@ def batch_work(
     outputs: Numbers, samples: Index, spaces: Numbers, flows: Numbers, partial: Numbers,
     scale: float, errors: Numbers,
 ) -> None:  # fmt: skip
-    """Some work on all chunks of a batch, on all cores."""
+    """Some work on all chunks of a batch, on all cores.
+
+    With fewer workspaces than chunks, each thread has one of its own.
+    """
     chunks = count_chunks(samples)
     for chunk in prange(chunks):
         c = np.uint64(chunk)
-        place = first_tile(c, chunks, samples) if what & DO_KEEP else c
+        if what & DO_KEEP:
+            place = first_tile(c, chunks, samples)
+        elif len(spaces) < np.int64(chunks):
+            place = np.uint64(get_thread_id())  # type: ignore[no-untyped-call]
+        else:
+            place = c
         errors[c] = chunk_work(
             what, low, high, plan, ops, settings, value, data, rows, goals, goal_rows, outputs,
             samples, c, chunks, place, spaces, flows, partial[c], scale,

@@ -18,7 +18,7 @@ from scalarviz.engines import cpu_chunks as plans
 from scalarviz.engines.cpu_draws import DRAWING_FIELDS
 from scalarviz.engines.cpu_kernels import COLUMNS
 from scalarviz.engines.cpu_orders import Order
-from scalarviz.engines.cpu_products import TILE
+from scalarviz.engines.cpu_products import LONGEST
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
@@ -27,6 +27,7 @@ from scalarviz.precision import Precision
 from scalarviz.program import KINDS, NONE, Buffer, Operation, Program
 
 Unsigned = npt.NDArray[np.uint64]
+LINE = 64  # bytes
 MOST_SETTINGS = 2  # of a row-wise formula
 
 
@@ -51,7 +52,7 @@ def make_tables(
     `apart` keeps the gradient by what an activation read from taking the place of that by what it
     wrote, so that both can be looked at.
     """
-    tile = int(TILE)
+    width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
     rows: list[list[int]] = []
     settings = np.zeros((len(program.operations), MOST_SETTINGS), dtype)
@@ -64,16 +65,16 @@ def make_tables(
             [
                 list(KINDS).index(operation.kind),
                 formula_index(operation),
-                source.offset * tile,
-                target.offset * tile,
+                source.offset,
+                target.offset,
                 source.size,
                 target.size,
                 max(operation.weights, 0),
                 max(operation.biases, 0),
                 int(operation.biases != NONE),
-                memo * tile,
-                flows[source] * tile,
-                flows[target] * tile,
+                memo,
+                flows[source],
+                flows[target],
                 gradients,
                 len(operation.parameters),
             ]
@@ -82,11 +83,11 @@ def make_tables(
         settings[i, : len(operation.settings)] = operation.settings
         memo += operation.kind == "row"
     plan = np.zeros(plans.PLAN_FIELDS, np.uint64)
-    plan[plans.OUT] = program.outputs.offset * tile
+    plan[plans.OUT] = program.outputs.offset
     plan[plans.OUT_SIZE] = program.outputs.size
-    plan[plans.GOALS] = goals * tile
-    plan[plans.FLOW_OUT_0] = flows[program.outputs] * tile
-    plan[plans.FLOW_IN_0] = flows[program.inputs] * tile
+    plan[plans.GOALS] = goals
+    plan[plans.FLOW_OUT_0] = flows[program.outputs]
+    plan[plans.FLOW_IN_0] = flows[program.inputs]
     plan[plans.HALF] = precision.mixed
     plan[plans.DYNAMIC] = precision.mixed and precision.dynamic
     plan[plans.PATIENCE] = precision.patience
@@ -94,11 +95,18 @@ def make_tables(
         plan,
         np.array(rows, np.uint64).reshape(len(rows), COLUMNS),
         settings,
-        memo * tile,
-        flow_size * tile,
+        memo * width,
+        flow_size * width,
         flows,
         gradients,
     )
+
+
+def workspaces(places: int, size: int, dtype: str) -> FloatArray:
+    """Room for so many tiles, from the beginning of a line of the processor's cache on."""
+    room = np.zeros(places * size + LINE, dtype)
+    first = -room.ctypes.data % LINE // room.itemsize
+    return room[first : first + places * size].reshape(places, size)
 
 
 def plan_loss(tables: Tables, program: Program, loss: Loss) -> Unsigned:

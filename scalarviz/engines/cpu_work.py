@@ -29,6 +29,7 @@ class Work:
         self.bank = bank
         self.precision = precision
         self.kernels: Any = kernel_file.load(cpu_steps.__name__, bank.dtype)
+        self.rooms: dict[tuple[int, ...], Any] = {}  # that of the newest training, by its sizes
         self._none = np.empty((0, 0), bank.dtype)
 
     @property
@@ -107,6 +108,11 @@ class Work:
 def count_chunks(samples: int) -> int:
     """Into how many chunks a batch is cut; that depends on nothing but its size."""
     return int(cpu_chunks.count_chunks(np.uint64(samples)))
+
+
+def row_stride(samples: int) -> int:
+    """How far apart the rows of a tile lie, in a batch of so many samples."""
+    return int(cpu_chunks.row_stride(np.uint64(samples)))
 
 
 def add_errors(errors: FloatArray) -> FloatArray:

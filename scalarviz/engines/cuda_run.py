@@ -32,7 +32,8 @@ class CudaRun(Run):
     """
 
     def __init__(self, engine: Engine, batches: Batches, loss: Loss, device: Device) -> None:
-        super().__init__(engine, batches, loss)
+        super().__init__(batches, loss)
+        self.engine = engine
         program, bank = engine.program, engine.bank
         self._work = Work(program, bank, engine.precision, batches.size, device)
         self.whole = self._work.fits

@@ -115,16 +115,31 @@ class CpuExpressionEngine(ExpressionEngine):
             bank.step(optimizer, self.rows)
             return
         self._prepare(optimizer)
-        self._moved(self.kernels.move(self._plan, bank.value, *self._moving()))
+        self._moved(self.kernels.move(self._plan, bank.value, *self._moving(self._orders)))
+
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        if not self._whole:
+            return self.learn_by_verbs(inputs, targets, loss)
+        bank, none = self.bank, np.empty(0)
+        still = np.empty((0, len(bank)), bank.dtype), none, none, none, np.empty(0, bank.dtype)
+        self._kernel(inputs, targets, loss, *self._moving(still))
+        return float(self._error[0])
 
     def train(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
         if not self._whole:
-            return self.train_by_verbs(inputs, targets, loss, optimizer)
+            error = self.learn_by_verbs(inputs, targets, loss)
+            self.step(optimizer)
+            return error
         self._prepare(optimizer)
+        self._moved(self._kernel(inputs, targets, loss, *self._moving(self._orders)))
+        return float(self._error[0])
+
+    def _kernel(self, inputs: FloatArray, targets: FloatArray, loss: Loss, *moving: Any) -> int:
+        """The kernel of a whole step: the row of a bad gradient, or less than 0."""
         self._plan[cpu_chunks.LOSS] = LOSS_NUMBERS[loss.name]
-        bad = self.kernels.train(
+        bad: int = self.kernels.train(
             *self._program,
             self._array(inputs),
             self._array(targets),
@@ -134,12 +149,11 @@ class CpuExpressionEngine(ExpressionEngine):
             self._ends,
             self.bank.value.dtype.type(loss.scale(targets.shape)),
             self._plan,
-            *self._moving(),
+            *moving,
             self._error,
         )
         self.bank.has_gradients = True
-        self._moved(bad)
-        return float(self._error[0])
+        return bad
 
     def _prepare(self, optimizer: Optimizer) -> None:
         """Bring the plan up to date with an optimizer."""
@@ -153,9 +167,9 @@ class CpuExpressionEngine(ExpressionEngine):
             arguments = np.empty(order.arguments, self.bank.dtype)
             self._orders = slots, *order.numbers, arguments
 
-    def _moving(self) -> tuple[Any, ...]:
+    def _moving(self, orders: tuple[FloatArray, ...]) -> tuple[Any, ...]:
         """What a kernel needs to take a step, from the gradients on."""
-        bank, (slots, *numbers) = self.bank, self._orders
+        bank, (slots, *numbers) = self.bank, orders
         self._counts[0] = bank.step_count
         return (
             bank.grad, slots, bank.frozen, bank.scaling, *numbers, self._scratch, self._counts

@@ -54,15 +54,16 @@ class ExpressionEngine(ABC):
     ) -> float:
         """zero_grad, forward, loss, backward, step; the loss."""
 
+    @abstractmethod
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        """All of that but the step; the loss."""
+
     @final
-    def train_by_verbs(
-        self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
-    ) -> float:
+    def learn_by_verbs(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         """The same, one verb after the other."""
         self.bank.zero_grad(self.rows)
         error = loss.forward(self.forward(inputs), targets)
         self.backward(loss.backward())
-        self.step(optimizer)
         return error
 
     @abstractmethod
@@ -138,7 +139,12 @@ class PythonExpressionEngine(ExpressionEngine):
     def train(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
-        return self.train_by_verbs(inputs, targets, loss, optimizer)
+        error = self.learn(inputs, targets, loss)
+        self.step(optimizer)
+        return error
+
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        return self.learn_by_verbs(inputs, targets, loss)
 
     def forget(self) -> None:
         self._passes.clear()

@@ -275,6 +275,7 @@ def train(
 ) -> int:  # fmt: skip
     """A whole step on a batch. It leaves the loss in `errors`, and returns what `move` does.
 
+    Without arguments for the optimizer nothing moves.
     `ends` has room for a tile of results, targets, and gradients by the results.
     """
     make_factors(plan, signs, scalars, constants, owned, value, factors)
@@ -300,6 +301,8 @@ def train(
     errors[0] = total * loss_scale
     for i in range(plan[PARAMETERS]):
         grad[owned[i]] = sums[i]
+    if len(arguments) == 0:
+        return -1
     bad: int = move(
         training, value, grad, slots, frozen, scaling, how, optimizer_settings,
         schedule_settings, arguments, scratch, counts,

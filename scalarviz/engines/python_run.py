@@ -26,7 +26,8 @@ class PythonRun(Run):
     """Trains by the verbs of the layers."""
 
     def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
-        super().__init__(engine, batches, loss)
+        super().__init__(batches, loss)
+        self.engine = engine
         self._targets = np.zeros((0, 0))
         self._values: dict[Buffer, FloatArray] = {}
         self._flows: dict[Buffer, FloatArray] = {}

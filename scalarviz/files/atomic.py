@@ -14,6 +14,7 @@ from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError
 
 ABANDONED = 3600.0  # seconds after which a part that nobody finished is removed
+LONGEST_SHOWN = 70  # letters of a path in a message
 PERMISSIONS = 0o666  # of a new file; the system takes away what the user's umask says
 
 
@@ -24,6 +25,12 @@ def as_path(path: object) -> Path:
         if text and "\0" not in text:
             return Path(text)
     raise InputError(f"a path is a text or a Path, not {shorten(path)}")
+
+
+def shown(path: Path) -> str:
+    """A path as a message shows it; where it is long, its end says most."""
+    text = repr(str(path))
+    return text if len(text) <= LONGEST_SHOWN else f"'...{text[3 - LONGEST_SHOWN :]}"
 
 
 def replace_file(path: object, data: bytes | bytearray) -> None:
@@ -48,7 +55,7 @@ def replace_file(path: object, data: bytes | bytearray) -> None:
         flush_folder(target.parent)
     except OSError as error:
         raise FileError(
-            f"{shorten(str(given))} cannot be saved: {error.strerror or error}: choose another "
+            f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
             "place, or mend this one"
         ) from error
 
@@ -61,10 +68,10 @@ def permissions_of(target: Path, given: Path) -> int | None:
         return None
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "no ordinary file"
-        raise FileError(f"{shorten(str(given))} is {kind}: choose the name of a file to save to")
+        raise FileError(f"{shown(given)} is {kind}: choose the name of a file to save to")
     if not os.access(target, os.W_OK):
         raise FileError(
-            f"{shorten(str(given))} is protected against writing: choose another name, or permit it"
+            f"{shown(given)} is protected against writing: choose another name, or permit it"
         )
     return stat.S_IMODE(mode)
 

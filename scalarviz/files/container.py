@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError
-from scalarviz.files.atomic import as_path, replace_file
+from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.formulas.table import pick
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,7 @@ def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
     check_sum(found, data, about)
     if about.get("kind") != kind:
         raise FileError(
-            f"{shorten(found.name)} holds a {shorten(about.get('kind'))[1:-1]}, not a {kind}: pass "
+            f"{shown(found)} holds a {shorten(about.get('kind'))[1:-1]}, not a {kind}: pass "
             f"the path of a {kind}"
         )
     description = about.get("description")
@@ -119,14 +119,14 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
             file.seek(0)
             data = file.read(size)
     except FileNotFoundError:
-        raise FileError(f"there is no file {shorten(str(path))}: check the path") from None
+        raise FileError(f"there is no file {shown(path)}: check the path") from None
     except MemoryError:
         raise FileError(
-            f"{shorten(path.name)} is too large for the memory of this machine: load it on another"
+            f"{shown(path)} is too large for the memory of this machine: load it on another"
         ) from None
     except OSError as error:
         raise FileError(
-            f"{shorten(str(path))} cannot be read: {error.strerror or error}: check the path and "
+            f"{shown(path)} cannot be read: {error.strerror or error}: check the path and "
             "who may read it"
         ) from error
     if len(data) != size or not data.startswith(head):
@@ -139,7 +139,7 @@ def size_of(path: Path) -> int:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-        raise FileError(f"{shorten(str(path))} is {kind}: pass the path of a saved file")
+        raise FileError(f"{shown(path)} is {kind}: pass the path of a saved file")
     return status.st_size
 
 
@@ -149,7 +149,7 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
     length = header_length(first)
     if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
         raise FileError(
-            f"{shorten(path.name)} is no file of scalarviz, or it was cut short: pass one that "
+            f"{shown(path)} is no file of scalarviz, or it was cut short: pass one that "
             "scalarviz has saved, whole"
         )
     return first + file.read(length)
@@ -164,12 +164,11 @@ def parse_about(path: Path, header: bytes) -> Description:
         about = parse_json(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
         raise FileError(
-            f"{shorten(path.name)} is damaged, or no file of scalarviz: pass one that "
-            "scalarviz has saved"
+            f"{shown(path)} is damaged, or no file of scalarviz: pass one that scalarviz has saved"
         ) from error
     if about is None:
         raise FileError(
-            f"{shorten(path.name)} is a safetensors file, but not from scalarviz: pass one that "
+            f"{shown(path)} is a safetensors file, but not from scalarviz: pass one that "
             "scalarviz has saved"
         )
     version = about.get("version")
@@ -177,7 +176,7 @@ def parse_about(path: Path, header: bytes) -> Description:
         raise damaged(path, "it does not say the version of its format")
     if version > VERSION:
         raise FileError(
-            f"{shorten(path.name)} was saved by a newer scalarviz, in version {version} of the "
+            f"{shown(path)} was saved by a newer scalarviz, in version {version} of the "
             f"format, and this one reads up to {VERSION}: update scalarviz"
         )
     return about
@@ -226,7 +225,7 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
     except (SafetensorError, ValueError, OverflowError) as error:
         if isinstance(error, FileError):
             raise
-        raise damaged(path, f"its arrays cannot be read ({error})") from error
+        raise damaged(path, "its arrays cannot be read") from error
 
 
 def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
@@ -244,4 +243,4 @@ def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
 
 def damaged(path: Path, what: str) -> FileError:
     """The error for a file that is ours, but not as we have written it."""
-    return FileError(f"{shorten(path.name)} is damaged: {what}: use another copy of it")
+    return FileError(f"{shown(path)} is damaged: {what}: use another copy of it")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, shorten
+from scalarviz.checks import FloatArray
 from scalarviz.errors import InputError
-from scalarviz.files.atomic import as_path, replace_file
+from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
 from scalarviz.files.shader import GLSL, HLSL, Language, write_shader
 from scalarviz.formulas.table import pick
@@ -34,7 +34,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     suffix = found.suffix.lower()
     if suffix not in EXPORTS:
         raise InputError(
-            f"{shorten(found.name)} does not say in what to export: end its name in one of "
+            f"{shown(found)} does not say in what to export: end its name in one of "
             f"{', '.join(EXPORTS)}; net.save is for files that scalarviz reads"
         )
     values = rounded(net, precision)

@@ -15,7 +15,7 @@ import numpy as np
 from scalarviz.checks import shorten
 from scalarviz.engines import choose
 from scalarviz.errors import FileError, InputError, ScalarvizError
-from scalarviz.files.atomic import as_path
+from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.container import Array, Description, read, write
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -46,7 +46,7 @@ def load_network(path: object, engine: str = "python") -> Network:
         precision = precision_of(description)
         fill(net, description, arrays)
     except (ScalarvizError, TypeError) as error:
-        name = shorten(as_path(path).name)
+        name = shown(as_path(path))
         raise FileError(f"{name} does not hold a network that can be made here: {error}") from error
     if chosen != "python":
         net.to(chosen, precision)

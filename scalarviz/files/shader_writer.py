@@ -21,12 +21,17 @@ class ShaderWriter:
         self.prefix = prefix
         self.sources: list[str] = []
         self._names: dict[Any, str] = {name: name for name in taken}
+        self._writing: set[Any] = set()  # what is being written now
 
     def scalar(self, function: AnyFunction) -> str:
         """The name of a formula on floats; it is written if it is not there yet."""
         if function in BUILT_IN:
             return BUILT_IN[function]
         function = WRITTEN.get(function, function)
+        if function in self._writing:
+            raise InputError(
+                f"the formula {function.__name__} cannot be written into a shader: it calls itself"
+            )
         if function not in self._names:
             translation = self._translation(function)
             header = ", ".join(map(translation.parameter, translation.arguments))
@@ -66,7 +71,9 @@ class ShaderWriter:
         self, key: object, translation: Translation, header: str, constants: list[str]
     ) -> None:
         name = self._names[key] = self._new_name(translation.name)
+        self._writing.add(key)
         body = translation.block(translation.syntax.body, "    ")
+        self._writing.remove(key)
         declared = [f"{kind} {variable};" for variable, kind in translation.declared.items()]
         lines = [f"    {line}" for line in (*constants, *declared)]
         self.sources.append("\n".join([f"float {name}({header}) {{", *lines, *body, "}"]))

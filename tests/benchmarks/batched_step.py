@@ -1,55 +1,37 @@
-"""One whole training step on a batch: the cpu engine beside PyTorch eager.
+"""Whole training steps on a batch: the cpu engine beside PyTorch and JAX, where they are installed.
 
-    python -m tests.benchmarks.batched_step cpu|torch NETWORK BATCH THREADS
+    python -m tests.benchmarks.batched_step [rounds]
+    python -m tests.benchmarks.batched_step cpu|torch|jax|jax_loop NETWORK BATCH THREADS
 
-prints the median seconds of a step: zero_grad, forward, loss, backward, step. The cpu engine takes
-many steps a call, as it does when it trains. PyTorch comes with the extra `bench`.
+The second prints the median seconds of a step: zero_grad, forward, loss, backward, step. The cpu
+engine takes many steps a call, as it does when it trains; so does jax_loop, while torch and jax
+take one.
+
+XLA takes as many threads as it sees cores, whatever its flags say (xla_cpu_multi_thread_eigen has
+no effect). So with fewer threads than cores every side is kept on as many cores, where the system
+can do that (Linux); elsewhere JAX is compared on all cores only.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import os
+import statistics
+from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 
-from tests.benchmarks.sides import median_time
+from tests.benchmarks.cases import CASES, Case, steps_a_call
+from tests.benchmarks.rivals import jax_loop, jax_step, torch_step
+from tests.benchmarks.sides import Options, in_turn, main, median_time, short_spread
 
-
-@dataclass(frozen=True)
-class Case:
-    """A network and how it is trained."""
-
-    sizes: Sequence[int]
-    activation: str
-    output: str
-    optimizer: str
-    rate: float
-
-
-CASES = {
-    "3-16-16-3": Case([3, 16, 16, 3], "relu", "linear", "SGD", 0.1),
-    "3-16-16-3 tanh": Case([3, 16, 16, 3], "tanh", "linear", "SGD", 0.1),
-    "12-64x4-3": Case([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid", "Adam", 1e-3),
-    "12-64x4-3 tanh": Case([12, 64, 64, 64, 64, 3], "tanh", "sigmoid", "Adam", 1e-3),
+NAMES = {
+    "cpu": "cpu engine",
+    "torch": "PyTorch",
+    "jax": "JAX, jitted step",
+    "jax_loop": "JAX, jitted loop",
 }
-BATCHES = {"3-16-16-3": (1, 32, 1024), "3-16-16-3 tanh": (1, 32, 1024)}
-
-
-def multiplications(case: Case, batch: int) -> int:
-    """Additions and multiplications of the matrix products of one step."""
-    products = [a * b for a, b in zip(case.sizes, case.sizes[1:], strict=False)]
-    return 2 * batch * (3 * sum(products) - products[0])  # no gradient by the first inputs
-
-
-def samples(case: Case, batch: int) -> tuple[Any, Any]:
-    """Random inputs and targets in float32."""
-    rng = np.random.default_rng(0)
-    inputs = rng.random((batch, case.sizes[0]), dtype=np.float32)
-    return inputs, rng.random((batch, case.sizes[-1]), dtype=np.float32)
+MODULE = "tests.benchmarks.batched_step"
 
 
 def cpu_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
@@ -60,62 +42,87 @@ def cpu_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
 
     numba.set_num_threads(threads)
     net = sv.Network(list(case.sizes), case.activation, case.output, engine="cpu")
-    inputs, targets = samples(case, batch)
+    inputs, targets = case.samples(batch)
     loss, optimizer = sv.Loss("mse"), getattr(sv, case.optimizer)(case.rate)
     steps = steps_a_call(batch)
     return lambda: net.train(inputs, targets, loss, optimizer, steps=steps)
 
 
-def steps_a_call(batch: int) -> int:
-    """Enough that the call itself does not count."""
-    return max(1, 4096 // batch)
+def side(make: Callable[[Case, int, int], Callable[[], object]], steps: Callable[[int], int]):
+    """A side of this benchmark: the seconds of a step, given network, batch and threads."""
+
+    def seconds(name: str, batch: str, threads: str) -> float:
+        keep_on_cores(int(threads))
+        step = make(CASES[name], int(batch), int(threads))
+        return median_time(step, warm_up=20, least_seconds=0.7) / steps(int(batch))
+
+    return seconds
 
 
-def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
-    """PyTorch eager, as its tutorials train."""
-    import torch
-
-    torch.set_num_threads(threads)
-    kinds = {
-        "relu": torch.nn.ReLU,
-        "leaky_relu": torch.nn.LeakyReLU,
-        "tanh": torch.nn.Tanh,
-        "sigmoid": torch.nn.Sigmoid,
-        "linear": torch.nn.Identity,
-    }
-    layers: list[Any] = []
-    last = len(case.sizes) - 2
-    for i, (a, b) in enumerate(zip(case.sizes, case.sizes[1:], strict=False)):
-        layers += [torch.nn.Linear(a, b), kinds[case.output if i == last else case.activation]()]
-    model = torch.nn.Sequential(*layers)
-    optimizer = getattr(torch.optim, case.optimizer)(model.parameters(), lr=case.rate)
-    inputs, targets = map(torch.from_numpy, samples(case, batch))
-    criterion = torch.nn.MSELoss()
-
-    def step() -> float:
-        optimizer.zero_grad()
-        loss = criterion(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-        return float(loss.item())
-
-    return step
+def keep_on_cores(count: int) -> None:
+    """Let this process run on so many cores only, where the system can do that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
 
 
-SIDES = {"cpu": cpu_step, "torch": torch_step}
-
-
-def matrix_rate(threads: int) -> float:
+def matrix_rate(name: str, batch: str, threads: str) -> float:
     """The machine's own rate for a large float32 matrix product, in operations a second."""
+    keep_on_cores(int(threads))
     a = np.random.default_rng(0).random((1024, 1024), dtype=np.float32)
     return 2 * 1024**3 / median_time(lambda: a @ a, least_seconds=0.5)
 
 
+SIDES = {
+    "matrix": matrix_rate,
+    "cpu": side(cpu_step, steps_a_call),
+    "torch": side(torch_step, lambda batch: 1),
+    "jax": side(jax_step, lambda batch: 1),
+    "jax_loop": side(jax_loop, steps_a_call),
+}
+
+
+def installed(threads: int) -> list[str]:
+    """The sides that can run here."""
+    sides = ["cpu"]
+    if find_spec("torch"):
+        sides.append("torch")
+    if find_spec("jax") and (threads == os.cpu_count() or hasattr(os, "sched_setaffinity")):
+        sides += ["jax", "jax_loop"]
+    return sides
+
+
+def report(options: Options) -> None:
+    """Every case, on one thread and on all."""
+    for package, name in (("torch", "PyTorch"), ("jax", "JAX")):
+        if not find_spec(package):
+            print(f"\n{name} is not installed: pip install {package} compares the cpu engine to it")
+    for threads in sorted({1, os.cpu_count() or 1}):
+        product = {"matrix": [MODULE, "matrix", "-", "1", str(threads)]}
+        matrix = in_turn(product, 3, OPENBLAS_NUM_THREADS=str(threads))["matrix"]
+        rate = statistics.median(matrix)
+        print(f"\nWhole training steps, {threads} threads; matrix product {rate / 1e9:.0f} GFLOP/s")
+        for name, case in CASES.items():
+            for batch in case.batches:
+                compare(name, batch, threads, rate, options.rounds)
+
+
+def compare(name: str, batch: int, threads: int, rate: float, rounds: int) -> None:
+    """The sides in turn, a line for each."""
+    arguments = [name, str(batch), str(threads)]
+    sides = {side: [MODULE, side, *arguments] for side in installed(threads)}
+    times = in_turn(sides, rounds)
+    ours = statistics.median(times["cpu"])
+    speed = CASES[name].multiplications(batch) / ours
+    print(f"  {name}, batch {batch}")
+    for side, seconds in times.items():
+        ratio = statistics.median(seconds) / ours
+        remark = (
+            f"{speed / 1e9:.1f} GFLOP/s, {100 * speed / rate:.0f}% of the matrix product"
+            if side == "cpu"
+            else f"the cpu engine is {ratio:.2f} times as fast"
+        )
+        print(f"    {NAMES[side]:17} {short_spread(seconds):38} {remark}")
+
+
 if __name__ == "__main__":
-    side, name, batch, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    if side == "matrix":
-        print(json.dumps(matrix_rate(threads)))
-    else:
-        step = SIDES[side](CASES[name], batch, threads)
-        seconds = median_time(step, warm_up=20, least_seconds=1.0)
-        print(json.dumps(seconds / (steps_a_call(batch) if side == "cpu" else 1)))
+    main(SIDES, report)

@@ -2,6 +2,9 @@
 
 A machine is shared and noisy, so a time by itself says little: what counts is the ratio of medians
 of programs that took turns.
+
+Every module of this folder is a program in two ways: `python -m tests.benchmarks.MODULE` prints the
+whole report, `python -m tests.benchmarks.MODULE SIDE ...` what one side gave, as JSON.
 """
 
 from __future__ import annotations
@@ -14,22 +17,79 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Options:
+    """How often, whether the long ones too, and where the plot goes."""
+
+    rounds: int = 3
+    long: bool = False
+    plot: str = "growth.png"
+
+
+Side = Callable[..., object]
+Report = Callable[[Options], None]
+
+
+def options(words: Sequence[str]) -> Options:
+    """What the words of a command line ask for: [rounds] [--long] [file.png]."""
+    chosen: dict[str, Any] = {}
+    for word in words:
+        if word == "--long":
+            chosen["long"] = True
+        elif word.isdigit() and int(word):
+            chosen["rounds"] = int(word)
+        elif word.endswith(".png"):
+            chosen["plot"] = word
+        else:
+            sys.exit(f"{word!r} is none of [rounds] [--long] [file.png]: leave it out")
+    return Options(**chosen)
+
+
+def main(sides: Mapping[str, Side], report: Report) -> None:
+    """Run the side that the command line names, and print what it gives; or else the report."""
+    words = sys.argv[1:]
+    if words and words[0] in sides:
+        print(json.dumps(sides[words[0]](*words[1:])))
+    else:
+        chosen = options(words)
+        print(heading(chosen))
+        report(chosen)
+
+
+def heading(chosen: Options) -> str:
+    """What comes before all numbers."""
+    return (
+        f"{machine()}\n{chosen.rounds} rounds, every side in a process of its own, taking turns; "
+        "medians"
+    )
 
 
 def in_turn(
     programs: Mapping[str, Sequence[str]], rounds: int, **environment: str
-) -> dict[str, list[float]]:
-    """Run every program `rounds` times, A B C A B C; each prints one number."""
-    settings = os.environ | environment
-    seconds: dict[str, list[float]] = {name: [] for name in programs}
+) -> dict[str, list[Any]]:
+    """Run every program `rounds` times, A B C A B C: what each printed."""
+    printed: dict[str, list[Any]] = {name: [] for name in programs}
     for _ in range(rounds):
         for name, arguments in programs.items():
-            command = [sys.executable, "-m", *arguments]
-            printed = subprocess.run(
-                command, check=True, capture_output=True, text=True, env=settings
-            ).stdout
-            seconds[name].append(float(json.loads(printed)))
-    return seconds
+            printed[name].append(answer(arguments, **environment))
+    return printed
+
+
+def answer(arguments: Sequence[str], **environment: str) -> Any:
+    """Run one program, `python -m MODULE SIDE ...`: what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+    )
+    if done.returncode:
+        sys.exit(f"python -m {' '.join(arguments)} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
 
 
 def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: float = 2.5) -> float:
@@ -48,6 +108,12 @@ def spread(seconds: Sequence[float]) -> str:
     """The median and, in brackets, the least and the most, in milliseconds."""
     low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
     return f"{1e3 * middle:8.2f} ms  ({1e3 * low:.2f} to {1e3 * high:.2f})"
+
+
+def short_spread(seconds: Sequence[float]) -> str:
+    """The same in microseconds."""
+    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
+    return f"{1e6 * middle:8.1f} us  ({1e6 * low:.1f} to {1e6 * high:.1f})"
 
 
 def machine() -> str:

@@ -1,19 +1,22 @@
 """One training step of 3-16-16-3 with a batch of 32, in one of several ways.
 
+    python -m tests.benchmarks.training_step [rounds]
     python -m tests.benchmarks.training_step micrograd|values|objects|compiled [nogc]
 
-prints the median seconds of a step: zero_grad, forward, loss, backward, step.
+The second prints the median seconds of a step: zero_grad, forward, loss, backward, step.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import random
+import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 
-from tests.benchmarks.sides import median_time
+from tests.benchmarks.sides import Options, in_turn, main, median_time, spread
 
 SIZES = [3, 16, 16, 3]
 BATCH = 32
@@ -96,16 +99,42 @@ def compiled_step() -> Callable[[], object]:
     return step
 
 
+def seconds(make: Callable[[], Callable[[], object]], collector: str = "gc") -> float:
+    """The seconds of a step of one of these, with or without Python's garbage collector."""
+    sys.setrecursionlimit(100_000)  # micrograd's backward calls itself
+    step = make()
+    if collector == "nogc":
+        gc.disable()
+    return median_time(step)
+
+
 SIDES = {
-    "micrograd": micrograd_step,
-    "values": values_step,
-    "objects": objects_step,
-    "compiled": compiled_step,
+    "micrograd": partial(seconds, micrograd_step),
+    "values": partial(seconds, values_step),
+    "objects": partial(seconds, objects_step),
+    "compiled": partial(seconds, compiled_step),
 }
 
+
+def report(options: Options) -> None:
+    """The objects and Value beside micrograd, with the garbage collector on and off."""
+    if not find_spec("micrograd"):
+        print("\nmicrograd is not installed: pip install micrograd compares a step with its step")
+        return
+    print(f"\nOne training step of {'-'.join(map(str, SIZES))}, batch {BATCH}")
+    for name, flag in (("on", "gc"), ("off", "nogc")):
+        module = "tests.benchmarks.training_step"
+        times = in_turn({side: [module, side, flag] for side in SIDES}, options.rounds)
+        reference = statistics.median(times["micrograd"])
+        print(f"  garbage collector {name}")
+        for side, found in times.items():
+            ratio = reference / statistics.median(found)
+            apart = [a / b for a, b in zip(times["micrograd"], found, strict=True)]
+            print(
+                f"    {side:10} {spread(found):42} 1/{ratio:.1f} of micrograd's time "
+                f"(by round: 1/{min(apart):.1f} to 1/{max(apart):.1f})"
+            )
+
+
 if __name__ == "__main__":
-    sys.setrecursionlimit(100_000)  # micrograd's backward calls itself
-    step = SIDES[sys.argv[1]]()
-    if "nogc" in sys.argv:
-        gc.disable()
-    print(json.dumps(median_time(step)))
+    main(SIDES, report)

@@ -5,7 +5,8 @@
 For each NAME.glsl in the folder there is NAME.inputs.npy, one row a sample, and NAME.json, which
 says how many outputs; NAME.outputs.npy is written. Every pixel of a picture is one output of one
 sample, in 32 bits. NAME.frag is a whole shader, which makes its samples from the place of a pixel;
-NAME.outputs.npy is then the picture, row by row from the bottom. The exit status is 77, with the reason printed, if there is no OpenGL here.
+NAME.outputs.npy is then the picture, row by row from the bottom. The exit status is 77, with the
+reason printed, if there is no OpenGL here.
 """
 
 import json
@@ -28,7 +29,9 @@ void main() {{
     float x[{inputs}];
     float y[{outputs}];
     for (int i = 0; i < {inputs}; i++)
-        x[i] = texture2D(samples, vec2(gl_FragCoord.x / {count}.0, (float(i) + 0.5) / {inputs}.0)).r;
+        x[i] = texture2D(
+            samples, vec2(gl_FragCoord.x / {count}.0, (float(i) + 0.5) / {inputs}.0)
+        ).r;
     {call}
     float found = 0.0;
     for (int i = 0; i < {outputs}; i++) if (i == int(gl_FragCoord.y)) found = y[i];
@@ -82,6 +85,7 @@ def draw(gloo: Any, vertex: str, fragment: str, size: tuple[int, int], **given: 
 
 def main(folder: Path) -> int:
     os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
+    os.environ["MESA_SHADER_CACHE_DISABLE"] = "true"  # what is compiled here is what was written
     try:
         import vispy
 

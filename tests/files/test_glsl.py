@@ -65,21 +65,33 @@ def single(activation: str) -> Case:
     return Case(net, samples.astype(np.float32)[:, np.newaxis].astype(np.float64))
 
 
+def deep(activation: str) -> Case:
+    return Case(sv.Network([3, 7, 5, 2], activation, seed=3), grid(3))
+
+
+def normed() -> sv.Network:
+    """Two norms of one size, and one of another between them."""
+    return trained(
+        sv.Network(
+            [sv.LayerNorm(5), sv.Dense(5, 3), sv.LayerNorm(3), sv.Dense(3, 5), sv.LayerNorm(5)]
+        )
+    )
+
+
+def layered(*layers: sv.Layer, width: float = 2.0) -> Case:
+    return Case(trained(sv.Network(layers)), grid(layers[0].inputs, width))
+
+
 CASES = {
     **{f"activation {name}": single(name) for name in ACTIVATIONS},
-    **{f"network {name}": Case(sv.Network([3, 7, 5, 2], name, seed=3), grid(3)) for name in ACTIVATIONS},
-    "Dense": Case(sv.Network([sv.Dense(9, 6, "tanh", bias=False), sv.Dense(6, 1)]), grid(9)),
-    "LayerNorm": Case(trained(sv.Network([sv.Dense(2, 7), sv.LayerNorm(7), sv.Dense(7, 3)])), grid(2)),
-    "RMSNorm": Case(trained(sv.Network([sv.RMSNorm(6), sv.Dense(6, 3)])), grid(6)),
-    "FrequencyEncoding": Case(
-        sv.Network([sv.FrequencyEncoding(3, octaves=3), sv.Dense(18, 2)]), grid(3, 1.0)
-    ),
-    "FrequencyEncoding alone": Case(sv.Network([sv.FrequencyEncoding(1, octaves=6)]), grid(1, 1.0)),
+    **{f"network {name}": deep(name) for name in ("leaky_relu", "gelu", "exp")},
+    "Dense": layered(sv.Dense(9, 6, "tanh", bias=False), sv.Dense(6, 1)),
+    "LayerNorm": layered(sv.Dense(2, 7), sv.LayerNorm(7), sv.Dense(7, 3)),
+    "RMSNorm": layered(sv.RMSNorm(6), sv.Dense(6, 3)),
+    "FrequencyEncoding": layered(sv.FrequencyEncoding(3), sv.Dense(18, 2), width=1.0),
+    "FrequencyEncoding alone": layered(sv.FrequencyEncoding(1, octaves=6), width=1.0),
     "a shared layer": Case(shared(), grid(2)),
-    "twice the same norm": Case(
-        trained(sv.Network([sv.LayerNorm(5), sv.Dense(5, 3), sv.LayerNorm(3), sv.Dense(3, 5), sv.LayerNorm(5)])),
-        grid(5),
-    ),
+    "two norms of one size": Case(normed(), grid(5)),
     "float64": Case(sv.Network([3, 8, 3], "tanh", dtype="float64"), grid(3)),
     "float16": Case(sv.Network([3, 8, 3], "tanh", "sigmoid", seed=4), grid(3), precision="float16"),
     **{
@@ -88,7 +100,7 @@ CASES = {
         )
         for inputs, outputs in [(1, 1), (2, 3), (4, 4), (3, 1)]
     },
-}  # fmt: skip
+}
 
 
 def expected(case: Case) -> Floats:
@@ -203,6 +215,7 @@ def test_the_hlsl_compiles(name: str, tmp_path: Path) -> None:
     assert compile_hlsl(CASES[name], tmp_path).stat().st_size > 0
 
 
+@pytest.mark.slow
 @needs_glslang
 @pytest.mark.skipif(SPIRV_CROSS is None, reason="needs spirv-cross to turn HLSL into GLSL")
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("activation")])

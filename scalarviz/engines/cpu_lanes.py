@@ -1,0 +1,231 @@
+"""Sixteen numbers at a time: what a processor's vector registers do, as functions for kernels.
+
+Numba turns a plain loop into vector instructions where it can prove that this is safe. It cannot
+keep several sums in registers while a loop inside runs over something else, which is what a fast
+matrix product does. These functions say so. A value of type `Lanes` is a vector of 64 bytes, 16
+numbers in float32 and 8 in float64, and a compiler makes one register of it, or two or four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+LINE_BITS = 512  # 64 bytes are a line of the cache, and the widest register there is
+
+Emitted = tuple[Any, Callable[..., Any]]  # the types of a function, and what writes its code
+
+
+class Lanes(types.Type):
+    """As many numbers as fill a line."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        self.count = LINE_BITS // dtype.bitwidth
+        super().__init__(name=f"Lanes({dtype})")
+
+
+@register_model(Lanes)
+class LanesModel(models.PrimitiveModel):
+    """Lanes are a vector of LLVM's."""
+
+    def __init__(self, manager: Any, lanes: Lanes) -> None:
+        number = manager.lookup(lanes.dtype).get_value_type()
+        vector = ir.VectorType(number, lanes.count)
+        super().__init__(manager, lanes, vector)  # type: ignore[no-untyped-call]
+
+
+def instruction(function: Callable[..., Emitted]) -> Any:
+    """Marks what says, for the types of its arguments, what it gives and what LLVM is to do."""
+    return intrinsic(function)
+
+
+@instruction
+def lane_count(context: Any, x: Any) -> Emitted:
+    """How many numbers of an array fill a line, unsigned."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return target.get_constant(types.uint64, Lanes(x.dtype).count)
+
+    return types.uint64(x), emit
+
+
+@instruction
+def spread(context: Any, number: Any) -> Emitted:
+    """The same number in every lane."""
+    lanes = Lanes(number)
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return copies(builder, arguments[0], lanes.count)
+
+    return lanes(number), emit
+
+
+@instruction
+def load_lanes(context: Any, x: Any, at: Any) -> Emitted:
+    """x[at], x[at + 1], ..."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return read(builder, pointer(target, builder, signature, arguments, signature.return_type))
+
+    return Lanes(x.dtype)(x, at), emit
+
+
+@instruction
+def load_some(context: Any, x: Any, at: Any, count: Any) -> Emitted:
+    """The same, and 0 in all lanes but the first `count`; all are read."""
+    lanes = Lanes(x.dtype)
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        index = arguments[2].type
+        places = ir.Constant(ir.VectorType(index, lanes.count), [*range(lanes.count)])
+        is_there = builder.icmp_unsigned("<", places, copies(builder, arguments[2], lanes.count))
+        found = read(builder, pointer(target, builder, signature, arguments, lanes))
+        return builder.select(is_there, found, ir.Constant(found.type, None))
+
+    return lanes(x, at, count), emit
+
+
+@instruction
+def store_lanes(context: Any, x: Any, at: Any, lanes: Any) -> Emitted:
+    """x[at], x[at + 1], ... become these numbers."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        write(builder, arguments[2], pointer(target, builder, signature, arguments, lanes))
+        return target.get_dummy_value()
+
+    return types.void(x, at, lanes), emit
+
+
+@instruction
+def multiply_add(context: Any, a: Any, b: Any, c: Any) -> Emitted:
+    """a b + c in each lane."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(builder.fmul(arguments[0], arguments[1]), arguments[2])
+
+    return a(a, b, c), emit
+
+
+@instruction
+def multiply(context: Any, a: Any, b: Any) -> Emitted:
+    """a b in each lane."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fmul(arguments[0], arguments[1])
+
+    return a(a, b), emit
+
+
+@instruction
+def not_unrolled(context: Any) -> Emitted:
+    """Keeps LLVM from unrolling the loop that this stands in."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        call = builder.asm(nothing, "", "", [], side_effect=True)
+        call.attributes.add("convergent")
+        return target.get_dummy_value()
+
+    return types.void(), emit
+
+
+@instruction
+def add_lanes(context: Any, a: Any, b: Any) -> Emitted:
+    """a + b in each lane."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(arguments[0], arguments[1])
+
+    return a(a, b), emit
+
+
+@instruction
+def add_sums(context: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any, d: Any) -> Emitted:
+    """x[at], x[at + 1], ... grow by the sums over the lanes of the first `count` of four."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sums = fold(builder, arguments[3:], a.count)
+        first = pointer(target, builder, signature, arguments, x.dtype)
+        four = builder.bitcast(first, sums.type.as_pointer())
+        with builder.if_else(is_less(builder, 3, arguments[2])) as (all_four, fewer):
+            with all_four:
+                write(builder, builder.fadd(read(builder, four), sums), four)
+            with fewer:
+                for i in range(3):
+                    with builder.if_then(is_less(builder, i, arguments[2])):
+                        place = builder.gep(first, [ir.IntType(32)(i)])
+                        one = builder.extract_element(sums, ir.IntType(32)(i))
+                        builder.store(builder.fadd(builder.load(place), one), place)
+        return target.get_dummy_value()
+
+    return types.void(x, at, count, a, b, c, d), emit
+
+
+# ---- what they are written with ------------------------------------------------------------------
+
+
+def copies(builder: Any, number: Any, count: int) -> Any:
+    """A vector of one number."""
+    nothing = ir.Constant(ir.VectorType(number.type, count), ir.Undefined)
+    first = builder.insert_element(nothing, number, ir.IntType(32)(0))
+    return pick(builder, first, nothing, [0] * count)
+
+
+def pick(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
+    """The numbers at some places of two vectors, those of b being counted after those of a."""
+    return builder.shuffle_vector(
+        a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
+    )
+
+
+def fold(builder: Any, vectors: Any, count: int) -> Any:
+    """Four numbers: the sum of each of four vectors.
+
+    Half of the numbers of one vector are put beside half of those of another, and added to the
+    other halves, so that every addition does some work for each of them.
+    """
+    a, b, c, d = vectors
+    close = [i for k in range(0, count, 4) for i in (k, k + count, k + 1, k + count + 1)]
+    ab = add_picked(builder, a, b, close, 2)
+    cd = add_picked(builder, c, d, close, 2)
+    pairs = [i for k in range(0, count, 4) for i in (k, k + 1, k + count, k + count + 1)]
+    sums = add_picked(builder, ab, cd, pairs, 2)
+    while count > 4:
+        count //= 2
+        sums = add_picked(builder, sums, sums, [*range(count)], count)
+    return sums
+
+
+def add_picked(builder: Any, a: Any, b: Any, places: list[int], apart: int) -> Any:
+    """The numbers at some places of two vectors, plus those that stand `apart` further on."""
+    further = [place + apart for place in places]
+    return builder.fadd(pick(builder, a, b, places), pick(builder, a, b, further))
+
+
+def pointer(target: Any, builder: Any, signature: Any, arguments: Any, lanes: Any) -> Any:
+    """Where the lanes begin in an array, the first two arguments being it and an index."""
+    array = target.make_array(signature.args[0])(target, builder, arguments[0])
+    first = builder.gep(array.data, [arguments[1]])
+    return builder.bitcast(first, target.get_value_type(lanes).as_pointer())
+
+
+def is_less(builder: Any, number: int, index: Any) -> Any:
+    """Whether a number is less than an index."""
+    return builder.icmp_unsigned("<", ir.Constant(index.type, number), index)
+
+
+def read(builder: Any, place: Any) -> Any:
+    """The vector at a place that need not be the beginning of a line."""
+    found = builder.load(place)
+    found.align = 4
+    return found
+
+
+def write(builder: Any, lanes: Any, place: Any) -> None:
+    """The same, the other way."""
+    builder.store(lanes, place).align = 4

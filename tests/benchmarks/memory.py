@@ -1,0 +1,118 @@
+"""How much memory a training of the cpu engine takes, and that it does not grow.
+
+    python -m tests.benchmarks.memory
+    python -m tests.benchmarks.memory peak WIDTH BATCH
+    python -m tests.benchmarks.memory network|session
+
+The second prints parameters and the most bytes that were in use at a time, as tracemalloc counts
+them (it sees every array); the report divides the difference of two sizes by what differs. The
+third prints how much of the machine's memory the process holds (RSS), in bytes, after every 1,000
+of 11,000 steps.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+
+from tests.benchmarks.sides import Options, answer, main
+
+MODULE = "tests.benchmarks.memory"
+WIDTHS = (256, 1024)
+BATCHES = (4096, 65536)
+STEPS = 10_000
+EVERY = 1000
+BUDGET = 8 * 2**20  # of the session's keyframes
+
+
+def network(width: int, batch: int):
+    """12-width-width-3 and a batch."""
+    import scalarviz as sv
+
+    net = sv.Network([12, width, width, 3], "leaky_relu", "sigmoid", engine="cpu")
+    rng = np.random.default_rng(0)
+    inputs = rng.random((batch, 12), dtype=np.float32)
+    return net, inputs, rng.random((batch, 3), dtype=np.float32)
+
+
+def peak(width: str, batch: str) -> list[int]:
+    """Parameters, and the most bytes that a training with Adam has in use."""
+    import scalarviz as sv
+
+    net, *pair = network(4, 8)
+    net.train(*pair, "mse", sv.Adam(1e-3), steps=2)  # loads the kernels
+    tracemalloc.start()
+    net, *pair = network(int(width), int(batch))
+    net.train(*pair, "mse", sv.Adam(1e-3), steps=2)
+    return [len(net.bank), tracemalloc.get_traced_memory()[1]]
+
+
+def network_grows() -> list[int]:
+    """Bytes held while a network trains by itself."""
+    import scalarviz as sv
+
+    net, *pair = network(64, 256)
+    optimizer = sv.Adam(1e-3)
+    return held(lambda: net.train(*pair, "mse", optimizer, steps=EVERY))
+
+
+def session_grows() -> list[int]:
+    """Bytes held while a session trains, which keeps its past within a budget."""
+    import scalarviz as sv
+
+    net, *pair = network(64, 256)
+    session = sv.Session(net, pair, "mse", sv.Adam(1e-3), 64, "cpu", memory=BUDGET)
+    return held(lambda: session.advance(EVERY))
+
+
+def held(train) -> list[int]:
+    """Bytes held after every 1,000 steps."""
+    found = []
+    for _ in range(STEPS // EVERY + 1):
+        train()
+        found.append(resident())
+    return found
+
+
+def resident() -> int:
+    """How much memory this process holds; where that is not to be had, the most it ever held."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+SIDES = {"peak": peak, "network": network_grows, "session": session_grows}
+
+
+def report(options: Options) -> None:
+    """Bytes per parameter and per sample, and before and after many steps."""
+    print("\nMemory of a training, cpu engine, float32, Adam")
+    low, high = [answer([MODULE, "peak", str(width), "1"]) for width in WIDTHS]
+    print(
+        f"    {(high[1] - low[1]) / (high[0] - low[0]):6.1f} bytes a parameter (value, gradient "
+        "and two moments: 16)"
+    )
+    low, high = [answer([MODULE, "peak", "64", str(batch)]) for batch in BATCHES]
+    print(
+        f"    {(high[1] - low[1]) / (BATCHES[1] - BATCHES[0]):6.1f} bytes a sample "
+        "(12 inputs and 3 targets: 60)"
+    )
+    for side in ("network", "session"):
+        found = answer([MODULE, side])
+        grown = (found[-1] - found[0]) / 2**20
+        budget = f", keyframes {BUDGET / 2**20:.0f} MiB at most" if side == "session" else ""
+        print(
+            f"    {side}: {found[0] / 2**20:.1f} MiB after {EVERY:,} steps, {grown:+.1f} MiB "
+            f"after {STEPS:,} more{budget}"
+        )
+
+
+if __name__ == "__main__":
+    main(SIDES, report)

@@ -1,0 +1,299 @@
+"""A network comes back from a file bit for bit, or not at all."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import scalarviz as sv
+from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
+from scalarviz.files.container import read, write
+from scalarviz.files.networks import load_network, numbers, save_network
+from tests.strategies import networks
+
+X = np.array([[0.5, -0.25], [1.0, 0.75], [-1.0, 0.1]])
+
+
+def example() -> sv.Network:
+    """One of every kind of layer, one of them shared, with more than one initializer."""
+    again = sv.Dense(4, 4, "tanh", init=sv.Init("uniform", low=-0.5, high=0.25))
+    layers = [
+        sv.FrequencyEncoding(2, octaves=3),
+        sv.Dense(12, 4, "gelu", bias=False),
+        again,
+        sv.LayerNorm(4, eps=1e-3),
+        again,
+        sv.RMSNorm(4),
+        sv.Dense(4, 2, "sigmoid", init="he_normal"),
+    ]
+    return sv.Network(layers, init=sv.Init("xavier_uniform", bias="fan_out"), seed=2**64 - 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "net.safetensors"
+
+
+def bits(net: sv.Network) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in numbers(net).items()}
+
+
+def assert_same(one: sv.Network, other: sv.Network) -> None:
+    assert repr(one) == repr(other)
+    assert [repr(layer) for layer in one.layers] == [repr(layer) for layer in other.layers]
+    assert (repr(one.init), one.seed, one.dtype) == (repr(other.init), other.seed, other.dtype)
+    assert bits(one) == bits(other)
+    assert one.bank.step_count == other.bank.step_count
+    assert one.bank.has_gradients == other.bank.has_gradients
+
+
+@given(networks())
+@settings(max_examples=30)
+def test_a_network_comes_back_bit_for_bit(
+    tmp_path_factory: pytest.TempPathFactory, made: tuple[sv.Network, Any]
+) -> None:
+    net, batch = made
+    path = tmp_path_factory.getbasetemp() / "any.safetensors"
+    save_network(net, path)
+    loaded = load_network(path)
+    assert_same(loaded, net)
+    np.testing.assert_array_equal(loaded(batch), net(batch))
+
+
+def test_layers_and_initializers_come_back(path: Path) -> None:
+    net = example()
+    save_network(net, path)
+    loaded = load_network(path)
+    assert_same(loaded, net)
+    assert loaded.layers[2] is loaded.layers[4]
+    assert [repr(layer.init) for layer in loaded.layers if isinstance(layer, sv.Dense)] == [
+        repr(layer.init) for layer in net.layers if isinstance(layer, sv.Dense)
+    ]
+    np.testing.assert_array_equal(loaded(X), net(X))
+
+
+@pytest.mark.parametrize(
+    "optimizer", [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_training_goes_on_as_if_it_had_not_stopped(
+    optimizer: Callable[[float], sv.Optimizer], dtype: str, path: Path
+) -> None:
+    net = sv.Network([2, 3, 2], "tanh", dtype=dtype)
+    net.layers[0].perceptrons[1].freeze()
+    net.train(X, X, "mse", optimizer(0.01), steps=3)
+    save_network(net, path)
+    loaded = load_network(path)
+    assert_same(loaded, net)
+    assert (loaded.bank.frozen == net.bank.frozen).all()
+    for each in (net, loaded):
+        each.train(X, X, "mse", optimizer(0.01), steps=3)
+    assert_same(loaded, net)
+
+
+def test_slots_of_several_optimizers_come_back(path: Path) -> None:
+    net = sv.Network([2, 2])
+    for optimizer in (sv.Adam(0.1), sv.Momentum(0.1), sv.Adam(0.1)):
+        net.train_step(X, X, "mse", optimizer)
+    save_network(net, path)
+    loaded = load_network(path)
+    assert set(loaded.bank.slots) == {"m", "v", "velocity"}
+    assert_same(loaded, net)
+
+
+def test_a_step_in_the_middle_comes_back(path: Path) -> None:
+    net = sv.Network([2, 2])
+    net.forward(X)
+    net.backward()
+    net.weight(0).step(sv.Adam(0.1))
+    save_network(net, path)
+    loaded = load_network(path)
+    for each in (net, loaded):
+        each.weight(1).step(sv.Adam(0.1))
+        assert each.bank.step_count == 1
+        each.weight(0).step(sv.Adam(0.1))
+        assert each.bank.step_count == 2
+    assert_same(loaded, net)
+
+
+def test_numbers_that_are_not_finite_come_back(path: Path) -> None:
+    net = sv.Network([2, 2])
+    net.bank.value[:3] = np.nan, np.inf, -0.0
+    save_network(net, path)
+    assert_same(load_network(path), net)
+
+
+def test_a_network_without_parameters_comes_back(path: Path) -> None:
+    net = sv.Network([sv.FrequencyEncoding(2)])
+    save_network(net, path)
+    np.testing.assert_array_equal(load_network(path)(X), net(X))
+
+
+def test_the_engine_is_chosen_when_loading(path: Path) -> None:
+    net = sv.Network([2, 3, 2]).to("cpu")
+    save_network(net, path)
+    assert load_network(path).engine == "python"
+    assert load_network(path, "cpu").engine == "cpu"
+    with pytest.raises(UnknownNameError, match="unknown engine 'gpu'"):
+        load_network(path, "gpu")
+
+
+def test_mixed_precision_goes_on_where_the_engine_can(path: Path) -> None:
+    mixed = sv.Precision("mixed", loss_scale=64.0, dynamic=True, patience=7)
+    net = sv.Network([2, 3, 2], engine="cpu", precision=mixed)
+    net.bank.scaling[:] = 32.0, 5.0, 1.0
+    save_network(net, path)
+    loaded = load_network(path, "cpu")
+    assert loaded.precision == mixed
+    assert_same(loaded, net)
+    assert load_network(path).precision == sv.Precision()
+    assert load_network(path).bank.scaling.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scalarviz.engines import ENGINES, EngineRow
+    from scalarviz.engines.python import PythonEngine
+
+    monkeypatch.setitem(
+        ENGINES, "far", EngineRow("far", PythonEngine, lambda: "a cable is missing")
+    )
+    save_network(sv.Network([2, 2]), path)
+    with pytest.raises(EngineError, match="a cable is missing"):
+        load_network(path, "far")
+
+
+def test_a_layer_that_could_not_be_loaded_is_not_saved(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scalarviz.layers import LAYERS
+
+    monkeypatch.delitem(LAYERS, "RMSNorm")
+    with pytest.raises(InputError, match="a layer of the kind RMSNorm cannot be saved"):
+        save_network(example(), path)
+    assert not path.exists()
+
+
+# ---- files that describe no network -------------------------------------------------------------
+
+Spoil = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+def setting(*keys: Any, to: Any) -> Spoil:
+    """Put something else into the description."""
+
+    def spoil(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+        *way, last = keys
+        place: Any = description
+        for key in way:
+            place = place[key]
+        if to is KeyError:
+            del place[last]
+        else:
+            place[last] = to
+
+    return spoil
+
+
+def replacing(name: str, array: Any) -> Spoil:
+    """Put another array in the place of one, or none."""
+
+    def spoil(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays.pop(name, None)
+        if array is not None:
+            arrays[name] = array
+
+    return spoil
+
+
+ROWS = 12
+WRONG: dict[str, tuple[Spoil, str]] = {
+    "an unknown layer": (setting("layers", 0, "kind", to="Evil"), "unknown layer 'Evil'"),
+    "a layer that is no object": (setting("layers", 0, to=[]), "a layer is described by"),
+    "an unknown activation": (
+        setting("layers", 0, "settings", "activation", to="sine"),
+        "unknown activation 'sine'",
+    ),
+    "an unknown setting": (setting("layers", 0, "settings", "file", to="x"), "file"),
+    "another size": (setting("layers", 1, "settings", "inputs", to=9), "its layers have 26"),
+    "a huge size": (
+        setting("layers", 0, "settings", "outputs", to=10**15),
+        "its layers have 3,000,000,000,000,006 parameters, and its array value 12",
+    ),
+    "a size that is no number": (
+        setting("layers", 0, "settings", "inputs", to=[2]),
+        "must be an integer",
+    ),
+    "sizes that do not fit": (
+        setting("layers", 1, "settings", to={"inputs": 5, "outputs": 1}),
+        "make the two equal",
+    ),
+    "a layer that is not there": (setting("order", to=[0, 5]), "layers that are not there"),
+    "a layer by a negative number": (setting("order", to=[0, -1]), "layers that are not there"),
+    "no layers": (setting("order", to=[]), "its layers have 0"),
+    "no order": (setting("order", to=KeyError), "order is missing"),
+    "another type": (setting("dtype", to="float64"), "array value is float32"),
+    "an unknown type": (setting("dtype", to="float16"), "unknown dtype"),
+    "an unknown initializer": (setting("init", "name", to="x"), "unknown initializer"),
+    "an initializer's unknown setting": (
+        setting("init", "settings", to={"name": 1.0}),
+        "multiple values",
+    ),
+    "a seed that is none": (setting("seed", to=-1), "seed must be"),
+    "a truth that is none": (setting("has_gradients", to=1), "of the type bool"),
+    "steps before the first": (setting("step_count", to=-1), "step_count"),
+    "an unknown precision": (setting("precision", "name", to="half"), "unknown precision"),
+    "a loss scale of 0": (setting("precision", "loss_scale", to=0.0), "loss scale"),
+    "unknown slots": (setting("slots", to=[["m", "w"]]), "unknown slots 'm w'"),
+    "slots that are no names": (setting("slots", to=[3]), "unknown slots 3"),
+    "slots twice": (setting("slots", to=[["m", "v"]] * 2), "twice"),
+    "slots without an array": (
+        setting("slots", to=[["m", "v"], ["velocity"]]),
+        "the array slots velocity is missing",
+    ),
+    "an array without slots": (setting("slots", to=[]), "unknown array 'slots m v'"),
+    "no values": (replacing("value", None), "its array value 0"),
+    "values of another type": (replacing("value", np.zeros(ROWS)), "is float64"),
+    "values in another shape": (
+        replacing("value", np.zeros((1, ROWS), np.float32)),
+        "of shape (1, 12), and should be float32 of shape (12,)",
+    ),
+    "frozen numbers": (replacing("frozen", np.ones(ROWS, np.uint8)), "array frozen is uint8"),
+    "no scaling": (replacing("scaling", None), "array scaling is missing"),
+    "a scale of nothing": (replacing("scaling", np.zeros(3)), "loss scale is 0.0"),
+    "an array more": (replacing("more", np.zeros(1)), "unknown array 'more'"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
+    path = tmp_path_factory.mktemp("good") / "net.safetensors"
+    net = sv.Network([sv.Dense(2, 2, "tanh"), sv.Dense(2, 2)])
+    net.train_step(X, X, "mse", sv.Adam(0.1))
+    save_network(net, path)
+    return read(path, "network")
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_file_that_describes_no_network_says_why(
+    name: str, good: tuple[dict[str, Any], dict[str, Any]], path: Path
+) -> None:
+    spoil, message = WRONG[name]
+    description, arrays = copy.deepcopy(good)
+    spoil(description, arrays)
+    write(path, "network", description, arrays)
+    with pytest.raises(FileError, match="does not hold a network that can be made here") as caught:
+        load_network(path)
+    assert message in str(caught.value)
+
+
+def test_the_file_that_is_spoiled_above_was_a_good_one(
+    good: tuple[dict[str, Any], dict[str, Any]], path: Path
+) -> None:
+    write(path, "network", *good)
+    assert len(load_network(path).bank) == ROWS
