@@ -40,6 +40,7 @@ _HOMES = {
     "AdamW": "optimizer",
     "compile": "expression",
     "gradcheck": "finite_differences",
+    "load": "network",
     "Session": "session",
     "replicate": "replicas",
     "ScalarvizError": "errors",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.layers import Perceptron as Perceptron
     from scalarviz.layers import RMSNorm as RMSNorm
     from scalarviz.network import Network as Network
+    from scalarviz.network import load as load
     from scalarviz.optimizer import SGD as SGD
     from scalarviz.optimizer import Adam as Adam
     from scalarviz.optimizer import AdamW as AdamW

@@ -84,6 +84,11 @@ class Bank:
         """Everything that optimizers keep, by the names of their slots."""
         return self._blocks
 
+    @property
+    def moved(self) -> npt.NDArray[np.bool_]:
+        """Which rows have taken the step that is counted last."""
+        return self._moved
+
     def restart(self, precision: Precision) -> None:
         """Forget everything but the values, as before a first step."""
         self.grad[:] = 0.0

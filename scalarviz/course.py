@@ -269,6 +269,18 @@ class Course:
         self.restore(step)
         self.forward(Clock(step))
 
+    def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
+        """Continue a past that was kept in a file, from where it stood."""
+        self.branches, self.branch = branches, branch
+        self.keyframes = Keyframes(self.keyframes.budget)
+        for each in branches:
+            frames, each.frames = each.frames, []
+            for frame in frames:
+                self.keyframes.add(each, frame)
+        self.restore(clock.step)
+        self.forward(clock)
+        self.remember()
+
     def _look(self) -> tuple[Any, Any]:
         bank = self.trainer.bank
         return bank.value.copy(), bank.frozen.copy()

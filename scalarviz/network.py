@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import final, overload
+from typing import final
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
 from scalarviz.engines.base import Run
 from scalarviz.errors import InputError, OwnershipError
+from scalarviz.files.export import export_network
+from scalarviz.files.networks import load_network, save_network
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
@@ -22,7 +24,7 @@ from scalarviz.layers.chain import as_layers
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import NONE, Program, columns
-from scalarviz.weight import Part, Weight
+from scalarviz.weight import Parameters, Part, Weight
 
 
 @final
@@ -224,7 +226,7 @@ class Network(Part):
 
     def parameters(self) -> Parameters:
         """All weights and biases, in the order of the bank; each is made when it is asked for."""
-        return Parameters(self)
+        return Parameters(len(self._bank), self.weight)
 
     def weight(self, row: int) -> Weight:
         """The weight on a row of the bank: `net.weight(w.index) is w`."""
@@ -257,6 +259,19 @@ class Network(Part):
         layers = [twins[layer] for layer in self.layers]
         return Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
 
+    # Files.
+
+    def save(self, path: object) -> None:
+        """Keep layers and numbers in a file, the optimizer's too; `sv.load(path)` reads it."""
+        save_network(self, path)
+
+    def export(self, path: object, precision: str = "float32") -> None:
+        """Write it for other programs: a shader ("net.glsl", "net.hlsl") or arrays ("net.npz").
+
+        `precision` is that of the weights, "float32" or "float16".
+        """
+        export_network(self, path, precision)
+
     def _layer_at(self, row: int) -> Layer:
         whole = isinstance(row, (int, np.integer))
         for layer in self._parts if whole else ():
@@ -288,31 +303,9 @@ class Network(Part):
         return "\n".join([head, *columns(lines)])
 
 
-@final
-class Parameters(Sequence[Weight]):
-    """All weights of a network, in the order of its bank; each is made when it is asked for."""
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-
-    def __len__(self) -> int:
-        return len(self._network.bank)
-
-    @overload
-    def __getitem__(self, row: int) -> Weight: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Weight]: ...
-    def __getitem__(self, row: int | slice) -> Weight | list[Weight]:
-        rows = range(len(self))[row]
-        if isinstance(rows, range):
-            return [self._network.weight(i) for i in rows]
-        return self._network.weight(rows)
-
-    def __iter__(self) -> Iterator[Weight]:
-        return (self._network.weight(i) for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"Parameters({len(self)} weights)"
+def load(path: object, engine: str = "python") -> Network:
+    """The network in a file that `net.save` wrote."""
+    return load_network(path, Network, engine)
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:

@@ -36,7 +36,8 @@ class Replicas:
                 f"replicas run on the cpu engine, and this session runs on {session.engine}: "
                 "write session.to('cpu') first"
             )
-        batches = [session.batches(seed) for seed in self.seeds]
+        trainer = session.course.trainer
+        batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], Made):
             raise InputError(
                 f"{session.data} makes its batches by code, which replicas cannot share: make "
@@ -50,7 +51,7 @@ class Replicas:
             session.network.program,
             banks,
             batches,
-            session.loss_function,
+            trainer.loss,
             session.optimizer,
             session.network.precision,
         )

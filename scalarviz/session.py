@@ -8,12 +8,12 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
+from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
@@ -73,110 +73,95 @@ class Session:
         batch = None if batch is None else size(batch, "batch")
         memory = size(memory, "memory")
         trainer = Trainer(network, settings, loss, batch, seed)
-        self._course = Course(trainer, memory)
+        self._begin(Course(trainer, memory))
+
+    def _begin(self, course: Course) -> None:
+        self.course = course
         self._turns = Turns()
         self._player = Player(self._turns)
         self._focus = 0
-        network.bank.guard = self._turns.lock
+        course.trainer.bank.guard = self._turns.lock
 
     # Where the clock stands.
 
     @property
-    def network(self) -> Any:
-        """The network that is trained, or the compiled expression."""
-        return self._course.trainer.network
+    def network(self) -> Any:  # a Network, or a compiled expression
+        return self.course.trainer.network
 
     @property
     def clock(self) -> Clock:
-        """Step, operation, and how much the user has done at this very place."""
-        return self._course.clock
+        return self.course.clock  # step, operation, and how much was done at this very place
 
     @property
     def step_index(self) -> int:
-        """How many steps are done."""
-        return self._course.clock.step
+        return self.course.clock.step
 
     @property
     def epoch(self) -> float:
         """How often every sample was seen."""
-        return self._course.clock.step / self._course.trainer.batches.steps_an_epoch
+        return self.course.clock.step / self.course.trainer.batches.steps_an_epoch
 
     @property
-    def operations(self) -> list[str]:
-        """The names of what is done in a step, in order."""
-        return [moment.name for moment in self._course.trainer.moments]
+    def operations(self) -> list[str]:  # what is done in a step, in order
+        return [moment.name for moment in self.course.trainer.moments]
 
     @property
     def done(self) -> str:
         """The operation that the clock has just passed; empty at the very start."""
-        operation = self._course.clock.operation
-        before = "step" if self._course.clock.step else ""
-        return self._course.trainer.moments[operation - 1].name if operation else before
+        clock = self.course.clock
+        before = self.course.trainer.moments[clock.operation - 1].name
+        return before if clock.operation or clock.step else ""
 
     @property
     def next(self) -> str:
         """The operation that comes next."""
-        return self._course.trainer.moments[self._course.clock.operation].name
+        return self.course.trainer.moments[self.course.clock.operation].name
 
     @property
     def phase(self) -> str:
         """The phase of the operation that comes next."""
-        return self._course.trainer.moments[self._course.clock.operation].phase
+        return self.course.trainer.moments[self.course.clock.operation].phase
 
     @property
     def loss(self) -> float:
-        return self._course.loss  # the one that was computed last; NaN at the very start
-
-    @property
-    def loss_function(self) -> Loss:
-        """How wrong a batch of predictions is, as one number."""
-        return self._course.trainer.loss
-
-    def batches(self, seed: int | None = None) -> Batches:
-        """The batches of this training, or those that another seed would draw."""
-        trainer = self._course.trainer
-        return trainer.batches if seed is None else self.data.batches(trainer.batch, seed)
+        return self.course.loss  # the last that was computed; NaN at first
 
     @property
     def losses(self) -> FloatArray:
         """The loss of every step that is done, each before the weights moved."""
-        return self._course.branch.losses[: self._course.clock.step]
-
-    def curve(self, points: int = 2000) -> tuple[FloatArray, FloatArray]:
-        """Steps and losses of this branch for a plot, at most so many points."""
-        return self._course.branch.curve(size(points, "points"))
+        return self.course.branch.losses[: self.course.clock.step]
 
     # Going on, and back.
 
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
         """Go on by so many operations, phases, samples, steps or epochs."""
-        self._course.check_unit(unit)
+        self.course.check_unit(unit)
         with self.doing():
-            self._course.advance(size(n, "n"), unit)
+            self.course.advance(size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by so many operations, phases, samples, steps or epochs, at most to the start."""
-        self._course.check_unit(unit)
+        self.course.check_unit(unit)
         with self.doing():
-            self._course.back(size(n, "n"), unit)
+            self.course.back(size(n, "n"), unit)
 
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at a step, before whatever was done there."""
         if not isinstance(step, (int, np.integer)) or isinstance(step, bool) or step < 0:
             raise InputError(f"step must be an integer of at least 0, not {shorten(step)}")
         with self.doing():
-            self._course.go(Clock(int(step)))
+            self.course.go(Clock(int(step)))
 
     def reset(self) -> None:
         """Start again with the same initial weights and settings; what was done so far is kept."""
         with self.doing():
-            self._course.go(Clock())
-            if self._course.branch.end > Clock():
-                self._course.leave()
+            self.course.go(Clock())
+            if self.course.branch.end > Clock():
+                self.course.leave()
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
         """Go on in the background, so many steps or operations a second; None: flat out."""
-        self._course.check_unit(unit)
+        self.course.check_unit(unit)
         self._player.play(self._portion, speed, unit)
 
     def pause(self) -> None:
@@ -214,7 +199,7 @@ class Session:
     @property
     def optimizer(self) -> Optimizer:
         """How weights move; to change its rate, set `learning_rate`."""
-        return self._course.trainer.settings.optimizer
+        return self.course.trainer.settings.optimizer
 
     @optimizer.setter
     def optimizer(self, optimizer: Optimizer) -> None:
@@ -222,19 +207,17 @@ class Session:
 
     @property
     def data(self) -> DataSet:
-        """What is learned."""
-        return self._course.trainer.settings.data
+        return self.course.trainer.settings.data
 
     @data.setter
     def data(self, data: object) -> None:
         chosen = DataSet.of(data)
-        self._course.trainer.check_data(chosen)
+        self.course.trainer.check_data(chosen)
         self._do("data", data=chosen)
 
     @property
     def engine(self) -> str:
-        """What it runs on."""
-        return self._course.trainer.network.engine
+        return self.course.trainer.network.engine
 
     @engine.setter
     def engine(self, name: str) -> None:
@@ -255,32 +238,31 @@ class Session:
     @property
     def branches(self) -> list[Branch]:
         """All courses of events so far; `s.branches[0]` is the first."""
-        return list(self._course.branches)
+        return list(self.course.branches)
 
     @property
     def current_branch(self) -> Branch:
-        return self._course.branch
+        return self.course.branch
 
     def branch(self) -> Branch:
-        """Start a branch at this moment; what comes after it so far stays in the one before."""
+        """Start a branch here; what comes after this moment so far stays in the one before."""
         with self.doing():
-            return self._course.leave()
+            return self.course.leave()
 
     def switch(self, branch: Branch | int) -> None:
         """Go over to another branch: to the same step if it has got so far, else to its end."""
         with self.doing():
-            self._course.switch(self._course.find(branch))
+            self.course.switch(self.course.find(branch))
 
     # The numbers of the current batch.
 
     @property
     def focus(self) -> int:
-        """The sample of the batch whose numbers are shown."""
         return self._focus
 
     @focus.setter
     def focus(self, sample: int) -> None:
-        self._focus = self._course.check_sample(sample)
+        self._focus = self.course.check_sample(sample)
 
     def numbers(self, operation: str) -> Numbers:
         """What an operation of the current batch reads and writes, and the gradients by both.
@@ -289,8 +271,8 @@ class Session:
         """
         names = {each.name: each for each in self.network.program.operations}
         found = pick(names, operation, "operation")
-        with self.doing(), self._course.at_work():
-            return numbers_of(self._course.trainer, found, self._course.clock.operation)
+        with self.doing(), self.course.at_work():
+            return numbers_of(self.course.trainer, found, self.course.clock.operation)
 
     def explain(self, weight: Weight | int) -> Explanation:
         """The whole arithmetic of a weight in this step: x * g of every sample, sum, new value.
@@ -298,32 +280,49 @@ class Session:
         Between two steps it is that of the step that is done.
         """
         (row,) = rows_of(self.network, weight)
-        with self.doing(), self._course.at_work():
-            return explain(self._course.trainer, int(row), self._course.clock.operation)
+        with self.doing(), self.course.at_work():
+            return explain(self.course.trainer, int(row), self.course.clock.operation)
+
+    # Files.
+
+    def save(self, path: object) -> None:
+        """Keep everything in a file, the past and the branches included."""
+        with self.doing():
+            save_course(self.course, path)
+
+    @classmethod
+    def load(cls, path: object, data: object = None) -> Session:
+        """The session in a file, which goes on as if it had not stopped.
+
+        `data` must be passed again where it is made by code.
+        """
+        session = cls.__new__(cls)
+        session._begin(load_course(path, data))
+        return session
 
     # How it is done.
 
     def _portion(self, most: int | None, unit: str) -> int:
         """Go on by at most so many, but not for long: by how many."""
         with self.doing():
-            count = max(1, int(self._course.pace)) if unit == "step" else 1
+            count = max(1, int(self.course.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
-            self._course.advance(count, unit)
+            self.course.advance(count, unit)
         return count
 
     @contextmanager
     def doing(self) -> Iterator[None]:
         """One thing at a time; what was written past the session becomes an edit first."""
         with self._turns.taken():
-            self._course.notice()
+            self.course.notice()
             try:
                 yield
             finally:
-                self._course.remember()
+                self.course.remember()
 
     def _do(self, kind: str, **details: Any) -> None:
         with self.doing():
-            self._course.note(kind, details)
+            self.course.note(kind, details)
 
     def __repr__(self) -> str:
         place = f"done: {self.done or 'nothing'}, next: {self.next}"

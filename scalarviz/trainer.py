@@ -1,13 +1,13 @@
 """Trainer: a network, its data, and what is set, at one moment of a training.
 
 It goes forward only: whole steps, or one moment after the other. What the user does to it, and how
-that is done again when time is replayed, is the table `ACTIONS`.
+that is done again when time is replayed, are the tables `WRITES` and `CHANGES`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, final
 
@@ -124,7 +124,9 @@ class Trainer:
         here = self.network.engine, self.network.precision
         if (settings.engine, settings.precision) != here:
             self.network.to(settings.engine, settings.precision)
-        if replace(settings, optimizer=before.optimizer) != before:
+        if (settings.activations, settings.data) != (before.activations, before.data) or (
+            settings.engine, settings.precision
+        ) != here:  # fmt: skip
             self.run = self._make_run()
 
     def check_data(self, data: DataSet) -> None:
@@ -133,7 +135,10 @@ class Trainer:
 
     def apply(self, action: Action) -> None:
         """Do what the user did."""
-        ACTIONS[action.kind](self, **action.details)
+        if action.kind in WRITES:
+            WRITES[action.kind](self.bank, **action.details)
+        else:
+            self.adopt(CHANGES[action.kind](self.settings, **action.details))
 
 
 def check_fits(data: DataSet, network: Model) -> None:
@@ -145,51 +150,60 @@ def check_fits(data: DataSet, network: Model) -> None:
         )
 
 
-# What a user can do. Each takes a trainer and the details of the action, and refuses what cannot be
-# before it changes anything.
+# What a user can do: with the numbers of a bank, or with the settings. What is passed has been
+# checked.
 
 
-def write(trainer: Trainer, rows: Any, values: FloatArray) -> None:
-    trainer.bank.value[rows] = values
+def write(bank: Bank, rows: Any, values: FloatArray) -> None:
+    bank.value[rows] = values
 
 
-def hold(trainer: Trainer, rows: Any, on: bool) -> None:
-    trainer.bank.frozen[rows] = on
+def hold(bank: Bank, rows: Any, on: bool) -> None:
+    bank.frozen[rows] = on
 
 
-def set_rate(trainer: Trainer, rate: float) -> None:
-    optimizer = copy.copy(trainer.settings.optimizer)
+def set_rate(settings: Settings, rate: float) -> Settings:
+    optimizer = copy.copy(settings.optimizer)
     optimizer.lr = rate
-    trainer.settings = replace(trainer.settings, optimizer=optimizer)
+    return replace(settings, optimizer=optimizer)
 
 
-def set_optimizer(trainer: Trainer, optimizer: Optimizer) -> None:
-    trainer.settings = replace(trainer.settings, optimizer=copy.copy(Optimizer.of(optimizer)))
+def set_optimizer(settings: Settings, optimizer: Optimizer) -> Settings:
+    return replace(settings, optimizer=copy.copy(optimizer))
 
 
-def set_data(trainer: Trainer, data: DataSet) -> None:
-    trainer.adopt(replace(trainer.settings, data=data))
+def set_data(settings: Settings, data: DataSet) -> Settings:
+    return replace(settings, data=data)
 
 
-def set_engine(trainer: Trainer, name: str, precision: Precision) -> None:
-    trainer.adopt(replace(trainer.settings, engine=name, precision=precision))
+def set_engine(settings: Settings, name: str, precision: Precision) -> Settings:
+    return replace(settings, engine=name, precision=precision)
 
 
-def set_activation(trainer: Trainer, layer: int, name: str) -> None:
-    names = list(trainer.settings.activations)
+def set_activation(settings: Settings, layer: int, name: str) -> Settings:
+    names = list(settings.activations)
     names[layer] = name
-    trainer.adopt(replace(trainer.settings, activations=tuple(names)))
+    return replace(settings, activations=tuple(names))
 
 
-ACTIONS: Mapping[str, Callable[..., None]] = {
-    "edit": write,
-    "freeze": hold,
+WRITES: Mapping[str, Callable[..., None]] = {"edit": write, "freeze": hold}
+CHANGES: Mapping[str, Callable[..., Settings]] = {
     "learning rate": set_rate,
     "optimizer": set_optimizer,
     "data": set_data,
     "engine": set_engine,
     "activation": set_activation,
 }
+
+
+def fold(settings: Settings, actions: Iterable[Action]) -> Settings:
+    """What is set after some actions."""
+    for action in actions:
+        if action.kind in CHANGES:
+            settings = CHANGES[action.kind](settings, **action.details)
+    return settings
+
+
 # These change what a step consists of: in the middle of one they wait for the next.
 BETWEEN_STEPS = ("data", "engine", "activation")
 

@@ -7,7 +7,8 @@ is each input that it saw in a forward and that no backward has matched yet.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from collections.abc import Callable, Iterator, Sequence
+from typing import final, overload
 
 from scalarviz.bank import Bank, Rows
 from scalarviz.checks import number
@@ -279,3 +280,31 @@ class WeightValue(Value):
         self.weight._grad[()] = grad
         if grad:
             self.weight.bank.has_gradients = True
+
+
+@final
+class Parameters(Sequence[Weight]):
+    """All weights of a network, in the order of its bank; each is made when it is asked for."""
+
+    def __init__(self, count: int, weight: Callable[[int], Weight]) -> None:
+        self._count = count
+        self._weight = weight
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> Weight: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Weight]: ...
+    def __getitem__(self, row: int | slice) -> Weight | list[Weight]:
+        rows = range(self._count)[row]
+        if isinstance(rows, range):
+            return [self._weight(i) for i in rows]
+        return self._weight(rows)
+
+    def __iter__(self) -> Iterator[Weight]:
+        return map(self._weight, range(self._count))
+
+    def __repr__(self) -> str:
+        return f"Parameters({self._count} weights)"

@@ -108,6 +108,14 @@ ORDER = """
     engines.cuda_run
     engines.cuda
     engines
+    files.atomic
+    files.container
+    files.networks
+    files.shader_math
+    files.shader_source
+    files.shader_writer
+    files.shader
+    files.export
     network
     settled
     expression
@@ -115,6 +123,9 @@ ORDER = """
     timeline
     trainer
     course
+    files.pieces
+    files.runs
+    files
     explanation
     player
     session
@@ -137,7 +148,7 @@ PUBLIC_NAMES = """
     Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
-    Session replicate
+    Session replicate load
     compile gradcheck data ScalarvizError
 """.split()
 

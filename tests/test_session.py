@@ -581,13 +581,13 @@ def test_two_sessions_play_at_once() -> None:
 def test_a_long_curve_is_thinned_for_plots_and_kept_in_full() -> None:
     s = session(batch=None)
     s.advance(5000)
-    steps, curve = s.curve(100)
+    steps, curve = s.current_branch.curve(100)
     assert len(steps) == len(curve) == 100
     assert curve[0] == pytest.approx(s.losses[:50].mean())
     assert steps[0] == 24.5 and steps[-1] == 4974.5
     assert len(s.losses) == 5000
     empty = session()
-    assert len(empty.curve()[0]) == 0 and math.isnan(empty.loss)
+    assert len(empty.current_branch.curve()[0]) == 0 and math.isnan(empty.loss)
 
 
 # Memory.
@@ -601,8 +601,59 @@ def test_a_small_memory_means_longer_replays_and_the_same_bits() -> None:
     for step in rng.integers(0, 3000, 20).tolist():
         s.seek(step)
         seen[step] = state(s)
-    assert s._course.keyframes.used < 20_000
+    assert s.course.keyframes.used < 20_000
     reference = session()
     for step in sorted(seen):
         reference.seek(step)
         assert state(reference) == seen[step]
+
+
+# Compiled expressions.
+
+
+def wave(engine: str) -> tuple[sv.Value, sv.Session]:
+    a, b = sv.Value(0.1, label="a"), sv.Value(0.2, label="b")
+    f = sv.compile(lambda x: (a * x).sin() + b * x * x, inputs=1, engine=engine)
+    x = np.linspace(-1, 1, 40)[:, np.newaxis]
+    pair = x, np.sin(2 * x) + 0.5 * x * x
+    return a, sv.Session(f, pair, optimizer=sv.Adam(0.02), engine=engine, batch=16)
+
+
+@every_engine
+def test_a_compiled_expression_has_sessions_too(engine: str) -> None:
+    a, s = wave(engine)
+    assert s.operations == ["zero_grad", "forward", "loss", "backward", "step"]
+    s.advance(20)
+    s.edit(a, 1.0)
+    s.advance(3, "operation")
+    assert a.grad == 0.0 and s.loss > 0.0
+    s.advance(1, "operation")
+    assert a.grad != 0.0
+    told = s.explain(a)  # type: ignore[arg-type]
+    assert told.total == a.grad and told.lines[-1].name == "w"
+    s.advance(400)
+    assert told.new_value is not None and a.data == pytest.approx(2.0, abs=0.2)
+    after = state(s)
+    for step in (0, 20, 21, 200):
+        s.seek(step)
+    s.seek(420)
+    assert state(s) == after
+
+
+@every_engine
+def test_its_phases_have_the_bits_of_whole_steps(engine: str) -> None:
+    (_, whole), (_, slow) = wave(engine), wave(engine)
+    whole.advance(9)
+    slow.advance(45, "operation")
+    assert state(whole) == state(slow)
+    assert (whole.losses == slow.losses).all()
+
+
+def test_what_an_expression_cannot_do_is_refused() -> None:
+    _, s = wave("python")
+    with pytest.raises(InputError, match="has no layers whose activation could be changed"):
+        s.set_activation(0, "tanh")
+    with pytest.raises(sv.ScalarvizError, match="in full precision only"):
+        s.to("cpu", "mixed")
+    with pytest.raises(OwnershipError, match="is no parameter of this expression"):
+        s.edit(sv.Value(3.0), 1.0)  # type: ignore[arg-type]

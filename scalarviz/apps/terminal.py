@@ -1,111 +1,64 @@
-"""Watching a network learn in a terminal, or reading about it where there is none.
+"""Watching a network learn in a terminal, and stepping through it by hand.
 
-    training = Training(network, batches, "mse", SGD(0.5))
-    watch(training, steps=2000)
+    session = sv.Session(network, data, "mse", sv.SGD(0.5), batch=8)
+    watch(session)
 
-The picture asks a `Training` for its network, its losses and where it is, and for nothing else.
+The picture asks the session for its data, its network and where its clock stands, and for nothing
+else; keys become the session's own verbs.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from array import array
-from collections import deque
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable
 from time import perf_counter, sleep
+from typing import final
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 
-from scalarviz.checks import FloatArray, as_batch, number, size
-from scalarviz.formulas.losses import Loss
+from scalarviz.apps.keep import Keep
+from scalarviz.apps.keys import Keys, NoKeys, keyboard
+from scalarviz.apps.pace import FRAME, Pace
+from scalarviz.apps.show import Show
+from scalarviz.apps.sights import exhibit_of, held_out_loss, plates_of
+from scalarviz.apps.stop import Stop
+from scalarviz.apps.train import closing, end_of, train
 from scalarviz.formulas.table import pick
-from scalarviz.layers import Dense, Layer
-from scalarviz.network import Network
-from scalarviz.optimizer import Optimizer
-from scalarviz.view.blocks import Plate, Swatches
-from scalarviz.view.colors import MAPS, ColorMap, spread, to_bytes
+from scalarviz.session import Session
+from scalarviz.view.colors import MAPS, ColorMap, spread
 from scalarviz.view.curve import round_up
-from scalarviz.view.terminal import Look, Moment, picture
+from scalarviz.view.exhibit import Look
+from scalarviz.view.terminal import Moment, picture
 
-STEPS = 2000
-FRAME = 1 / 20  # seconds
-DRAWING = 1 / 20  # of the time at most, if training could use it
-SLOW, SLOW_SECONDS, DOUBLING = 10.0, 6.0, 3.0  # steps/s at first, for how long, then doubled each
-
-Batches = Callable[[int], tuple[FloatArray, FloatArray]]
-
-
-class Training:
-    """A network, where its batches come from, and how it learns.
-
-    `batches(step)` gives the inputs and targets of a step. `palette` is a pair of arrays, inputs
-    and targets, that are shown as colours; `title` and `hint` (what to try next) are shown too.
-    """
-
-    def __init__(
-        self,
-        network: Network,
-        batches: Batches,
-        loss: str | Loss,
-        optimizer: Optimizer,
-        *,
-        palette: tuple[FloatArray, FloatArray] | None = None,
-        title: str = "",
-        hint: str = "",
-    ) -> None:
-        self.network = network
-        self.batches = batches
-        self.loss_function = Loss.of(loss)
-        self.optimizer = optimizer
-        self.palette = None
-        if palette is not None:
-            inputs, targets = [as_batch(colors, 3, "the palette")[0] for colors in palette]
-            self.palette = inputs, targets
-        self.title = title
-        self.hint = hint
-        self.step_index = 0
-        self._losses = array("d")
-
-    @property
-    def losses(self) -> FloatArray:
-        """The loss of every step so far, of its own batch and before the weights moved."""
-        return np.array(self._losses)
-
-    @property
-    def learning_rate(self) -> float:
-        """The rate of the next step."""
-        return self.optimizer.rate(self.step_index)
-
-    def advance(self, steps: int = 1) -> None:
-        """Take so many steps."""
-        for _ in range(steps):
-            inputs, targets = self.batches(self.step_index)
-            loss = self.network.train_step(inputs, targets, self.loss_function, self.optimizer)
-            self._losses.append(loss)
-            self.step_index += 1
+DRAWING = 1 / 4  # of the time at most, if training could use it
+HANDLE = ("space pauses", "←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
 
 
 def watch(
-    training: Training, steps: int = STEPS, speed: float | None = None, theme: str = "auto"
-) -> None:
+    show: object,
+    steps: int | None = None,
+    speed: float | None = None,
+    theme: str = "auto",
+    keep: Keep | None = None,
+) -> int:
     """Train in front of someone's eyes, and say at the end what came of it.
 
-    `speed` is in steps a second, 0 for flat out; None starts slowly, so that one sees it learn, and
-    then goes faster and faster. `theme` is "dark", "light", or "auto" to ask the terminal.
+    `show` is a Show or a Session. `speed` is in steps a second, 0 for flat out; None is the show's
+    own way. `theme` is "dark", "light", or "auto" to ask the terminal. The exit code that suits
+    comes back: 0, or 130 after Ctrl-C.
     """
-    steps = size(steps, "steps")
-    speed = None if speed is None else number(speed, "the speed", 0.0)
+    show, keep = Show.of(show), keep or Keep()
+    pace, end = Pace(show, speed), end_of(show, steps)
     console = Console()
     look = Look(color_map(theme), console.color_system in ("256", "truecolor"))
     if console.no_color:
         look = Look(look.map, False)
-    if can_draw(console):
-        show(training, steps, speed, look, console)
-    else:
-        report(training, steps)
+    if not can_draw(console):
+        return train(show, steps, keep)
+    return Watching(show, pace, end, look, console, keep).run()
 
 
 def can_draw(console: Console) -> bool:
@@ -122,139 +75,136 @@ def color_map(theme: str) -> ColorMap:
     return pick({"auto": MAPS["dark"], **MAPS}, theme, "theme")
 
 
-def show(training: Training, steps: int, speed: float | None, look: Look, console: Console) -> None:
-    """The live picture, on a screen of its own, which is given back whatever happens."""
-    scale, pace = round_up(spread(training.network.bank.value)), 0.0
-    try:
-        with Live(console=console, screen=True, auto_refresh=False) as live:
-            for pace, note in play(training, steps, speed):
-                scale = max(scale, round_up(spread(training.network.bank.value)))
-                moment = moment_of(training, steps, pace, scale, note)
-                live.update(picture(moment, look, *console.size), refresh=True)
-    except KeyboardInterrupt:
-        pass
-    moment = moment_of(training, steps, pace, scale, "")
-    height = console.height - 2  # room for the closing line and the prompt
-    console.print(picture(moment, look, console.width, height), height=height)
-    console.print(closing(training, steps), highlight=False, markup=False)
+@final
+class Watching:
+    """A show on a screen of its own, which is given back whatever happens."""
+
+    def __init__(
+        self, show: Show, pace: Pace, end: int, look: Look, console: Console, keep: Keep
+    ) -> None:
+        self.show = show
+        self.session = show.session
+        self.pace = pace
+        self.end = end
+        self.look = look
+        self.console = console
+        self.keep = keep
+        self.start = self.session.step_index
+        self.paused = False
+        self.leave = False
+        self.suspend = False
+        self.scale = 0.0
+        self.keys: Keys = NoKeys()
+
+    def run(self) -> int:
+        """Watch until the last step, or until someone has seen enough."""
+        warm_up(self.session, self.end)
+        with Stop() as stop:
+            while not self.leave:
+                self.suspend = False
+                self.pace.start()
+                with Live(console=self.console, screen=True, auto_refresh=False) as live:
+                    with keyboard() as self.keys:
+                        self.go(live, stop)
+                if self.suspend:
+                    os.kill(0, signal.SIGTSTP)  # as Ctrl-Z would have
+            height = self.console.height - 3  # room for the closing lines and the prompt
+            moment = self.moment("")
+            last = picture(moment, self.look, self.console.width, height)
+            self.console.print(last, height=height)
+            self.tell(closing(self.show, self.start, self.end))
+            self.tell(self.keep.at_end(self.session, stop.asked))
+        return stop.code
+
+    def tell(self, text: str) -> None:
+        if text:
+            self.console.print(text, highlight=False, markup=False)
+
+    def go(self, live: Live, stop: Stop) -> None:
+        """Draw, obey, train, twenty times a second; less often where drawing is slow."""
+        while not (self.leave or self.suspend):
+            began = perf_counter()
+            self.pace.measure()
+            live.update(self.picture(), refresh=True)
+            for key in self.keys.read():
+                self.obey(key)
+            done = not self.paused and self.session.step_index >= self.end
+            self.leave = self.leave or stop.asked or done
+            drawn = perf_counter()
+            if not (self.paused or self.leave or self.suspend):
+                self.pace.take(max(began + FRAME, drawn + (drawn - began) / DRAWING), self.end)
+                self.keep.now_and_then(self.session)
+            sleep(max(0.0, began + FRAME - perf_counter()))
+
+    def obey(self, key: str) -> None:
+        """Do what a key asks for, by the verbs of the session."""
+        verbs: dict[str, Callable[[Session], None]] = {
+            "right": lambda s: s.advance(1),
+            "left": lambda s: s.back(1),
+            ".": lambda s: s.advance(1, "operation"),
+            ",": lambda s: s.back(1, "operation"),
+            "r": lambda s: s.reset(),
+        }
+        if key == "q":
+            self.leave = True
+        elif key == "suspend":
+            self.suspend = hasattr(signal, "SIGTSTP")
+        elif key == "space":
+            self.pause(not self.paused)
+        elif key in ("up", "down"):
+            self.session.learning_rate *= 2.0 if key == "up" else 0.5
+        elif key in verbs:
+            self.pause(True)
+            verbs[key](self.session)
+            if key == "r":
+                self.pace.restart()
+
+    def pause(self, paused: bool) -> None:
+        """Stop going on by itself, or go on."""
+        if paused and not self.paused:
+            self.pace.stop()
+        elif self.paused and not paused:
+            self.end = max(self.end, self.session.step_index + 1)
+            self.pace.start()
+        self.paused = paused
+
+    def picture(self) -> RenderableType:
+        """What to see now."""
+        moment = self.moment(self.note())
+        return picture(moment, self.look, *self.console.size)
+
+    def note(self) -> str:
+        """Why it goes as fast as it does; in a pause, where the clock stands."""
+        if not self.paused:
+            return self.pace.note
+        return f"paused  done: {self.session.done or 'nothing'}  next: {self.session.next}"
+
+    def moment(self, note: str) -> Moment:
+        """What there is to see of the session now."""
+        session = self.session
+        with session.doing():
+            values = np.asarray(session.network.bank.value, np.float64)
+            self.scale = max(self.scale, round_up(spread(values)))
+            return Moment(
+                title=self.show.title,
+                step=session.step_index,
+                steps=self.end,
+                losses=session.losses,
+                speed=self.pace.rate,
+                learning_rate=session.learning_rate,
+                plates=plates_of(session),
+                scale=self.scale,
+                epoch=session.epoch,
+                engine=session.engine,
+                exhibit=exhibit_of(session),
+                held_out=held_out_loss(session),
+                note=note,
+                keys=HANDLE if self.keys.there else ("Ctrl-C stops",),
+            )
 
 
-def report(training: Training, steps: int = STEPS) -> None:
-    """Lines of plain text, for a pipe, a log, or a terminal that cannot draw."""
-    steps = size(steps, "steps")
-    print(training.title)
-    print(f"{len(training.network.bank)} parameters, {training.optimizer!r}", flush=True)
-    try:
-        for part in range(1, 11):
-            start = perf_counter()
-            before = training.step_index
-            training.advance(steps * part // 10 - before)
-            if training.step_index > before:
-                pace = (training.step_index - before) / (perf_counter() - start)
-                loss = f"loss {training.losses[-1]:#.3g}"
-                print(f"step {training.step_index:>8,}   {loss:14} {pace:,.0f} steps/s", flush=True)
-    except KeyboardInterrupt:
-        pass
-    shown = swatches(training)
-    if shown is not None:
-        for name in ("inputs", "outputs", "targets"):
-            codes = [f"#{code.tobytes().hex()}" for code in to_bytes(getattr(shown, name))]
-            print(f"{name:8}", *codes)
-    print(closing(training, steps))
-
-
-def play(training: Training, steps: int, speed: float | None) -> Iterator[tuple[float, str]]:
-    """Train at a speed, and stop for a picture twenty times a second.
-
-    Each time it gives the steps taken in the last second and why they are so many. Where drawing
-    would hold the training up, there are fewer pictures.
-    """
-    start, first = perf_counter(), training.step_index
-    recent: deque[tuple[float, int]] = deque(maxlen=round(1 / FRAME))
-    while True:
-        began = perf_counter()
-        recent.append((began, training.step_index))
-        seconds, taken = began - recent[0][0], training.step_index - recent[0][1]
-        yield taken / seconds if seconds else 0.0, note_on(speed, began - start)
-        if training.step_index >= steps:
-            return
-        now = perf_counter()
-        end = max(began + FRAME, now + (now - began) / DRAWING)
-        while now < end and training.step_index < min(steps, first + steps_due(now - start, speed)):
-            training.advance()
-            now = perf_counter()
-        sleep(max(0.0, began + FRAME - now))
-
-
-def steps_due(seconds: float, speed: float | None) -> float:
-    """How many steps should have been taken by then."""
-    if speed is not None:
-        return speed * seconds if speed else math.inf
-    if seconds <= SLOW_SECONDS:
-        return SLOW * seconds
-    growth = math.exp2((seconds - SLOW_SECONDS) / DOUBLING) - 1.0
-    return SLOW * (SLOW_SECONDS + growth * DOUBLING / math.log(2.0))
-
-
-def note_on(speed: float | None, seconds: float) -> str:
-    """What to say about the speed."""
-    if speed is not None:
-        return f"{speed:g} steps a second, as asked" if speed else "as fast as it goes"
-    if seconds <= SLOW_SECONDS:
-        return f"{SLOW:g} steps a second at first, so that one sees it learn"
-    return f"speeding up: twice as fast every {DOUBLING:g} seconds"
-
-
-def moment_of(training: Training, steps: int, pace: float, scale: float, note: str) -> Moment:
-    """What there is to see of a training now."""
-    layers = [(i, layer) for i, layer in enumerate(training.network.layers) if layer.size]
-    return Moment(
-        title=training.title,
-        step=training.step_index,
-        steps=steps,
-        losses=training.losses,
-        speed=pace,
-        learning_rate=training.learning_rate,
-        plates=[plate(i, layer, training) for i, layer in layers],
-        scale=scale,
-        swatches=swatches(training),
-        note=note,
-    )
-
-
-def plate(index: int, layer: Layer, training: Training) -> Plate:
-    """The numbers of a layer; a norm has one gain for each output instead of weights."""
-    dense = isinstance(layer, Dense)
-    inputs = [str(i) for i in range(layer.inputs)] if dense else ["gain"]
-    outputs = [str(i) for i in range(layer.outputs)]
-    if training.palette is not None:
-        inputs = list("RGB") if index == 0 else inputs
-        outputs = list("RGB") if layer is training.network.layers[-1] else outputs
-    kind = layer.activation if dense else type(layer).__name__
-    values = layer.bank.value[layer.rows]
-    weights, biases = np.split(values, [len(inputs) * len(outputs)])
-    return Plate(
-        name=f"layer {index}",
-        about=f"{layer.inputs} → {layer.outputs}  {kind}",
-        weights=weights.reshape(-1, len(inputs)),
-        biases=biases,
-        inputs=inputs,
-        outputs=outputs,
-    )
-
-
-def swatches(training: Training) -> Swatches | None:
-    """The palette as the network sees it now, if the training has one."""
-    if training.palette is None:
-        return None
-    inputs, targets = training.palette
-    return Swatches(inputs, training.network(inputs), targets)
-
-
-def closing(training: Training, steps: int) -> str:
-    """What came of it, and what to try next."""
-    losses, step = training.losses, training.step_index
-    course = f"loss from {losses[0]:#.3g} to {losses[-1]:#.3g}" if step else "nothing learned yet"
-    text = f"Stopped at step {step:,} of {steps:,}" if step < steps else f"{steps:,} steps"
-    text = f"{text}: {course}."
-    return f"{text} Next: {training.hint}" if training.hint else text
+def warm_up(session: Session, end: int) -> None:
+    """Have everything compiled that a step and a picture take, before the screen is taken."""
+    if session.engine != "python" and session.step_index < end:
+        exhibit_of(session)
+        session.advance(1)

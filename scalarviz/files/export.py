@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
 from scalarviz.files.shader import GLSL, HLSL, Language, write_shader
 from scalarviz.formulas.table import pick
-from scalarviz.network import Network
 from scalarviz.program import NONE, Operation
+
+if TYPE_CHECKING:
+    from scalarviz.network import Network
 
 PRECISIONS = {"float32": np.float32, "float16": np.float16}
 

@@ -7,8 +7,8 @@ Outputs that wait for a backward are not saved, nor is the engine, which belongs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,10 @@ from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.table import pick
 from scalarviz.layers import LAYERS, Dense, Layer
-from scalarviz.network import Network
 from scalarviz.precision import Precision
+
+if TYPE_CHECKING:
+    from scalarviz.network import Network
 
 KIND = "network"
 MOST_STEPS = 2**63
@@ -33,8 +35,10 @@ def save_network(net: Network, path: object) -> None:
     write(path, KIND, describe(net), numbers(net))
 
 
-def load_network(path: object, engine: str = "python") -> Network:
+def load_network(path: object, make: Callable[..., Network], engine: str) -> Network:
     """The network in a file that `save_network` wrote, on the engine that is asked for.
+
+    `make` is the class Network, which is defined further on.
 
     The python engine computes in full precision only: there, what was saved in mixed precision
     goes on in full.
@@ -42,7 +46,7 @@ def load_network(path: object, engine: str = "python") -> Network:
     chosen = choose(engine).name
     description, arrays = read(path, KIND)
     try:
-        net = build(description, arrays)
+        net = build(description, arrays, make)
         precision = precision_of(description)
         fill(net, description, arrays)
     except (ScalarvizError, TypeError) as error:
@@ -77,7 +81,7 @@ def describe(net: Network) -> Description:
         },
         "step_count": int(net.bank.step_count),
         "has_gradients": bool(net.bank.has_gradients),
-        "slots": [list(names) for names in net.bank._blocks if names],
+        "slots": [list(names) for names in net.bank.blocks if names],
     }
 
 
@@ -105,7 +109,9 @@ def describe_init(init: Init) -> Description:
     return {"name": init.row.name, "bias": bias, "settings": dict(init.settings)}
 
 
-def build(description: Description, arrays: Mapping[str, Array]) -> Network:
+def build(
+    description: Description, arrays: Mapping[str, Array], make: Callable[..., Network]
+) -> Network:
     """A network as it was described, with the numbers it begins with; on the python engine.
 
     A bank is made only when it is known to be as large as the one in the file.
@@ -119,7 +125,7 @@ def build(description: Description, arrays: Mapping[str, Array]) -> Network:
     found = arrays["value"].size if "value" in arrays else 0
     if rows != found:
         raise InputError(f"its layers have {rows:,} parameters, and its array value {found:,}")
-    return Network(
+    return make(
         chain,
         init=build_init(field(description, "init", dict)),
         seed=field(description, "seed", int),
@@ -175,13 +181,13 @@ def numbers(net: Network) -> dict[str, Array]:
     for name, array in optional(net).items():
         if array.any():
             found[name] = array
-    return found | {block_name(names): bank._blocks[names] for names in bank._blocks if names}
+    return found | {block_name(names): bank.blocks[names] for names in bank.blocks if names}
 
 
 def optional(net: Network) -> dict[str, Array]:
     """The arrays that a file has only where they hold something."""
     bank = net.bank
-    return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank._moved}
+    return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank.moved}
 
 
 def block_name(names: tuple[str, ...]) -> str:

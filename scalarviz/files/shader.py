@@ -5,14 +5,16 @@ of weights is cut into blocks of 4 x 4, filled up with zeros, since graphics pro
 those at once; so every buffer is a multiple of 4 long.
 
 GLSL 1.20 has all that is used here, and so has GLSL ES 3.00 (WebGL 2); HLSL needs shader model 4,
-which holds 4,096 times four constants. Compilers take long over many constants: Mesa, in software,
-took 7 to 17 seconds over 13,500 weights, and gave no result in 8 minutes over 100,000. Hence a limit.
+which holds 4,096 times four constants. Compilers take long over many of them: Mesa, in software,
+took 7 to 17 seconds over 13,500 weights, and gave no result in 8 minutes over 100,000. Hence the
+limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +24,10 @@ from scalarviz.files.shader_source import literal
 from scalarviz.files.shader_writer import ShaderWriter
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.network import Network
 from scalarviz.program import NONE, Buffer, Operation
+
+if TYPE_CHECKING:
+    from scalarviz.network import Network
 
 NAME = "network"
 PARTS = "xyzw"

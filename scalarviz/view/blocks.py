@@ -1,7 +1,7 @@
 """Parts of the picture in a terminal: arrays in, lines of coloured text out.
 
 A block is a list of lines, a line a list of rich's segments. Where colour cannot be had, the same
-numbers are written out: a weight as its sign, or its digits, a colour in hexadecimal.
+numbers are written out: a weight as its sign, or its digits.
 """
 
 from __future__ import annotations
@@ -29,15 +29,6 @@ BLACK, WHITE = np.zeros(3), np.ones(3)
 
 PLATE_HEAD = 2  # lines above the cells of a plate
 BIAS_GAP = 2  # columns that set the biases apart
-
-
-@dataclass(frozen=True)
-class Swatches:
-    """Colours, 0 to 1, one row a sample: what goes in, what comes out, what should come out."""
-
-    inputs: FloatArray
-    outputs: FloatArray
-    targets: FloatArray
 
 
 @dataclass(frozen=True)
@@ -72,38 +63,6 @@ WITH_NUMBERS = (
 WITH_SIGNS = CellSize(3), CellSize(2), CellSize(1), CellSize(1, gap=0)
 
 
-def swatch_block(swatches: Swatches, width: int, height: int, color: bool = True) -> Block:
-    """Three rows of squares; outputs touch their targets, so that one sees them become alike."""
-    label, gap = 7, int(height > 5)
-    side = min(8, max(1, (width - label + 1) // len(swatches.inputs) - 1))
-    first = min(3, max(1, (height - gap) // 3))
-    tall = min(6, max(1, (height - gap - first) // 2))
-    block = swatch_rows("input", swatches.inputs, side, first, color)
-    block += [[]] * gap
-    block += swatch_rows("output", swatches.outputs, side, tall, color)
-    return block + swatch_rows("target", swatches.targets, side, tall, color)
-
-
-def swatch_rows(name: str, colors: FloatArray, side: int, height: int, color: bool) -> Block:
-    codes = [tuple(code) for code in to_bytes(colors).tolist()]
-    block = []
-    for i in range(height):
-        named = i == (height - 1) // 2
-        line = [Segment(f"{name if named else '':7}", QUIET)]
-        for code in codes:
-            digits = hexadecimal(code, side) if named and not color else ""
-            line += [Segment(f"{digits:{side}}", paint(*code) if color else None), Segment(" ")]
-        block.append(line)
-    return block
-
-
-def hexadecimal(code: tuple[int, ...], width: int) -> str:
-    """A colour in six or in three hexadecimal digits, or none, as there is room."""
-    if width >= 6:
-        return "".join(f"{part:02x}" for part in code)
-    return "".join(f"{part // 16:x}" for part in code) if width >= 3 else ""
-
-
 def plates_block(plates: Sequence[Plate], shade: Shade | None, width: int, height: int) -> Block:
     """The weights of all layers, in the largest cells with which they fit, else cut off."""
     size = best_size(plates, width, height, tall=shade is not None)
@@ -115,6 +74,12 @@ def plates_block(plates: Sequence[Plate], shade: Shade | None, width: int, heigh
     if len(block) - 1 <= height and widest(plates, size) <= width:
         return block[:-1]
     return [*block[: height - 1], [Segment("... a larger window shows all weights", QUIET)]]
+
+
+def least_lines(plates: Sequence[Plate], width: int) -> int:
+    """How many lines the weights take in the smallest cells that have numbers."""
+    shelves = arrange(plates, WITH_NUMBERS[-1], width)
+    return sum(max(plate_height(p, WITH_NUMBERS[-1]) for p in shelf) + 1 for shelf in shelves) - 1
 
 
 def best_size(plates: Sequence[Plate], width: int, height: int, tall: bool) -> CellSize:

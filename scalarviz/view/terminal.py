@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from rich import box
@@ -28,24 +29,31 @@ from scalarviz.view.blocks import (
     Block,
     Plate,
     Shade,
-    Swatches,
+    least_lines,
     paint,
     plates_block,
-    swatch_block,
 )
-from scalarviz.view.colors import LEGEND, MAPS, ColorMap, to_bytes
+from scalarviz.view.colors import LEGEND, to_bytes
 from scalarviz.view.curve import curve_block
+from scalarviz.view.exhibit import Exhibit, Look
 
 # In lines; a panel's frame takes two of its own.
 HEAD, FOOT = 3, 1
-LEAST_TOP, GOOD_TOP, LEAST_WEIGHTS = 5, 8, 6
+LEAST_TOP, LEAST_WEIGHTS = 5, 6
 PLAIN = Style(dim=False)
 SIDE_BY_SIDE = 64  # the columns that two panels need beside each other
 
 
 @dataclass(frozen=True)
 class Moment:
-    """All that one picture shows; `scale` is the size of weight with the strongest colour."""
+    """All that one picture shows.
+
+    scale     the size of weight with the strongest colour
+    exhibit   what is learned, if there is a way to show it
+    held_out  the loss on samples that are never trained on, if there are any
+    note      why it goes as fast as it does, or where the clock stands
+    keys      what one can do, the most important first
+    """
 
     title: str
     step: int
@@ -55,35 +63,44 @@ class Moment:
     learning_rate: float
     plates: Sequence[Plate]
     scale: float
-    swatches: Swatches | None = None
+    epoch: float = 0.0
+    engine: str = ""
+    exhibit: Exhibit | None = None
+    held_out: float | None = None
     note: str = ""
-
-
-@dataclass(frozen=True)
-class Look:
-    """The colours to use, or none: then signs, digits and letters say everything."""
-
-    map: ColorMap = field(default=MAPS["dark"])
-    color: bool = True
+    keys: Sequence[str] = ("Ctrl-C stops",)
 
 
 def picture(moment: Moment, look: Look, width: int, height: int) -> RenderableType:
     """The whole picture of one moment, in so many columns and lines."""
     room = height - HEAD - (FOOT if moment.note else 0)
-    top = min(GOOD_TOP, max(LEAST_TOP, room // 3))
     rows = [Layout(head(moment, width), size=HEAD)]
-    if room - top >= LEAST_WEIGHTS and moment.plates:
-        plates = plates_block(moment.plates, shade(moment, look), width - 4, room - top - 2)
-        weights = panel(legend(moment, look), plates)
-        rows.append(Layout(tops(moment, look, width, room - len(plates) - 2)))
-        rows.append(Layout(weights, size=len(plates) + 2))
+    if moment.exhibit is not None and moment.exhibit.wide and room >= 2 * LEAST_TOP:
+        size = moment.exhibit.lines(width, room)
+        rows.append(Layout(exhibit_panel(moment.exhibit, look, width, size), size=size))
+        rows += under(moment, None, look, width, room - size)
     else:
-        rows.append(Layout(tops(moment, look, width, room)))
+        rows += under(moment, moment.exhibit, look, width, room)
     if moment.note:
-        rows.append(Layout(foot(moment.note), size=FOOT))
+        rows.append(Layout(foot(moment, width), size=FOOT))
     whole = Layout()
     whole.split_column(*rows)
     return whole
+
+
+def under(
+    moment: Moment, exhibit: Exhibit | None, look: Look, width: int, room: int
+) -> list[Layout]:
+    """The loss, with something beside it or not, and the weights below, if there is room."""
+    wish = exhibit.lines(width, room) if exhibit else max(LEAST_TOP, room // 3)
+    least = max(LEAST_WEIGHTS, least_lines(moment.plates, width - 4) + 2) if moment.plates else 0
+    top = max(LEAST_TOP, min(wish, room - least))
+    if room - top < LEAST_WEIGHTS or not moment.plates:
+        return [Layout(tops(moment, exhibit, look, width, room))]
+    plates = plates_block(moment.plates, shade(moment, look), width - 4, room - top - 2)
+    top = room - len(plates) - 2
+    weights = Layout(panel(legend(moment, look), plates), size=len(plates) + 2)
+    return [Layout(tops(moment, exhibit, look, width, top)), weights]
 
 
 def shade(moment: Moment, look: Look) -> Shade | None:
@@ -92,9 +109,7 @@ def shade(moment: Moment, look: Look) -> Shade | None:
 
 
 def head(moment: Moment, width: int) -> RenderableType:
-    """Three lines: the title, the numbers, and how far the training has come."""
-    title = Text.assemble(("scalarviz", ACCENT + STRONG), "  ", moment.title)
-    title.truncate(width - 2, overflow="ellipsis")
+    """Three lines: what it is, the numbers, and how far the training has come."""
     loss = f"{moment.losses[-1]:#.3g}" if len(moment.losses) else "-"
     steps = f"{moment.steps:,}"
     fields = [
@@ -111,27 +126,58 @@ def head(moment: Moment, width: int) -> RenderableType:
         numbers.append(name, QUIET).append(value, STRONG).append(spare)
     numbers.rstrip()
     bar = ProgressBar(
-        moment.steps, moment.step, style=QUIET, complete_style=ACCENT, finished_style=ACCENT
+        max(1, moment.steps),
+        moment.step,
+        style=QUIET,
+        complete_style=ACCENT,
+        finished_style=ACCENT,
     )
-    return Padding(Group(title, numbers, bar), (0, 1))
+    return Padding(Group(title_line(moment, width), numbers, bar), (0, 1))
 
 
-def tops(moment: Moment, look: Look, width: int, height: int) -> RenderableType:
-    """The loss and the swatches, side by side; where it is narrow, the swatches alone."""
-    swatches = moment.swatches
-    loss_width = width if swatches is None else width * 9 // 20
-    loss = panel(Text("loss", STRONG), curve_block(moment.losses, loss_width - 4, height - 2))
-    if swatches is None:
-        return loss
-    narrow = width < SIDE_BY_SIDE
-    rest = width if narrow else width - loss_width
-    block = swatch_block(swatches, rest - 4, height - 2, look.color)
-    colors = panel(Text("colours", STRONG), block)
-    if narrow:
-        return colors
+def title_line(moment: Moment, width: int) -> Text:
+    """The title, and on the right the epoch and the engine, if there is room for them."""
+    title = Text.assemble(("scalarviz", ACCENT + STRONG), "  ", moment.title)
+    place = f"epoch {moment.epoch:,.1f}  engine {moment.engine}" if moment.engine else ""
+    spare = width - 2 - title.cell_len - len(place)
+    if spare >= 2:
+        title.append(" " * spare).append(place, QUIET)
+    title.truncate(max(1, width - 2), overflow="ellipsis")
+    return title
+
+
+def tops(
+    moment: Moment, exhibit: Exhibit | None, look: Look, width: int, height: int
+) -> RenderableType:
+    """The loss and what is learned, side by side; where it is narrow, the latter alone."""
+    if exhibit is None:
+        return loss_panel(moment, width, height)
+    if width < SIDE_BY_SIDE:
+        return exhibit_panel(exhibit, look, width, height)
+    columns = exhibit.columns(width, height - 2)
     both = Layout()
-    both.split_row(Layout(loss, size=loss_width), Layout(colors))
+    both.split_row(
+        Layout(loss_panel(moment, width - columns, height), size=width - columns),
+        Layout(exhibit_panel(exhibit, look, columns, height)),
+    )
     return both
+
+
+def loss_panel(moment: Moment, width: int, height: int) -> Panel:
+    """The curve of the losses."""
+    title = Text("loss", STRONG)
+    if moment.held_out is not None and math.isfinite(moment.held_out):
+        title.append(f"  of what is held out {moment.held_out:#.3g}", PLAIN)
+    title.truncate(max(1, width - 4), overflow="ellipsis")
+    return panel(title, curve_block(moment.losses, width - 4, height - 2))
+
+
+def exhibit_panel(exhibit: Exhibit, look: Look, width: int, height: int) -> Panel:
+    """What is learned."""
+    block = exhibit.block(look, max(1, width - 4), max(1, height - 2))
+    title = Text(exhibit.title, STRONG)
+    title.truncate(max(1, width - 4), overflow="ellipsis")
+    return panel(title, block)
 
 
 def legend(moment: Moment, look: Look) -> Text:
@@ -148,12 +194,15 @@ def legend(moment: Moment, look: Look) -> Text:
     return text.append(f"  {beyond} beyond" if beyond else "", QUIET)
 
 
-def foot(note: str) -> RenderableType:
-    """One line: how fast it goes and why, and how to leave."""
+def foot(moment: Moment, width: int) -> RenderableType:
+    """One line: how fast it goes and why, or where it stands; and the keys, as many as fit."""
+    keys = list(moment.keys)
+    while len(keys) > 1 and len(moment.note) + sum(len(key) + 2 for key in keys) > width - 2:
+        del keys[-2]  # the last one says how to leave
     line = Table.grid(expand=True, padding=(0, 1))
     line.add_column(ratio=1, no_wrap=True)
     line.add_column(justify="right", no_wrap=True)
-    line.add_row(Text(note, QUIET), Text("Ctrl-C stops", QUIET))
+    line.add_row(Text(moment.note, QUIET), Text("  ".join(keys), QUIET))
     return Padding(line, (0, 1))
 
 

@@ -21,9 +21,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from tests.benchmarks.cases import CASES, Case, steps_a_call
+from tests.benchmarks.cases import CASES, Case, multiplications, steps_a_call
 from tests.benchmarks.rivals import jax_loop, jax_step, torch_step
-from tests.benchmarks.sides import Options, in_turn, main, median_time, short_spread
+from tests.benchmarks.sides import Options, Side, in_turn, main, median_time, short_spread
 
 NAMES = {
     "cpu": "cpu engine",
@@ -31,6 +31,7 @@ NAMES = {
     "jax": "JAX, jitted step",
     "jax_loop": "JAX, jitted loop",
 }
+Make = Callable[[Case, int, int], Callable[[], object]]
 MODULE = "tests.benchmarks.batched_step"
 
 
@@ -48,13 +49,13 @@ def cpu_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
     return lambda: net.train(inputs, targets, loss, optimizer, steps=steps)
 
 
-def side(make: Callable[[Case, int, int], Callable[[], object]], steps: Callable[[int], int]):
+def side(make: Make, steps: Callable[[int], int]) -> Side:
     """A side of this benchmark: the seconds of a step, given network, batch and threads."""
 
     def seconds(name: str, batch: str, threads: str) -> float:
         keep_on_cores(int(threads))
         step = make(CASES[name], int(batch), int(threads))
-        return median_time(step, warm_up=20, least_seconds=0.7) / steps(int(batch))
+        return median_time(step, warm_up=20, least_seconds=0.4) / steps(int(batch))
 
     return seconds
 
@@ -112,7 +113,7 @@ def compare(name: str, batch: int, threads: int, rate: float, rounds: int) -> No
     sides = {side: [MODULE, side, *arguments] for side in installed(threads)}
     times = in_turn(sides, rounds)
     ours = statistics.median(times["cpu"])
-    speed = CASES[name].multiplications(batch) / ours
+    speed = multiplications(CASES[name].sizes, batch) / ours
     print(f"  {name}, batch {batch}")
     for side, seconds in times.items():
         ratio = statistics.median(seconds) / ours

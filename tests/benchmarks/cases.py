@@ -1,12 +1,16 @@
-"""The networks of `batched_step`, and how they are trained."""
+"""The networks that are measured, and how they are trained."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import scalarviz as sv
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,6 @@ class Case:
     optimizer: str
     rate: float
     batches: Sequence[int]
-
-    def multiplications(self, batch: int) -> int:
-        """Additions and multiplications of the matrix products of one step."""
-        products = [a * b for a, b in zip(self.sizes, self.sizes[1:], strict=False)]
-        return 2 * batch * (3 * sum(products) - products[0])  # no gradient by the first inputs
 
     def samples(self, batch: int) -> tuple[Any, Any]:
         """Random inputs and targets in float32."""
@@ -42,6 +41,24 @@ CASES = {
 }
 
 
+def multiplications(sizes: Sequence[int], batch: int) -> int:
+    """Additions and multiplications of the matrix products of one step."""
+    products = [a * b for a, b in pairwise(sizes)]
+    return 2 * batch * (3 * sum(products) - products[0])  # no gradient by the first inputs
+
+
 def steps_a_call(batch: int) -> int:
     """Enough that the call itself does not count."""
     return max(1, 4096 // batch)
+
+
+def texture_session(picture: sv.data.Texture, seed: int = 0) -> sv.Session:
+    """The training of a texture: encoded points to colours, 12-64-64-64-64-3, 1024 a batch."""
+    import scalarviz as sv
+
+    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu")]
+    layers += [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
+    layers += [sv.Dense(64, 3, "sigmoid")]
+    net = sv.Network(layers, init=sv.Init("xavier_uniform", bias="fan_out"), seed=seed)
+    loss, optimizer = sv.Loss("mse", mean="samples"), sv.Adam(1e-3)
+    return sv.Session(net, picture, loss, optimizer, batch=1024, engine="cpu", seed=seed)

@@ -20,7 +20,8 @@ from functools import partial
 
 import numpy as np
 
-from tests.benchmarks.growth_plot import draw
+from tests.benchmarks.cases import multiplications
+from tests.benchmarks.growth_plot import Panel, draw
 from tests.benchmarks.sides import Options, in_turn, main, median_time
 
 CALL = 0.02  # seconds that a call of many steps takes, so that the call itself does not count
@@ -29,26 +30,26 @@ BATCH = 256  # where the width grows
 
 @dataclass(frozen=True)
 class Curve:
-    """What grows, the sizes it has, and the network and batch of each size."""
+    """The sizes of what grows, the network and batch of each, and how time grows in the end."""
 
     title: str
-    axis: str
     sizes: Sequence[int]
     case: Callable[[int], tuple[list[int], int]]
+    power: int
 
 
 CURVES = {
     "batch": Curve(
         "12-64-64-64-64-3",
-        "batch",
         [4**i for i in range(9)],
         lambda batch: ([12, 64, 64, 64, 64, 3], batch),
+        1,
     ),
     "width": Curve(
         f"12-width-width-3, batch {BATCH}",
-        "width",
         [2**i for i in range(4, 12)],
         lambda width: ([12, width, width, 3], BATCH),
+        2,
     ),
 }
 
@@ -81,12 +82,6 @@ def step_seconds(sizes: list[int], batch: int) -> float:
 SIDES = {name: partial(seconds_of, curve) for name, curve in CURVES.items()}
 
 
-def multiplications(sizes: Sequence[int], batch: int) -> int:
-    """Additions and multiplications of the matrix products of one step."""
-    products = [a * b for a, b in zip(sizes, sizes[1:], strict=False)]
-    return 2 * batch * (3 * sum(products) - products[0])  # no gradient by the first inputs
-
-
 def report(options: Options) -> None:
     """Two tables and a plot."""
     sides = {name: ["tests.benchmarks.growth", name] for name in CURVES}
@@ -94,15 +89,18 @@ def report(options: Options) -> None:
     print("\nGrowth of a training step, cpu engine on all cores, leaky_relu, Adam")
     for name, curve in CURVES.items():
         medians = [statistics.median(found) for found in zip(*times[name], strict=True)]
-        print_table(curve, medians)
-    panels = [(curve.title, curve.axis, curve.sizes, times[n]) for n, curve in CURVES.items()]
+        print_table(name, curve, medians)
+    panels = [
+        Panel(curve.title, name, curve.sizes, times[name], curve.power)
+        for name, curve in CURVES.items()
+    ]
     print(f"  {draw(panels, options.plot)}")
 
 
-def print_table(curve: Curve, medians: Sequence[float]) -> None:
+def print_table(name: str, curve: Curve, medians: Sequence[float]) -> None:
     """A line for each size."""
     print(f"  {curve.title}")
-    print(f"    {curve.axis:>7}  {'us a step':>11}  {'slope':>5}  {'GFLOP/s':>7}")
+    print(f"    {name:>7}  {'us a step':>11}  {'slope':>5}  {'GFLOP/s':>7}")
     for i, (size, seconds) in enumerate(zip(curve.sizes, medians, strict=True)):
         speed = multiplications(*curve.case(size)) / seconds / 1e9
         slope = ""

@@ -1,14 +1,34 @@
-"""The plot of `growth`: seconds a step over size, on logarithmic scales."""
+"""The plot of `growth`: the time of a step over what grows, on logarithmic scales."""
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-INK, SOFT, LINE = "#22303c", "#8795a1", "#1f77b4"
-# The title, what grows, its sizes, and of each round the seconds at every size.
-Panel = tuple[str, str, Sequence[int], Sequence[Sequence[float]]]
+INK, SOFT, GRID, LINE = "#22303c", "#6b7a88", "#e6eaee", "#1f77b4"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A curve: of each round the seconds at every size, and the power they grow with in the end."""
+
+    title: str
+    axis: str
+    sizes: Sequence[int]
+    rounds: Sequence[Sequence[float]]
+    power: int
+
+    @property
+    def columns(self) -> list[Sequence[float]]:
+        """The seconds of all rounds at every size."""
+        return list(zip(*self.rounds, strict=True))
+
+    @property
+    def medians(self) -> list[float]:
+        return [statistics.median(column) for column in self.columns]
 
 
 def draw(panels: Sequence[Panel], path: str) -> str:
@@ -16,71 +36,82 @@ def draw(panels: Sequence[Panel], path: str) -> str:
     try:
         import matplotlib as mpl
     except ImportError:
-        return "no plot: it takes matplotlib, which is not installed: pip install matplotlib"
+        return (
+            "no plot: it takes matplotlib, which is not installed: pip install 'scalarviz[bench]'"
+        )
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    mpl.rcParams.update({"font.size": 11, "text.color": INK, "axes.edgecolor": SOFT})
-    figure, axes = plt.subplots(1, len(panels), figsize=(12, 5.4), sharey=True)
+    mpl.rcParams.update({"font.size": 10.5, "text.color": INK, "axes.labelcolor": INK})
+    figure, axes = plt.subplots(1, len(panels), figsize=(12.5, 5.6), sharey=True)
     for ax, panel in zip(axes, panels, strict=True):
         draw_panel(ax, panel)
-    axes[0].set_ylabel("time of one step", color=INK)
-    figure.suptitle(
-        "One training step of the cpu engine", x=0.015, ha="left", fontsize=16, fontweight="bold"
-    )
-    figure.tight_layout(rect=(0, 0, 1, 0.97), w_pad=3)
+    axes[0].set_ylabel("time of a step", labelpad=10)
+    title = "How a training step of the cpu engine grows"
+    figure.suptitle(title, x=0.02, ha="left", fontsize=17, fontweight="bold")
+    figure.tight_layout(rect=(0.005, 0, 1, 0.98), w_pad=4)
+    for ax, panel in zip(axes, panels, strict=True):
+        label_guide(ax, panel)
     figure.savefig(path, dpi=150)
     plt.close(figure)
     return f"drawn into {path}"
 
 
 def draw_panel(ax: Any, panel: Panel) -> None:
-    """One curve: medians, a band from the least to the most, dashed lines of even growth."""
-    title, name, sizes, rounds = panel
-    columns = list(zip(*rounds, strict=True))
-    medians = [statistics.median(column) for column in columns]
+    """Medians, a band from the least to the most, a dashed line of even growth."""
+    sizes, columns, medians = panel.sizes, panel.columns, panel.medians
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
-    ax.fill_between(
-        sizes, [min(c) for c in columns], [max(c) for c in columns], color=LINE, alpha=0.2, lw=0
-    )
-    ax.plot(sizes, medians, "o-", color=LINE, lw=2, ms=6, zorder=3)
-    for power, word in [(1, f"grows with the {name}")] + (
-        [(2, f"with its square")] if name == "width" else []
-    ):
-        guide(ax, sizes, medians, power, word)
-    ax.set_title(title, loc="left", color=INK, fontsize=12)
-    ax.set_xlabel(name, color=INK)
+    low, high = [min(c) for c in columns], [max(c) for c in columns]
+    ax.fill_between(sizes, low, high, color=LINE, alpha=0.22, linewidth=0)
+    ax.plot(sizes, medians, "o-", color=LINE, linewidth=2.2, markersize=6, zorder=3)
+    ends = guide(panel)
+    ax.plot(*zip(*ends, strict=True), "--", color=SOFT, linewidth=1.3, zorder=2)
+    for i in (0, -1):
+        place = {"xytext": (0, 11), "textcoords": "offset points", "ha": "center"}
+        bold = {"color": LINE, "fontweight": "bold"}
+        ax.annotate(duration(medians[i]), (sizes[i], medians[i]), **place, **bold)
+    ax.set_title(panel.title, loc="left", fontsize=12, color=SOFT, pad=12)
+    ax.set_xlabel(panel.axis, labelpad=8)
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
+    ax.margins(x=0.06, y=0.1)
     ax.yaxis.set_major_formatter(lambda seconds, _: duration(seconds))
-    ax.grid(color="#e4e8ec", lw=0.8)
+    ax.grid(color=GRID, linewidth=0.9)
     ax.set_axisbelow(True)
     ax.tick_params(colors=INK, length=0, labelleft=True)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
-    for i in (0, -1):
-        offset = (0, 12)
-        ax.annotate(
-            duration(medians[i]),
-            (sizes[i], medians[i]),
-            offset,
-            textcoords="offset points",
-            ha="center",
-            color=LINE,
-            fontweight="bold",
-        )
+    ax.spines["bottom"].set_color(SOFT)
 
 
-def guide(ax: Any, sizes, medians, power, word) -> None:
-    """A dashed line of steady growth through the last point."""
-    low, high = medians[0] / 2, medians[-1]
-    line = [medians[-1] * (size / sizes[-1]) ** power for size in sizes]
-    ax.plot(sizes, line, "--", color=SOFT, lw=1.2, zorder=2)
+def guide(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ends of a line of even growth through the last point, no lower than the curve is."""
+    end, top, bottom = panel.sizes[-1], panel.medians[-1], min(panel.medians)
+    start = max(panel.sizes[0], end * (bottom / top) ** (1 / panel.power))
+    return (start, top * (start / end) ** panel.power), (end, top)
+
+
+def label_guide(ax: Any, panel: Panel) -> None:
+    """Write along the dashed line what it means; after the layout, which decides on its slope."""
+    (x0, y0), (x1, y1) = ends = guide(panel)
+    (a0, b0), (a1, b1) = ax.transData.transform(ends)
+    ax.annotate(
+        f"{2**panel.power} times as long for twice the {panel.axis}",
+        (x0**0.62 * x1**0.38, y0**0.62 * y1**0.38),
+        xytext=(5, -10),
+        textcoords="offset points",
+        rotation=math.degrees(math.atan2(b1 - b0, a1 - a0)),
+        rotation_mode="anchor",
+        ha="center",
+        va="top",
+        color=SOFT,
+        fontsize=9.5,
+    )
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in the unit that suits it, in three digits."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 0.9995:
             return f"{seconds * factor:.3g} {unit}"

@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 
+from tests.benchmarks.cases import texture_session
 from tests.benchmarks.sides import Options, in_turn, main
 
 PLACES = 10  # beside the end and the middle
@@ -36,15 +37,9 @@ def rgb():
 
 def texture():
     """12-64-64-64-64-3 learns a picture."""
-    import scalarviz as sv
     from scalarviz import data
 
-    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu")]
-    layers += [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
-    layers += [sv.Dense(64, 3, "sigmoid")]
-    net = sv.Network(layers, init=sv.Init("xavier_uniform", bias="fan_out"))
-    loss, optimizer = sv.Loss("mse", mean="samples"), sv.Adam(1e-3)
-    return sv.Session(net, data.Texture(), loss, optimizer, batch=1024, engine="cpu")
+    return texture_session(data.Texture())
 
 
 def times_back(make, steps: str) -> dict[str, object]:

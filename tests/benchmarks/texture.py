@@ -14,6 +14,7 @@ import statistics
 import time
 from importlib.util import find_spec
 
+from tests.benchmarks.cases import texture_session
 from tests.benchmarks.sides import Options, answer, main
 
 MEASURED = {1000: 19.3, 5000: 21.0}  # decibels of the astronaut, by a prototype, seed 0
@@ -33,23 +34,17 @@ def picture():
 
 def psnr(seed: str) -> dict[str, list[float]]:
     """Decibels after each number of steps, and the seconds until then."""
-    import scalarviz as sv
     from scalarviz import data
 
-    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu")]
-    layers += [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
-    layers += [sv.Dense(64, 3, "sigmoid")]
-    init = sv.Init("xavier_uniform", bias="fan_out")
-    net = sv.Network(layers, init=init, seed=int(seed))
-    task, loss = picture(), sv.Loss("mse", mean="samples")
-    session = sv.Session(net, task, loss, sv.Adam(1e-3), 1024, "cpu", int(seed))
+    task = picture()
+    session = texture_session(task, int(seed))
     points, colors = task.pixels()
     decibels, seconds, spent = [], [], 0.0
     for steps in MEASURED:
         start = time.perf_counter()
         session.advance(steps - session.step_index)
         spent += time.perf_counter() - start
-        decibels.append(data.psnr(net(points), colors))
+        decibels.append(data.psnr(session.network(points), colors))
         seconds.append(spent)
     return {"decibels": decibels, "seconds": seconds}
 

@@ -50,9 +50,10 @@ def test_a_failure_in_the_middle_leaves_the_old_file(
 def test_permissions_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
     replace_file(path, b"old")
-    path.chmod(0o640)
-    replace_file(path, b"new")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    for permissions in (0o640, 0o666):  # less than a new file has, and more
+        path.chmod(permissions)
+        replace_file(path, b"new")
+        assert stat.S_IMODE(path.stat().st_mode) == permissions
 
 
 @on_posix

@@ -150,10 +150,11 @@ def test_a_file_that_may_not_be_read_says_so(path: Path, monkeypatch: pytest.Mon
 # ---- hostile files, with a right checksum -------------------------------------------------------
 
 
-def signed(header: str, body: bytes = b"") -> bytearray:
+def signed(header: str, body: bytes = b"", description: str = "{}") -> bytearray:
     """A file with this header, in which ABOUT stands for the beginning of a right one."""
     about = r'"__metadata__":{"scalarviz":"{\"checksum\":\"' + container.NO_CHECKSUM
-    about += r'\",\"version\":1,\"kind\":\"network\",\"description\":{}}"}'
+    about += r"\",\"version\":1,\"kind\":\"network\",\"description\":"
+    about += json.dumps(description)[1:-1] + '}"}'
     head = header.replace("ABOUT", about).encode()
     data = bytearray(struct.pack("<Q", len(head)) + head + body)
     place = container.place_of_checksum(data)
@@ -231,14 +232,13 @@ def test_metadata_that_cannot_be_is_refused(about: str, path: Path) -> None:
 
 @pytest.mark.parametrize("description", ["1", "[]", '"text"', "null"])
 def test_a_description_that_is_no_object_is_refused(description: str, path: Path) -> None:
-    head = signed("{ABOUT}").decode("latin-1")
-    text = head.replace(r"\"description\":{}", r"\"description\":" + json.dumps(description)[1:-1])
-    text = text[container.LENGTH_BYTES :]
-    text = text[: (i := text.index("checksum") + 13)] + container.NO_CHECKSUM + text[i + 64 :]
-    data = bytearray(struct.pack("<Q", len(text)) + text.encode())
-    place = container.place_of_checksum(data)
-    data[place] = container.hashlib.sha256(data).hexdigest().encode()
-    assert "it has no description" in refused(path, data)
+    assert "it has no description" in refused(path, signed("{ABOUT}", description=description))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_of_json_is_refused(number: str, path: Path) -> None:
+    data = signed("{ABOUT}", description=f'{{"a":{number}}}')
+    assert "is damaged, or no file of scalarviz" in refused(path, data)
 
 
 @pytest.mark.parametrize("length", [0, 1, 2**24 + 1, 2**31, 2**63, 2**64 - 1])

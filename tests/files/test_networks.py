@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import scalarviz as sv
 from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
 from scalarviz.files.container import read, write
-from scalarviz.files.networks import load_network, numbers, save_network
+from scalarviz.files.networks import numbers, save_network
 from tests.strategies import networks
 
 X = np.array([[0.5, -0.25], [1.0, 0.75], [-1.0, 0.1]])
@@ -59,7 +59,7 @@ def test_a_network_comes_back_bit_for_bit(
     net, batch = made
     path = tmp_path_factory.getbasetemp() / "any.safetensors"
     save_network(net, path)
-    loaded = load_network(path)
+    loaded = sv.load(path)
     assert_same(loaded, net)
     np.testing.assert_array_equal(loaded(batch), net(batch))
 
@@ -67,7 +67,7 @@ def test_a_network_comes_back_bit_for_bit(
 def test_layers_and_initializers_come_back(path: Path) -> None:
     net = example()
     save_network(net, path)
-    loaded = load_network(path)
+    loaded = sv.load(path)
     assert_same(loaded, net)
     assert loaded.layers[2] is loaded.layers[4]
     assert [repr(layer.init) for layer in loaded.layers if isinstance(layer, sv.Dense)] == [
@@ -87,7 +87,7 @@ def test_training_goes_on_as_if_it_had_not_stopped(
     net.layers[0].perceptrons[1].freeze()
     net.train(X, X, "mse", optimizer(0.01), steps=3)
     save_network(net, path)
-    loaded = load_network(path)
+    loaded = sv.load(path)
     assert_same(loaded, net)
     assert (loaded.bank.frozen == net.bank.frozen).all()
     for each in (net, loaded):
@@ -100,7 +100,7 @@ def test_slots_of_several_optimizers_come_back(path: Path) -> None:
     for optimizer in (sv.Adam(0.1), sv.Momentum(0.1), sv.Adam(0.1)):
         net.train_step(X, X, "mse", optimizer)
     save_network(net, path)
-    loaded = load_network(path)
+    loaded = sv.load(path)
     assert set(loaded.bank.slots) == {"m", "v", "velocity"}
     assert_same(loaded, net)
 
@@ -111,7 +111,7 @@ def test_a_step_in_the_middle_comes_back(path: Path) -> None:
     net.backward()
     net.weight(0).step(sv.Adam(0.1))
     save_network(net, path)
-    loaded = load_network(path)
+    loaded = sv.load(path)
     for each in (net, loaded):
         each.weight(1).step(sv.Adam(0.1))
         assert each.bank.step_count == 1
@@ -124,22 +124,22 @@ def test_numbers_that_are_not_finite_come_back(path: Path) -> None:
     net = sv.Network([2, 2])
     net.bank.value[:3] = np.nan, np.inf, -0.0
     save_network(net, path)
-    assert_same(load_network(path), net)
+    assert_same(sv.load(path), net)
 
 
 def test_a_network_without_parameters_comes_back(path: Path) -> None:
     net = sv.Network([sv.FrequencyEncoding(2)])
     save_network(net, path)
-    np.testing.assert_array_equal(load_network(path)(X), net(X))
+    np.testing.assert_array_equal(sv.load(path)(X), net(X))
 
 
 def test_the_engine_is_chosen_when_loading(path: Path) -> None:
     net = sv.Network([2, 3, 2]).to("cpu")
     save_network(net, path)
-    assert load_network(path).engine == "python"
-    assert load_network(path, "cpu").engine == "cpu"
+    assert sv.load(path).engine == "python"
+    assert sv.load(path, "cpu").engine == "cpu"
     with pytest.raises(UnknownNameError, match="unknown engine 'gpu'"):
-        load_network(path, "gpu")
+        sv.load(path, "gpu")
 
 
 def test_mixed_precision_goes_on_where_the_engine_can(path: Path) -> None:
@@ -147,11 +147,11 @@ def test_mixed_precision_goes_on_where_the_engine_can(path: Path) -> None:
     net = sv.Network([2, 3, 2], engine="cpu", precision=mixed)
     net.bank.scaling[:] = 32.0, 5.0, 1.0
     save_network(net, path)
-    loaded = load_network(path, "cpu")
+    loaded = sv.load(path, "cpu")
     assert loaded.precision == mixed
     assert_same(loaded, net)
-    assert load_network(path).precision == sv.Precision()
-    assert load_network(path).bank.scaling.tolist() == [1.0, 0.0, 0.0]
+    assert sv.load(path).precision == sv.Precision()
+    assert sv.load(path).bank.scaling.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
@@ -165,7 +165,7 @@ def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
     )
     save_network(sv.Network([2, 2]), path)
     with pytest.raises(EngineError, match="a cable is missing"):
-        load_network(path, "far")
+        sv.load(path, "far")
 
 
 def test_a_layer_that_could_not_be_loaded_is_not_saved(
@@ -288,7 +288,7 @@ def test_a_file_that_describes_no_network_says_why(
     spoil(description, arrays)
     write(path, "network", description, arrays)
     with pytest.raises(FileError, match="does not hold a network that can be made here") as caught:
-        load_network(path)
+        sv.load(path)
     assert message in str(caught.value)
 
 
@@ -296,4 +296,4 @@ def test_the_file_that_is_spoiled_above_was_a_good_one(
     good: tuple[dict[str, Any], dict[str, Any]], path: Path
 ) -> None:
     write(path, "network", *good)
-    assert len(load_network(path).bank) == ROWS
+    assert len(sv.load(path).bank) == ROWS

@@ -1,0 +1,117 @@
+"""Training with a bar in a terminal, or with lines of plain text where there is none."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from scalarviz.apps.keep import Keep
+from scalarviz.apps.pace import FRAME, Portions
+from scalarviz.apps.show import Show
+from scalarviz.apps.sights import exhibit_of, held_out_loss
+from scalarviz.apps.stop import Stop
+from scalarviz.checks import size
+from scalarviz.session import Session
+from scalarviz.view.blocks import ACCENT
+
+LINES = 10  # of a training without a bar
+
+
+def train(show: object, steps: int | None = None, keep: Keep | None = None) -> int:
+    """Take so many steps and say what came of it; the exit code that suits: 0, or 130 on Ctrl-C."""
+    show, keep = Show.of(show), keep or Keep()
+    end = end_of(show, steps)
+    console = Console()
+    print(show.title)
+    print(about(show.session), flush=True)
+    with Stop() as stop:
+        start = show.session.step_index
+        if console.is_terminal and not console.is_dumb_terminal:
+            with_bar(show.session, end, keep, stop, console)
+        else:
+            with_lines(show.session, end, keep, stop)
+        finish(show, start, end, keep, stop)
+    return stop.code
+
+
+def end_of(show: Show, steps: int | None) -> int:
+    """The step at which a training ends that takes so many steps; None: as many as the show has."""
+    steps = show.steps if steps is None else size(steps, "steps")
+    return show.session.step_index + steps
+
+
+def about(session: Session) -> str:
+    """One line: how large it is, how it learns, and on what."""
+    return f"{len(session.network.bank)} parameters, {session.optimizer!r}, engine {session.engine}"
+
+
+def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Console) -> None:
+    """A bar that fills, the loss, steps a second, and how long it will take."""
+    columns = [
+        TextColumn("step {task.completed:,.0f} of {task.total:,.0f}"),
+        BarColumn(complete_style=ACCENT, finished_style=ACCENT),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(compact=True),
+    ]
+    portions = Portions(session)
+    with Progress(*columns, console=console, auto_refresh=False) as progress:
+        first, start, drawn = session.step_index, perf_counter(), -math.inf
+        task = progress.add_task("", total=end, completed=first, told="")
+        while session.step_index < end and not stop.asked:
+            portions.take(end - session.step_index)
+            keep.now_and_then(session)
+            now = perf_counter()
+            if now - drawn > FRAME or session.step_index == end:
+                pace = (session.step_index - first) / (now - start)
+                told = f"loss {session.loss:#.3g}  {pace:,.0f} steps/s"
+                progress.update(task, completed=session.step_index, told=told, refresh=True)
+                drawn = now
+
+
+def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
+    """Ten lines, evenly spaced in steps."""
+    portions, first = Portions(session), session.step_index
+    for part in range(1, LINES + 1):
+        start, before = perf_counter(), session.step_index
+        goal = first + (end - first) * part // LINES
+        while session.step_index < goal and not stop.asked:
+            portions.take(goal - session.step_index)
+            keep.now_and_then(session)
+        if session.step_index > before:
+            pace = (session.step_index - before) / (perf_counter() - start)
+            loss = f"loss {session.loss:#.3g}"
+            print(f"step {session.step_index:>8,}   {loss:14} {pace:,.0f} steps/s", flush=True)
+
+
+def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
+    """What came of it, in words, and where it was saved."""
+    exhibit = exhibit_of(show.session)
+    for line in exhibit.words() if exhibit else ():
+        print(line)
+    print(closing(show, start, end))
+    if saved := keep.at_end(show.session, stop.asked):
+        print(saved)
+
+
+def closing(show: Show, start: int, end: int) -> str:
+    """What came of it, and what to try next."""
+    session = show.session
+    losses, step = session.losses[start:], session.step_index
+    course = "nothing learned yet"
+    if len(losses):
+        course = f"loss from {losses[0]:#.3g} to {losses[-1]:#.3g}"
+    held_out = held_out_loss(session)
+    if held_out is not None and len(losses):
+        course += f", of what is held out {held_out:#.3g}"
+    text = f"{step - start:,} steps" if step >= end else f"Stopped at step {step:,} of {end:,}"
+    return f"{text}: {course}." + (f" Next: {show.hint}" if show.hint else "")

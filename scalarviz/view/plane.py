@@ -1,0 +1,83 @@
+"""Plane: what a network says over a square of the plane, with the samples on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from rich.segment import Segment
+
+from scalarviz.checks import FloatArray
+from scalarviz.view.blocks import QUIET, Block
+from scalarviz.view.exhibit import Exhibit, Look, letters, pixels, resized
+
+FAINT = 0.55  # how much of a map's colour the ground has; the samples have all of it
+CROWDED = 0.3  # samples a pixel; more are left out
+LEAST_SIDE = 4  # lines
+
+
+@final
+@dataclass(frozen=True)
+class Plane(Exhibit):
+    """A map of what a network says; below the `middle` is blue, above is orange.
+
+    values   (rows, columns), the first row on top, each at the middle of its cell
+    reach    how far from the middle the strongest colours are
+    points   samples, one row each, (0, 0) the lower left corner and (1, 1) the upper right one
+    targets  what a network should say there
+    answers  a line for each sample, where there are few of them
+    """
+
+    values: FloatArray
+    middle: float
+    reach: float
+    points: FloatArray
+    targets: FloatArray
+    answers: Sequence[str] = ()
+    title: str = "output over the plane"
+
+    def lines(self, width: int, room: int) -> int:
+        return min(room * 2 // 3, width // 4 + 2)
+
+    def columns(self, width: int, height: int) -> int:
+        wanted = max(2 * height, len(self.title) + 2)
+        if self.answers and width - 2 * height > 60:
+            wanted = 2 * height + 2 + max(map(len, self.answers))
+        return min(wanted + 4, width * 11 // 20)
+
+    def block(self, look: Look, width: int, height: int) -> Block:
+        side = max(1, min(height, width // 2))
+        block = self.map(look, side)
+        spare = width - 2 * side
+        top = max(0, (side - len(self.answers)) // 2)
+        for i, answer in enumerate(self.answers):
+            if top + i < side and spare > len(answer) + 1:
+                block[top + i] = [*block[top + i], Segment(f"  {answer}", QUIET)]
+        return block
+
+    def map(self, look: Look, side: int) -> Block:
+        """The map alone, so many lines high."""
+        signed = (resized(self.values, 2 * side, 2 * side) - self.middle) / self.reach
+        row, column = self.places(2 * side)
+        wanted = np.where(self.targets > self.middle, 1.0, -1.0)[: len(row)]
+        if not look.color:
+            block = letters(signed.reshape(side, 2, -1).mean(axis=1) / 2.0 + 0.5)
+            for y, x, sign in zip(row // 2, column, wanted, strict=True):
+                text = block[y][0].text
+                block[y] = [Segment(text[:x] + ("x" if sign > 0.0 else "o") + text[x + 1 :])]
+            return block
+        colors = look.paper + FAINT * (look.map(signed) - look.paper)
+        colors[row, column] = look.map(wanted)
+        return pixels(colors, look)
+
+    def places(self, side: int) -> tuple[FloatArray, FloatArray]:
+        """Rows and columns of the samples that are shown."""
+        shown = self.points[: int(CROWDED * side * side) or 1]
+        inside = np.clip(np.stack([1.0 - shown[:, 1], shown[:, 0]]), 0.0, 1.0)
+        row, column = np.minimum((inside * side).astype(int), side - 1)
+        return row, column
+
+    def words(self) -> list[str]:
+        return list(self.answers)

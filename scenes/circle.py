@@ -1,0 +1,67 @@
+"""A network learns which points of the plane lie in the middle, in the manner of a playground."""
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.apps.show import Show
+from scalarviz.apps.terminal import watch
+from scalarviz.formulas.table import pick
+
+SHAPES = {
+    "circle": data.Circle,
+    "gaussians": data.Gaussians,
+    "spiral": data.Spiral,
+    "moons": data.Moons,
+    "quadrants": data.Quadrants,
+}
+
+
+def scene(
+    shape="circle",
+    noise=0.0,
+    share=0.5,
+    hidden="4,2",
+    activation="tanh",
+    lr=0.03,
+    batch=10,
+    l1=0.0,
+    l2=0.0,
+    engine="auto",
+    seed=0,
+):
+    """A 2-4-2-1 network, tanh throughout, learns two classes of points, as TensorFlow Playground.
+
+    shape       of the two classes: circle, gaussians, spiral, moons or quadrants
+    noise       how far the points are scattered
+    share       how many of the 500 points it trains on; the others are held out
+    hidden      how many perceptrons the hidden layers have
+    activation  of the hidden layers; the output is tanh
+    lr          the learning rate
+    batch       how many points it sees in a step
+    l1          pulls weights to 0, all by as much
+    l2          pulls weights to 0, large ones by more
+    engine      what it runs on: python, cpu, cuda, or auto for the fastest
+    seed        decides on the points, the first weights and the order
+    """
+    points = pick(SHAPES, shape, "shape")
+    sizes = [2, *(int(size) for size in hidden.split(",") if size), 1]
+    network = sv.Network(sizes, activation=activation, output="tanh", seed=seed)
+    session = sv.Session(
+        network,
+        points(noise=noise, share=share, scale=5.0, signed=True, seed=seed),
+        loss=sv.Loss("mse", factor=0.5),
+        optimizer=sv.SGD(lr, l1=l1, l2=l2),
+        batch=batch,
+        engine=engine,
+        seed=seed,
+    )
+    return Show(
+        session,
+        title=f"A {'-'.join(str(size) for size in sizes)} network learns two classes: {shape}",
+        hint="scalarviz watch circle --shape spiral --hidden 16,16 --steps 50000",
+        speed=100,
+        steps=5_000,
+    )
+
+
+if __name__ == "__main__":
+    watch(scene())

@@ -1,0 +1,46 @@
+"""A formula of four numbers is fitted to measurements, with no network at all."""
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.apps.show import Show
+from scalarviz.apps.terminal import watch
+
+
+def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
+    """A swing that dies away, height * exp(-damping x) * sin(speed x + phase), finds its numbers.
+
+    noise    how far the measurements are scattered
+    samples  how many of them there are
+    lr       the learning rate
+    engine   what it runs on: python, cpu, or auto for the faster
+    seed     decides on the noise
+    """
+    height, damping = sv.Value(0.5, label="height"), sv.Value(0.0, label="damping")
+    speed, phase = sv.Value(5.0, label="speed"), sv.Value(0.0, label="phase")
+    swing = sv.compile(
+        lambda x: height * (-damping * x).exp() * (speed * x + phase).sin(),
+        inputs=1,
+    )
+    x = np.linspace(0.0, 3.0, samples)
+    scatter = noise * np.random.default_rng(seed).normal(size=samples)
+    y = 1.5 * np.exp(-0.7 * x) * np.sin(6.0 * x + 0.4) + scatter
+    session = sv.Session(
+        swing,
+        (x[:, np.newaxis], y[:, np.newaxis]),
+        loss="mse",
+        optimizer=sv.Adam(lr),
+        engine=engine,
+        seed=seed,
+    )
+    return Show(
+        session,
+        title="height * exp(-damping x) * sin(speed x + phase) is fitted to measurements",
+        hint="scalarviz watch expression --noise 0.3",
+        speed=20,
+        steps=1_000,
+    )
+
+
+if __name__ == "__main__":
+    watch(scene())

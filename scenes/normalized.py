@@ -1,0 +1,48 @@
+"""A network with normalized layers learns two arms of a spiral."""
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.apps.show import Show
+from scalarviz.apps.terminal import watch
+from scalarviz.formulas.table import pick
+
+NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
+
+
+def scene(norm="layer", hidden=8, noise=0.02, lr=0.02, batch=25, engine="auto", seed=0):
+    """A 2-8-8-1 network whose hidden layers are brought to one scale learns a spiral.
+
+    norm    layer, rms, or none to compare
+    hidden  how many perceptrons each of the two hidden layers has
+    noise   how far the points are scattered
+    lr      the learning rate
+    batch   how many points it sees in a step
+    engine  what it runs on: python, cpu, cuda, or auto for the fastest
+    seed    decides on the points, the first weights and the order
+    """
+    kind = pick(NORMS, norm, "norm")
+    layers = []
+    for inputs in (2, hidden):
+        layers += [sv.Dense(inputs, hidden, "tanh")]
+        layers += [kind(hidden)] if kind else []
+    layers += [sv.Dense(hidden, 1, "sigmoid")]
+    session = sv.Session(
+        sv.Network(layers, seed=seed),
+        data.Spiral(noise=noise, seed=seed),
+        loss="mse",
+        optimizer=sv.Adam(lr),
+        batch=batch,
+        engine=engine,
+        seed=seed,
+    )
+    return Show(
+        session,
+        title=f"A network learns a spiral, norm: {norm}",
+        hint="scalarviz watch normalized --norm none",
+        speed=50,
+        steps=5_000,
+    )
+
+
+if __name__ == "__main__":
+    watch(scene())

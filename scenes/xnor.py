@@ -1,0 +1,41 @@
+"""A network with two hidden layers learns when two inputs are equal, all four corners at once."""
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.apps.show import Show
+from scalarviz.apps.terminal import watch
+
+
+def scene(hidden=8, lr=0.01, engine="auto", seed=0):
+    """A 2-8-8-1 network, ReLU and linear, learns XNOR.
+
+    hidden  how many perceptrons each of the two hidden layers has
+    lr      the learning rate
+    engine  what it runs on: python, cpu, cuda, or auto for the fastest
+    seed    decides on the first weights
+    """
+    network = sv.Network(
+        [2, hidden, hidden, 1],
+        activation="relu_right",
+        init=sv.Init("he_uniform", bias="fan_out"),
+        seed=seed,
+    )
+    session = sv.Session(
+        network,
+        data.Xnor(),
+        loss=sv.Loss("mse", factor=0.5),
+        optimizer=sv.SGD(lr),
+        engine=engine,
+        seed=seed,
+    )
+    return Show(
+        session,
+        title=f"A 2-{hidden}-{hidden}-1 network learns XNOR",
+        hint="scalarviz watch xnor --hidden 3 --seed 1",
+        speed=50,
+        steps=3_000,
+    )
+
+
+if __name__ == "__main__":
+    watch(scene())

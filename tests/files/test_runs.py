@@ -1,0 +1,260 @@
+"""Run files: a session goes on as if it had not stopped, and a bad file is one sentence."""
+
+import copy
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import FileError, InputError
+from scalarviz.files.container import read, write
+
+DataMaker = Callable[[], data.DataSet]
+
+
+def eventful(network: sv.Network | None = None, **options: Any) -> sv.Session:
+    """A session in which everything has happened."""
+    layers = [sv.Dense(3, 6, "tanh"), sv.LayerNorm(6), sv.Dense(6, 3, "sigmoid")]
+    net = network or sv.Network(layers, init="he_uniform", seed=4)
+    options = {"batch": 8, "seed": 3, "engine": "cpu"} | options
+    optimizer = sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=900), clip_norm=1.0)
+    s = sv.Session(net, data.Rgb("sepia", levels=6), "mse", optimizer, **options)
+    s.advance(400)
+    s.learning_rate = 0.02
+    s.edit([3, 4], [0.5, -0.5])
+    s.advance(100)
+    s.freeze(net.layers[0])
+    s.back(250)
+    s.advance(3, "operation")
+    s.edit(7, 0.25)
+    s.set_activation(0, "relu")
+    s.advance(200)
+    s.optimizer = sv.Momentum(0.05, momentum=0.8)
+    s.data = data.Rgb("hue", levels=6, angle=120.0)
+    s.advance(30)
+    s.freeze(5)
+    s.advance(5, "operation")
+    return s
+
+
+def same(a: sv.Session, b: sv.Session) -> bool:
+    banks = a.network.bank, b.network.bank
+    return (
+        a.clock == b.clock
+        and a.learning_rate == b.learning_rate
+        and (banks[0].value == banks[1].value).all()
+        and (banks[0].grad == banks[1].grad).all()
+        and (banks[0].frozen == banks[1].frozen).all()
+        and banks[0].step_count == banks[1].step_count
+        and repr(a.data) == repr(b.data)
+        and repr(a.optimizer) == repr(b.optimizer)
+    )
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[sv.Session, Path]:
+    path = tmp_path_factory.mktemp("runs") / "run.safetensors"
+    s = eventful()
+    s.save(path)
+    return s, path
+
+
+def test_it_stands_where_it_stood(kept: tuple[sv.Session, Path]) -> None:
+    s, path = kept
+    loaded = sv.Session.load(path)
+    assert same(s, loaded) and loaded.done == s.done and loaded.loss == s.loss
+    assert len(loaded.branches) == 2
+    for a, b in zip(s.branches, loaded.branches, strict=True):
+        assert (a.losses == b.losses).all() and a.fork == b.fork and a.end == b.end
+        assert list(map(str, a.journal)) == list(map(str, b.journal))
+
+
+def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
+    s = eventful()
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    for each in (s, loaded):
+        each.advance(1)
+        each.learning_rate = 0.001
+        each.advance(77)
+    assert same(s, loaded) and (s.losses == loaded.losses).all()
+
+
+def test_every_earlier_moment_can_be_visited(tmp_path: Path) -> None:
+    s = eventful()
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    for branch, step in [(1, 0), (1, 449), (0, 500), (0, 399), (1, 250), (0, 401)]:
+        for each in (s, loaded):
+            each.switch(branch)
+            each.seek(step)
+            each.advance(2, "operation")
+        assert same(s, loaded)
+
+
+def test_saving_changes_nothing_and_can_be_repeated(tmp_path: Path) -> None:
+    s = eventful()
+    before = s.network.bank.value.copy(), s.clock
+    s.save(tmp_path / "a")
+    assert (s.network.bank.value == before[0]).all() and s.clock == before[1]
+    sv.Session.load(tmp_path / "a").save(tmp_path / "b")
+    assert same(s, sv.Session.load(tmp_path / "b"))
+
+
+def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None:
+    memory = 30_000
+    s = eventful(memory=memory)
+    s.advance(3000)
+    s.save(tmp_path / "run")
+    steps = sum(len(branch.record) for branch in s.branches)
+    tables = 100_000  # the data sets, their held-out colours included
+    assert (tmp_path / "run").stat().st_size < memory + 8 * steps + tables
+    loaded = sv.Session.load(tmp_path / "run")
+    loaded.seek(100)
+    s.seek(100)
+    assert same(s, loaded)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "python"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_both_types_and_engines(engine: str, dtype: str, tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh", dtype=dtype)
+    s = sv.Session(net, data.Xor(), optimizer=sv.AdamW(0.01), engine=engine)
+    s.advance(20)
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    assert loaded.engine == engine and same(s, loaded)
+
+
+def test_mixed_precision_keeps_its_scale(tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh")
+    precision = sv.Precision("mixed", 2.0**30, dynamic=True, patience=5)
+    s = sv.Session(net, data.Xor(), engine="cpu", precision=precision)
+    s.advance(40)
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    assert (loaded.network.bank.scaling == net.bank.scaling).all() and net.bank.scaling[2] > 0
+    for each in (s, loaded):
+        each.advance(20)
+    assert same(s, loaded)
+
+
+def test_data_made_by_code_must_be_passed_again(tmp_path: Path) -> None:
+    def make(step: int, batch: int, seed: int) -> tuple[Any, Any]:
+        x = np.random.default_rng([seed, step]).random((batch, 2))
+        return x, x[:, :1]
+
+    generated = data.Generated(make, inputs=2, outputs=1)
+    s = sv.Session(sv.Network([2, 1]), generated, batch=4, engine="cpu")
+    s.advance(10)
+    s.save(tmp_path / "run")
+    with pytest.raises(FileError, match=r"its data set is made by code.*pass it again, with data="):
+        sv.Session.load(tmp_path / "run")
+    assert same(s, sv.Session.load(tmp_path / "run", data=generated))
+
+
+def test_a_session_of_a_function_is_refused(tmp_path: Path) -> None:
+    a = sv.Value(0.5)
+    s = sv.Session(sv.compile(lambda x: a * x, inputs=1), ([[1.0]], [[2.0]]))
+    with pytest.raises(InputError, match="cannot be saved, since the function is code"):
+        s.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+# Bad files.
+
+
+def test_a_network_is_no_run(tmp_path: Path, kept: tuple[sv.Session, Path]) -> None:
+    write(tmp_path / "net", "network", {}, {})
+    with pytest.raises(FileError, match="holds a network, not a run"):
+        sv.Session.load(tmp_path / "net")
+    with pytest.raises(FileError):
+        sv.Session.load(tmp_path / "nothing")
+
+
+def test_one_flipped_byte_anywhere_is_noticed(
+    kept: tuple[sv.Session, Path], tmp_path: Path
+) -> None:
+    whole = kept[1].read_bytes()
+    rng = random.Random(0)
+    for _ in range(60):
+        place = rng.randrange(len(whole))
+        changed = bytearray(whole)
+        changed[place] ^= 1 << rng.randrange(8)
+        (tmp_path / "bad").write_bytes(changed)
+        with pytest.raises(FileError):
+            sv.Session.load(tmp_path / "bad")
+    (tmp_path / "bad").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileError):
+        sv.Session.load(tmp_path / "bad")
+
+
+WRONG: list[Any] = [None, -1, 10**12, 1.5, "x", [], {}, True, [0, 0], {"array": "value"}, "array 0"]
+
+
+def leaves(thing: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if path else []
+    items: Any = enumerate(thing) if isinstance(thing, list) else ()
+    for key, value in thing.items() if isinstance(thing, dict) else items:
+        found += leaves(value, (*path, key))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_hostile_description_is_refused_or_harmless(
+    kept: tuple[sv.Session, Path], tmp_path: Path, seed: int
+) -> None:
+    description, arrays = read(kept[1], "run")
+    rng = random.Random(seed)
+    changed = copy.deepcopy(description)
+    *path, last = rng.choice(leaves(changed))
+    holder = changed
+    for key in path:
+        holder = holder[key]
+    if rng.random() < 0.3:
+        del holder[last]
+    else:
+        holder[last] = rng.choice(WRONG)
+    write(tmp_path / "bad", "run", changed, arrays)
+    load_or_refuse(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_hostile_arrays_are_refused_or_harmless(
+    kept: tuple[sv.Session, Path], tmp_path: Path, seed: int
+) -> None:
+    description, arrays = read(kept[1], "run")
+    rng = random.Random(seed)
+    name = rng.choice(sorted(arrays))
+    array = arrays[name]
+    wrong = [
+        array[:-1], array.astype(np.float64), array.ravel(), array * 0 - 1, array[::-1].copy(),
+        np.zeros((0, 3)), array.reshape(1, *array.shape), np.full_like(array, 1) * 10**9,
+    ]  # fmt: skip
+    changed = dict(arrays)
+    if rng.random() < 0.15:
+        del changed[name]
+    else:
+        try:
+            changed[name] = rng.choice(wrong)
+        except TypeError:  # what cannot be done to booleans
+            changed[name] = array[:-1]
+    write(tmp_path / "bad", "run", description, changed)
+    load_or_refuse(tmp_path / "bad")
+
+
+def load_or_refuse(path: Path) -> None:
+    refused = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            sv.Session.load(path).seek(1)
+        except FileError as error:
+            refused.append(str(error))
+    assert not any("\n" in text for text in refused)
