@@ -161,20 +161,23 @@ def expression_plate(expression: Any) -> Plate:
 
 
 def plate(session: Session, index: int, layer: Layer) -> Plate:
-    """The numbers of a layer; a norm has one gain for each output instead of weights."""
-    dense = isinstance(layer, Dense)
-    inputs = [str(i) for i in range(layer.inputs)] if dense else ["gain"]
+    """The numbers of a layer; of a norm, its gains in a row, and its shifts below them."""
+    values = np.asarray(layer.bank.value[layer.rows], np.float64)
+    name, shape = f"layer {index}", f"{layer.inputs} → {layer.outputs}"
+    inputs = [str(i) for i in range(layer.inputs)]
+    if not isinstance(layer, Dense):
+        rows = values.reshape(-1, layer.inputs)
+        kinds = ["gain", "shift"][: len(rows)]
+        return Plate(name, f"{shape}  {type(layer).__name__}", rows, np.zeros(0), inputs, kinds)
     outputs = [str(i) for i in range(layer.outputs)]
     if isinstance(session.data, Rgb):
         inputs = list("RGB") if index == 0 else inputs
         outputs = list("RGB") if layer is session.network.layers[-1] else outputs
-    kind = layer.activation if dense else type(layer).__name__
-    values = np.asarray(layer.bank.value[layer.rows], np.float64)
-    weights, biases = np.split(values, [len(inputs) * len(outputs)])
+    weights, biases = np.split(values, [layer.inputs * layer.outputs])
     return Plate(
-        name=f"layer {index}",
-        about=f"{layer.inputs} → {layer.outputs}  {kind}",
-        weights=weights.reshape(-1, len(inputs)),
+        name=name,
+        about=f"{shape}  {layer.activation}",
+        weights=weights.reshape(-1, layer.inputs),
         biases=biases,
         inputs=inputs,
         outputs=outputs,

@@ -34,7 +34,7 @@ from scalarviz.view.exhibit import Look
 from scalarviz.view.terminal import Moment, picture
 
 DRAWING = 1 / 4  # of the time at most, if training could use it
-HANDLE = ("space pauses", "←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
+HANDLE = ("←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
 
 
 def watch(
@@ -124,7 +124,8 @@ class Watching:
         """Draw, obey, train, twenty times a second; less often where drawing is slow."""
         while not (self.leave or self.suspend):
             began = perf_counter()
-            self.pace.measure()
+            if not self.paused:
+                self.pace.measure()
             live.update(self.picture(), refresh=True)
             for key in self.keys.read():
                 self.obey(key)
@@ -179,6 +180,12 @@ class Watching:
             return self.pace.note
         return f"paused  done: {self.session.done or 'nothing'}  next: {self.session.next}"
 
+    def handle(self) -> tuple[str, ...]:
+        """What the keys do."""
+        if not self.keys.there:
+            return ("Ctrl-C stops",)
+        return ("space goes on" if self.paused else "space pauses", *HANDLE)
+
     def moment(self, note: str) -> Moment:
         """What there is to see of the session now."""
         session = self.session
@@ -199,7 +206,7 @@ class Watching:
                 exhibit=exhibit_of(session),
                 held_out=held_out_loss(session),
                 note=note,
-                keys=HANDLE if self.keys.there else ("Ctrl-C stops",),
+                keys=self.handle(),
             )
 
 

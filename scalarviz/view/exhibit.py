@@ -98,9 +98,17 @@ def color_of(code: int) -> Color:
 
 
 def resized(picture: FloatArray, rows: int, columns: int) -> FloatArray:
-    """A picture, (height, width, ...), with so many rows and columns: the nearest of its pixels."""
-    height, width = picture.shape[:2]
-    y = ((np.arange(rows) + 0.5) * height / rows).astype(int)
-    x = ((np.arange(columns) + 0.5) * width / columns).astype(int)
-    chosen: FloatArray = picture[y][:, x]
-    return chosen
+    """A picture, (height, width, ...), with so many rows and columns.
+
+    Smaller ones are averages, larger ones repeat the nearest pixel.
+    """
+    for axis, count in enumerate((rows, columns)):
+        size = picture.shape[axis]
+        starts = np.arange(count) * size // count
+        if count < size:
+            shape = [-1 if i == axis else 1 for i in range(picture.ndim)]
+            widths = np.diff(starts, append=size).reshape(shape)
+            picture = np.add.reduceat(picture, starts, axis=axis) / widths
+        else:
+            picture = np.take(picture, starts, axis=axis)
+    return picture

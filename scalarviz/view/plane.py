@@ -15,7 +15,7 @@ from scalarviz.view.exhibit import Exhibit, Look, letters, pixels, resized
 
 FAINT = 0.55  # how much of a map's colour the ground has; the samples have all of it
 CROWDED = 0.3  # samples a pixel; more are left out
-LEAST_SIDE = 4  # lines
+LEAST_SIDE = 6  # lines
 
 
 @final
@@ -39,13 +39,20 @@ class Plane(Exhibit):
     title: str = "output over the plane"
 
     def lines(self, width: int, room: int) -> int:
-        return min(room * 2 // 3, width // 4 + 2)
+        widest = (self.widest(width) - 4 - self.beside) // 2
+        return min(room * 2 // 3, max(widest, LEAST_SIDE) + 2)
 
     def columns(self, width: int, height: int) -> int:
-        wanted = max(2 * height, len(self.title) + 2)
-        if self.answers and width - 2 * height > 60:
-            wanted = 2 * height + 2 + max(map(len, self.answers))
-        return min(wanted + 4, width * 11 // 20)
+        wanted = max(2 * height + self.beside, len(self.title) + 2)
+        return min(wanted + 4, self.widest(width))
+
+    @property
+    def beside(self) -> int:
+        """The columns that the answers take."""
+        return 3 + max(map(len, self.answers)) if self.answers else 0
+
+    def widest(self, width: int) -> int:
+        return width * 3 // 5 if self.answers else width * 11 // 20
 
     def block(self, look: Look, width: int, height: int) -> Block:
         side = max(1, min(height, width // 2))

@@ -94,7 +94,7 @@ def under(
     """The loss, with something beside it or not, and the weights below, if there is room."""
     wish = exhibit.lines(width, room) if exhibit else max(LEAST_TOP, room // 3)
     least = max(LEAST_WEIGHTS, least_lines(moment.plates, width - 4) + 2) if moment.plates else 0
-    top = max(LEAST_TOP, min(wish, room - least))
+    top = max(LEAST_TOP, min(wish, max(room - least, room // 2)))
     if room - top < LEAST_WEIGHTS or not moment.plates:
         return [Layout(tops(moment, exhibit, look, width, room))]
     plates = plates_block(moment.plates, shade(moment, look), width - 4, room - top - 2)
@@ -167,7 +167,7 @@ def loss_panel(moment: Moment, width: int, height: int) -> Panel:
     """The curve of the losses."""
     title = Text("loss", STRONG)
     if moment.held_out is not None and math.isfinite(moment.held_out):
-        title.append(f"  of what is held out {moment.held_out:#.3g}", PLAIN)
+        title.append(f"  (held out: {moment.held_out:#.3g})", PLAIN)
     title.truncate(max(1, width - 4), overflow="ellipsis")
     return panel(title, curve_block(moment.losses, width - 4, height - 2))
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 INK, SOFT, GRID, LINE = "#22303c", "#6b7a88", "#e6eaee", "#1f77b4"
+EVEN = {1: "twice", 2: "four times"}
+BELOW = 2.0  # so far, as a factor, the dashed line lies below the last point
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ def draw_panel(ax: Any, panel: Panel) -> None:
     ax.plot(sizes, medians, "o-", color=LINE, linewidth=2.2, markersize=6, zorder=3)
     ends = guide(panel)
     ax.plot(*zip(*ends, strict=True), "--", color=SOFT, linewidth=1.3, zorder=2)
-    for i in (0, -1):
-        place = {"xytext": (0, 11), "textcoords": "offset points", "ha": "center"}
+    for i, shift, side in ((0, (-6, 10), "left"), (-1, (-9, 3), "right")):
+        place = {"xytext": shift, "textcoords": "offset points", "ha": side}
         bold = {"color": LINE, "fontweight": "bold"}
         ax.annotate(duration(medians[i]), (sizes[i], medians[i]), **place, **bold)
     ax.set_title(panel.title, loc="left", fontsize=12, color=SOFT, pad=12)
@@ -79,15 +81,16 @@ def draw_panel(ax: Any, panel: Panel) -> None:
     ax.yaxis.set_major_formatter(lambda seconds, _: duration(seconds))
     ax.grid(color=GRID, linewidth=0.9)
     ax.set_axisbelow(True)
-    ax.tick_params(colors=INK, length=0, labelleft=True)
+    ax.tick_params(colors=INK, length=0, labelleft=True, pad=6)
+    ax.tick_params(axis="x", labelsize=9)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(SOFT)
 
 
 def guide(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ends of a line of even growth through the last point, no lower than the curve is."""
-    end, top, bottom = panel.sizes[-1], panel.medians[-1], min(panel.medians)
+    """The ends of a line of even growth, below the curve but no lower than that begins."""
+    end, top, bottom = panel.sizes[-1], panel.medians[-1] / BELOW, min(panel.medians) / BELOW
     start = max(panel.sizes[0], end * (bottom / top) ** (1 / panel.power))
     return (start, top * (start / end) ** panel.power), (end, top)
 
@@ -97,9 +100,9 @@ def label_guide(ax: Any, panel: Panel) -> None:
     (x0, y0), (x1, y1) = ends = guide(panel)
     (a0, b0), (a1, b1) = ax.transData.transform(ends)
     ax.annotate(
-        f"{2**panel.power} times as long for twice the {panel.axis}",
-        (x0**0.62 * x1**0.38, y0**0.62 * y1**0.38),
-        xytext=(5, -10),
+        f"twice the {panel.axis}, {EVEN[panel.power]} the time",
+        (math.sqrt(x0 * x1), math.sqrt(y0 * y1)),
+        xytext=(4, -5),
         textcoords="offset points",
         rotation=math.degrees(math.atan2(b1 - b0, a1 - a0)),
         rotation_mode="anchor",

@@ -6,8 +6,8 @@
 
 The second prints parameters and the most bytes in use at a time, as tracemalloc counts them (it
 sees every array): while the network is made and takes its first steps, and while it takes more. The
-report divides the difference of two sizes by what differs. The third prints how much of the machine's memory the process holds (RSS), in bytes, after every 1,000
-of 11,000 steps.
+report divides the difference of two sizes by what differs. The third prints how much of the
+machine's memory the process holds (RSS), in bytes, after every 1,000 of 11,000 steps.
 """
 
 from __future__ import annotations

@@ -1,0 +1,193 @@
+"""Doctor: what works on this machine, and the exact command that mends what does not."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from scalarviz.apps.probes import PIP, SYSTEM
+
+SECONDS = 60.0  # a probe that takes longer hangs
+AT_ONCE = 4
+
+APT = "sudo apt-get install "
+OTHER = "install what Debian calls "
+WINDOW = (
+    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 "
+    "libxcb-shape0 libglib2.0-0 libdbus-1-3 libfontconfig1"
+)
+ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that is tested: its probe, what it is for, and what mends it.
+
+    extra     of scalarviz, whose packages pip installs; "" for what scalarviz always needs
+    debian    packages of Debian and Ubuntu
+    macos     a command, or what to do
+    windows   the same there
+    """
+
+    name: str
+    use: str
+    extra: str = ""
+    debian: str = ""
+    macos: str = "softwareupdate --install --all"
+    windows: str = ON_WINDOWS
+    needed: bool = False
+
+
+CHECKS = (
+    Check(
+        "python",
+        "everything",
+        debian="python3 python3-venv",
+        macos="brew install python",
+        windows="winget install Python.Python.3.13",
+        needed=True,
+    ),
+    Check("packages", "everything", needed=True),
+    Check(
+        "numba", "the engine cpu", debian="libgomp1", macos="brew install libomp", needed=True
+    ),
+    Check(
+        "cuda",
+        "the engine cuda",
+        "cuda",
+        debian="nvidia-driver",
+        macos="there is no CUDA for macOS: the engine cpu is used",
+        windows="install NVIDIA's driver from https://www.nvidia.com/drivers",
+    ),
+    Check("opengl", "pictures and videos", "notebook", "libegl1 libgl1 libgl1-mesa-dri"),
+    Check("window", "watching in a window", "desktop", WINDOW),
+    Check("notebook", "watching in a notebook", "notebook", "libegl1 libgl1 libgl1-mesa-dri"),
+    Check("images", "learning from PNG and JPEG", "images"),
+    Check("video", "saving videos", "video"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of a check; `mend` is a command, or nothing."""
+
+    check: Check
+    works: bool
+    said: str
+    mend: str = ""
+
+
+def examine(console: Console | None = None, run: Callable[[str], str] | None = None) -> int:
+    """Test everything and print it: 0 if a scene can be watched in a terminal, else 1."""
+    console, run = console or Console(), run or run_probe
+    with (
+        console.status("looking, for up to a minute ..."),
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        said = pool.map(run, [check.name for check in CHECKS])
+        findings = [find(check, text) for check, text in zip(CHECKS, said, strict=True)]
+    console.print(as_table(findings))
+    for finding in findings:
+        if finding.mend:
+            console.print(f"To mend {finding.check.name}:", highlight=False)
+            console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
+    lacking = [each.check.name for each in findings if each.check.needed and not each.works]
+    if lacking:
+        console.print(f"No scene can be watched yet: {', '.join(lacking)} must work first.")
+    else:
+        console.print("Scenes can be watched in this terminal: scalarviz watch rgb")
+    return int(bool(lacking))
+
+
+def run_probe(name: str) -> str:
+    """What a probe says, in a process of its own, as JSON; if it dies or hangs, that."""
+    command = [sys.executable, "-m", "scalarviz.apps.probes", name]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return failed(f"it did not answer within {SECONDS:g} seconds")
+    except OSError as error:
+        return failed(f"no other process could be started: {error}")
+    lines = done.stdout.splitlines()
+    if lines and lines[-1].startswith("{"):
+        return lines[-1]
+    told = [line for line in done.stderr.splitlines() if line.strip()]
+    return failed(f"it died: {told[-1].strip() if told else f'exit code {done.returncode}'}")
+
+
+def failed(why: str) -> str:
+    return json.dumps({"works": False, "said": why, "mend": SYSTEM})
+
+
+def find(check: Check, text: str) -> Finding:
+    """A finding from what a probe said."""
+    answer = json.loads(text)
+    mend = "" if answer["works"] else command_for(check, answer["mend"], sys.platform)
+    return Finding(check, answer["works"], answer["said"], mend)
+
+
+def command_for(check: Check, kind: str, system: str) -> str:
+    """What to type, or to do, to mend a lack on this system."""
+    if kind == PIP and not (check.name == "cuda" and system == "darwin"):
+        return pip_command(check.extra, system)
+    if kind not in (PIP, SYSTEM):
+        return ""
+    if system == "darwin":
+        return check.macos
+    if system == "win32":
+        return check.windows
+    if not check.debian:
+        return pip_command(check.extra, system)
+    return (APT if shutil.which("apt-get") else OTHER) + check.debian
+
+
+def pip_command(extra: str, system: str) -> str:
+    """The line that installs what an extra needs with the Python that runs this."""
+    words = [sys.executable, "-m", "pip", "install", *requirements(extra)]
+    if system == "win32":
+        return "& " + " ".join(f'"{word}"' if re.search(r"[^\w.\\:-]", word) else word for word in words)
+    return shlex.join(words)
+
+
+def requirements(extra: str) -> list[str]:
+    """What pip must install for an extra of scalarviz; for "", what is always needed."""
+    try:
+        listed = requires("scalarviz") or []
+    except PackageNotFoundError:  # it runs from a folder, without having been installed
+        return [f"scalarviz[{extra}]" if extra else "scalarviz"]
+    found = []
+    for line in listed:
+        requirement, _, marker = line.partition(";")
+        of = re.search(r"extra\s*==\s*['\"](\w+)['\"]", marker)
+        if (of.group(1) if of else "") == extra:
+            found.append(requirement.strip())
+    return found
+
+
+def as_table(findings: list[Finding]) -> Table:
+    """A row a check."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for head in ("", "what", "for", "found"):
+        table.add_column(head, no_wrap=head != "found", overflow="fold")
+    signs: Mapping[bool, str] = {True: "[green]works[/]", False: "[yellow]lacks[/]"}
+    for finding in findings:
+        sign = signs[finding.works]
+        if finding.check.needed and not finding.works:
+            sign = "[red]lacks[/]"
+        said = finding.said.replace("[", r"\[")
+        table.add_row(sign, finding.check.name, finding.check.use, said)
+    return table

@@ -1,0 +1,152 @@
+"""Options: what can be typed after a scene, and what becomes of it.
+
+The parameters of a scene are its options: `def scene(lr=0.5)` gives it an option `--lr`, of the
+default's type. A line of its docstring that begins with a parameter's name is the help. What every
+training has - a rate, a batch, a seed, an engine, a precision - can be given where a scene has no
+parameter for it too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scalarviz.apps.scenes import Scene
+from scalarviz.apps.show import Show
+from scalarviz.errors import InputError
+from scalarviz.formulas.table import pick
+from scalarviz.session import Session
+
+TYPES = (bool, int, float, str)
+YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something that can be typed: its type, what it is if it is left out, and its help."""
+
+    kind: Any
+    default: Any
+    help: str
+
+
+# These go to the scene, if it has a parameter of that name, else to the session.
+SHARED = {
+    "lr": Option(float | None, None, "the learning rate"),
+    "batch": Option(int | None, None, "how many samples a step sees"),
+    "seed": Option(int | None, None, "decides on the first weights and on the batches"),
+    "engine": Option(str | None, None, "what it runs on: python, cpu, cuda or auto"),
+    "precision": Option(str | None, None, "full, or mixed: half precision where that is enough"),
+}
+RUNNING = {
+    "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),
+    "save": Option(Path | None, None, "a file to keep the training in at the end, or on Ctrl-C"),
+    "resume": Option(Path | None, None, "a file of a training to go on with"),
+    "autosave": Option(float | None, None, "save every so many seconds too"),
+    "set": Option(list[str], [], "NAME=VALUE: an option of the scene by its name"),
+}
+WATCHING = {
+    "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
+    "theme": Option(str, "auto", "the terminal's background: dark, light or auto"),
+}
+
+
+def own_options(scene: Scene) -> dict[str, Option]:
+    """The parameters of a scene that can be typed."""
+    lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
+    found = {}
+    for name, parameter in inspect.signature(scene).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            raise InputError(f"the scene's parameter {name!r} has no default: give it one")
+        if name in RUNNING | WATCHING:
+            raise InputError(
+                f"the scene's parameter {name!r} is called like an option that every scene has: "
+                "give it another name"
+            )
+        if type(parameter.default) in TYPES:
+            kind = type(parameter.default)
+            found[name] = Option(kind, parameter.default, lines.get(name, ""))
+    return found
+
+
+def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
+    """The show of a scene with the options that were typed, or that goes on from a file."""
+    own = own_options(scene)
+    chosen = {name: given[name] for name in own}
+    chosen |= parsed(given.get("set") or [], own)
+    changed = [name for name in own if chosen[name] != own[name].default]
+    extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
+    if given.get("resume") is None:
+        show = Show.of(scene(**chosen), scene)
+        return with_extra(show, extra)
+    live = {"lr", "engine", "precision"}
+    refused = [name for name in [*changed, *extra] if name not in live]
+    if refused:
+        raise InputError(
+            f"a training that goes on has its {refused[0]} from the file: "
+            f"leave out --{refused[0]}, or --resume"
+        )
+    session = Session.load(given["resume"])
+    show = replace(Show.of(scene(**chosen), scene), session=session)
+    return with_extra(show, extra | {name: chosen[name] for name in changed})
+
+
+def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
+    """The same show after what a scene has no parameter for was set in its session."""
+    if "seed" in extra or "batch" in extra:
+        show = replace(show, session=made_again(show.session, **extra))
+    session = show.session
+    if "lr" in extra:
+        session.learning_rate = extra["lr"]
+    if "engine" in extra or "precision" in extra:
+        session.to(extra.get("engine") or session.engine, extra.get("precision"))
+    return show
+
+
+def made_again(
+    session: Session, seed: int | None = None, batch: int | None = None, **others: Any
+) -> Session:
+    """The same training from its start, with another seed or batch."""
+    trainer = session.course.trainer
+    network = session.network
+    if seed is not None:
+        if not hasattr(network, "fresh"):
+            raise InputError("the scene trains an expression, which has no seed: leave out --seed")
+        network = network.fresh(seed)
+    return Session(
+        network,
+        session.data,
+        trainer.loss,
+        session.optimizer,
+        trainer.batch if batch is None else batch,
+        others.get("engine") or session.engine,
+        trainer.seed if seed is None else seed,
+        precision=trainer.settings.precision,
+    )
+
+
+def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
+    """The values of `--set name=value`, each of the type of its option."""
+    found = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise InputError(f"--set takes NAME=VALUE, not {pair!r}: write --set lr=0.1")
+        option = pick(own, name, "option of the scene")
+        found[name] = as_kind(text, option.kind, name)
+    return found
+
+
+def as_kind(text: str, kind: Any, name: str) -> Any:
+    """A text as a number, as yes or no, or as it is."""
+    try:
+        return YES_OR_NO[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        raise InputError(f"the option {name} takes {wanted}, not {text!r}") from None

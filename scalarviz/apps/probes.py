@@ -1,0 +1,189 @@
+"""Probes: each finds out whether something works here; `doctor` runs each in a process of its own.
+
+    python -m scalarviz.apps.probes numba
+
+A probe imports what it tests, which may be heavy, absent or broken. It returns what it found, or
+raises a Lack.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+PIP, SYSTEM, NOTHING = "pip", "system", ""
+
+
+class Lack(Exception):
+    """Something does not work: why, and whether pip or the system has what is missing."""
+
+    def __init__(self, why: str, mend: str = SYSTEM) -> None:
+        super().__init__(why)
+        self.mend = mend
+
+
+def need(*modules: str) -> str:
+    """The names and versions of modules that must be there."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Lack(f"{missing[0]} is not installed", PIP)
+    return ", ".join(f"{module} {version_of(module)}".strip() for module in modules)
+
+
+def version_of(module: str) -> str:
+    names = {"PySide6": "PySide6-Essentials", "PIL": "Pillow", "OpenGL": "PyOpenGL"}
+    try:
+        return version(names.get(module, module))
+    except PackageNotFoundError:
+        return ""
+
+
+def python() -> str:
+    bits = 64 if sys.maxsize > 2**32 else 32
+    if bits == 32:
+        raise Lack("a Python of 32 bits, for which there is no numba")
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def packages() -> str:
+    found = need("numpy", "rich", "typer")
+    for module in ("numpy", "rich", "typer"):
+        import_module(module)
+    return found
+
+
+def numba() -> str:
+    """It compiles a parallel kernel and runs it."""
+    found = need("numba")
+    import numba as compiler
+    import numpy as np
+
+    @compiler.njit(parallel=True)
+    def total(numbers: Any) -> Any:
+        result = 0.0
+        for i in compiler.prange(len(numbers)):
+            result += numbers[i]
+        return result
+
+    if total(np.ones(1000)) != 1000.0:
+        raise Lack("a compiled loop gave a wrong sum")
+    layer = compiler.threading_layer()
+    if layer == "workqueue":
+        raise Lack(f"{found} finds no OpenMP, and without it two threads cannot run kernels")
+    return f"{found}, {compiler.get_num_threads()} threads by {layer}"
+
+
+def cuda() -> str:
+    from scalarviz.engines import ENGINES
+
+    lack = ENGINES["cuda"].lack()
+    if lack:
+        raise Lack(lack, PIP if "not installed" in lack else SYSTEM)
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+        return "numba's simulator"
+    from numba import cuda as device
+
+    name = device.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def opengl() -> str:
+    """vispy draws a red frame and reads it back."""
+    found = need("vispy", "OpenGL") if sys.platform == "linux" else need("vispy", "PySide6")
+    if sys.platform == "linux":
+        os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
+    vispy = import_module("vispy")
+    try:
+        vispy.use("egl" if sys.platform == "linux" else "pyside6", "gl+")
+        gloo, app = import_module("vispy.gloo"), import_module("vispy.app")
+        with app.Canvas(size=(8, 8), show=False) as canvas:
+            canvas.set_current()
+            gloo.clear("red")
+            pixel = gloo.read_pixels((0, 0, 1, 1))[0, 0]
+            maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
+    except Exception as error:  # whatever a driver may raise
+        raise Lack(f"no OpenGL context: {first_line(error)}") from error
+    if tuple(pixel[:3]) != (255, 0, 0):
+        raise Lack("a red frame did not come back red")
+    return f"{found}, {maker}"
+
+
+def window() -> str:
+    """Qt opens a connection to the display."""
+    found = need("PySide6")
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        raise Lack("there is no display: sit at the machine, or connect with ssh -X", NOTHING)
+    try:
+        toolkit = import_module("PySide6.QtGui")
+    except ImportError as error:
+        raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
+    application = toolkit.QGuiApplication([])  # aborts where libraries are missing
+    context = toolkit.QOpenGLContext()
+    if not context.create():
+        raise Lack("Qt finds no OpenGL on this display")
+    return f"{found} on {application.platformName()}"
+
+
+def notebook() -> str:
+    found = need("jupyter_rfb", "ipywidgets", "vispy", "PIL", "OpenGL")
+    for name, wanted in {"jupyter_rfb": "1.0.2", "vispy": "0.17.0"}.items():
+        if version_of(name) != wanted:
+            raise Lack(f"{name} is {version_of(name)}, and {wanted} is needed", PIP)
+    import_module("jupyter_rfb")
+    return found
+
+
+def images() -> str:
+    """Pillow writes and reads both kinds of pictures."""
+    found = need("PIL")
+    pillow = import_module("PIL.Image")
+    for kind in ("PNG", "JPEG"):
+        file = io.BytesIO()
+        pillow.new("RGB", (8, 8), "red").save(file, kind)
+        pillow.open(file).load()
+    return found
+
+
+def video() -> str:
+    found = need("av")
+    av = import_module("av")
+    try:
+        av.Codec("libx264", "w")
+    except Exception as error:  # its own kind of error
+        raise Lack("av has no encoder libx264", PIP) from error
+    return f"{found} with libx264"
+
+
+PROBES: dict[str, Callable[[], str]] = {
+    probe.__name__: probe
+    for probe in (python, packages, numba, cuda, opengl, window, notebook, images, video)
+}
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def answer(name: str) -> dict[str, Any]:
+    """What a probe found, as data."""
+    try:
+        return {"works": True, "said": PROBES[name](), "mend": NOTHING}
+    except Lack as lack:
+        return {"works": False, "said": str(lack), "mend": lack.mend}
+    except Exception as error:  # whatever is broken here must not break the doctor
+        return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
+
+
+if __name__ == "__main__":
+    print(json.dumps(answer(sys.argv[1])), flush=True)
+    os._exit(0)  # some libraries crash when they are unloaded, which is no matter here

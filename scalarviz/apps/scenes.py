@@ -1,0 +1,61 @@
+"""Scenes: the files that come with the package, and a user's own.
+
+A scene is a file with a function `scene`, called by its name in `scenes/` or by a path.
+"""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from scalarviz.errors import InputError, UnknownNameError
+
+PACKAGE = Path(__file__).parent.parent
+
+Scene = Callable[..., Any]
+
+
+def scenes() -> dict[str, Path]:
+    """The scenes that come with the package: inside it, or beside it in a checkout."""
+    folders = [PACKAGE / "scenes", PACKAGE.parent / "scenes"]
+    folder = next((folder for folder in folders if (folder / "__init__.py").exists()), folders[0])
+    return {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+
+
+def find(name: str) -> Path:
+    """The file of a scene, from its name or its path."""
+    known = scenes()
+    if name in known:
+        return known[name]
+    if not name.endswith(".py"):
+        raise UnknownNameError("scene", name, known)
+    if not Path(name).is_file():
+        raise InputError(f"there is no file {name!r}: pass the path of a scene, or a name")
+    return Path(name)
+
+
+def load(path: Path) -> Scene:
+    """The function `scene` of a file."""
+    sys.path.insert(0, str(path.parent))  # it may import its neighbours, as `python FILE` lets it
+    names: dict[str, Scene] = runpy.run_path(str(path))
+    if not callable(names.get("scene")):
+        raise InputError(
+            f"{path} has no function called scene: write `def scene(lr=0.5):` and return a Session"
+        )
+    return names["scene"]
+
+
+def about(path: Path) -> str:
+    """The first line of a file's docstring."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))) or ""
+    return text.partition("\n")[0]
+
+
+def print_scenes() -> None:
+    """Print each scene's name and what it is about."""
+    for name, path in scenes().items():
+        print(f"{name:12} {about(path)}")
