@@ -8,6 +8,8 @@ PYTHON =
 
 # Debian packages that are needed while it runs: OpenMP, for kernels on all cores.
 LIBRARIES = libgomp1
+# And while it is tested: OpenGL without a screen, for the shaders that networks are exported to.
+TEST_LIBRARIES = libegl1 libgl1-mesa-dri
 
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -51,7 +53,7 @@ WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder
 	@sh -euc "$$SETUP" setup . "scalarviz (downloads some 90 MB)"
 
 .venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 250 MB)"
+	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 300 MB)" "$(TEST_LIBRARIES)"
 
 # Succeeds if the Python that runs it is within the bounds of setup.cfg.
 define SUITS
@@ -102,7 +104,7 @@ make_venv() {
 }
 
 missing=
-! command -v dpkg-query >/dev/null || for library in $(LIBRARIES); do
+! command -v dpkg-query >/dev/null || for library in $(LIBRARIES) $${3-}; do
     dpkg-query --show "$$library" >/dev/null 2>&1 || missing="$$missing $$library"
 done
 [ -z "$$missing" ] || install $$missing

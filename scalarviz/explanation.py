@@ -45,7 +45,8 @@ class Line:
     value: float
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.formula} = {self.value:.6g}"
+        value = f"{self.value:.6g}"
+        return " = ".join([self.name, *([] if self.formula == value else [self.formula]), value])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.show import Show
+from scalarviz.apps.show import Show, whole_numbers
 from scalarviz.apps.terminal import watch
 from scalarviz.formulas.table import pick
 
@@ -43,7 +43,7 @@ def scene(
     seed        decides on the points, the first weights and the order
     """
     points = pick(SHAPES, shape, "shape")
-    sizes = [2, *(int(size) for size in hidden.split(",") if size), 1]
+    sizes = [2, *whole_numbers(hidden, "hidden"), 1]
     network = sv.Network(sizes, activation=activation, output="tanh", seed=seed)
     session = sv.Session(
         network,

@@ -9,7 +9,7 @@ from scalarviz.formulas.table import pick
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 
 
-def scene(norm="layer", hidden=8, noise=0.02, lr=0.02, batch=25, engine="auto", seed=0):
+def scene(norm="layer", hidden=8, noise=0.02, lr=0.005, batch=25, engine="auto", seed=0):
     """A 2-8-8-1 network whose hidden layers are brought to one scale learns a spiral.
 
     norm    layer, rms, or none to compare

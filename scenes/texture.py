@@ -1,5 +1,7 @@
 """A network learns a picture: a place goes in, the colour there comes out."""
 
+from itertools import pairwise
+
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
@@ -36,7 +38,7 @@ def scene(
     inputs = 4 * octaves
     sizes = [inputs] + [hidden] * depth
     layers = [sv.FrequencyEncoding(2, octaves=octaves)]
-    layers += [sv.Dense(a, b, "leaky_relu") for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers += [sv.Dense(a, b, "leaky_relu") for a, b in pairwise(sizes)]
     layers += [sv.Dense(sizes[-1], 3, "sigmoid")]
     network = sv.Network(layers, init=sv.Init("xavier_uniform", bias="fan_out"), seed=seed)
     session = sv.Session(

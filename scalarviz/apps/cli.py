@@ -146,7 +146,9 @@ def play(verb: str, scene: Scene, given: Mapping[str, Any]) -> int:
     from scalarviz.apps.terminal import watch
     from scalarviz.apps.train import train
 
-    keep = Keep(given["save"] or (given["resume"] if given["autosave"] else None), given["autosave"])
+    keep = Keep(
+        given["save"] or (given["resume"] if given["autosave"] else None), given["autosave"]
+    )
     show = make_show(scene, given)
     if verb == "watch":
         return watch(show, given["steps"], given["speed"], given["theme"], keep)

@@ -39,6 +39,8 @@ class Check:
     debian    packages of Debian and Ubuntu
     macos     a command, or what to do
     windows   the same there
+    ubuntu    a command that does it better there
+    only      when it is worth it
     """
 
     name: str
@@ -47,6 +49,8 @@ class Check:
     debian: str = ""
     macos: str = "softwareupdate --install --all"
     windows: str = ON_WINDOWS
+    ubuntu: str = ""
+    only: str = ""
     needed: bool = False
 
 
@@ -60,9 +64,7 @@ CHECKS = (
         needed=True,
     ),
     Check("packages", "everything", needed=True),
-    Check(
-        "numba", "the engine cpu", debian="libgomp1", macos="brew install libomp", needed=True
-    ),
+    Check("numba", "the engine cpu", debian="libgomp1", macos="brew install libomp", needed=True),
     Check(
         "cuda",
         "the engine cuda",
@@ -70,6 +72,8 @@ CHECKS = (
         debian="nvidia-driver",
         macos="there is no CUDA for macOS: the engine cpu is used",
         windows="install NVIDIA's driver from https://www.nvidia.com/drivers",
+        ubuntu="sudo ubuntu-drivers install",
+        only="with an NVIDIA GPU only",
     ),
     Check("opengl", "pictures and videos", "notebook", "libegl1 libgl1 libgl1-mesa-dri"),
     Check("window", "watching in a window", "desktop", WINDOW),
@@ -101,7 +105,8 @@ def examine(console: Console | None = None, run: Callable[[str], str] | None = N
     console.print(as_table(findings))
     for finding in findings:
         if finding.mend:
-            console.print(f"To mend {finding.check.name}:", highlight=False)
+            only = f" ({finding.check.only})" if finding.check.only else ""
+            console.print(f"To mend {finding.check.name}{only}:", highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
     lacking = [each.check.name for each in findings if each.check.needed and not each.works]
     if lacking:
@@ -136,7 +141,7 @@ def failed(why: str) -> str:
 def find(check: Check, text: str) -> Finding:
     """A finding from what a probe said."""
     answer = json.loads(text)
-    mend = "" if answer["works"] else command_for(check, answer["mend"], sys.platform)
+    mend = command_for(check, answer["mend"], sys.platform)
     return Finding(check, answer["works"], answer["said"], mend)
 
 
@@ -152,6 +157,8 @@ def command_for(check: Check, kind: str, system: str) -> str:
         return check.windows
     if not check.debian:
         return pip_command(check.extra, system)
+    if check.ubuntu and shutil.which("ubuntu-drivers"):
+        return check.ubuntu
     return (APT if shutil.which("apt-get") else OTHER) + check.debian
 
 
@@ -159,7 +166,8 @@ def pip_command(extra: str, system: str) -> str:
     """The line that installs what an extra needs with the Python that runs this."""
     words = [sys.executable, "-m", "pip", "install", *requirements(extra)]
     if system == "win32":
-        return "& " + " ".join(f'"{word}"' if re.search(r"[^\w.\\:-]", word) else word for word in words)
+        line = " ".join(f'"{word}"' if re.search(r"[^\w.\\:-]", word) else word for word in words)
+        return f"& {line}" if line.startswith('"') else line  # as PowerShell wants it
     return shlex.join(words)
 
 

@@ -23,11 +23,15 @@ PIP, SYSTEM, NOTHING = "pip", "system", ""
 
 
 class Lack(Exception):
-    """Something does not work: why, and whether pip or the system has what is missing."""
+    """Something does not work, or not well: why, and whether pip or the system has what is missing.
 
-    def __init__(self, why: str, mend: str = SYSTEM) -> None:
+    `works` says that one can do without.
+    """
+
+    def __init__(self, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
         super().__init__(why)
         self.mend = mend
+        self.works = works
 
 
 def need(*modules: str) -> str:
@@ -63,21 +67,21 @@ def packages() -> str:
 def numba() -> str:
     """It compiles a parallel kernel and runs it."""
     found = need("numba")
-    import numba as compiler
     import numpy as np
 
-    @compiler.njit(parallel=True)
+    compiler: Any = import_module("numba")
+
     def total(numbers: Any) -> Any:
         result = 0.0
         for i in compiler.prange(len(numbers)):
             result += numbers[i]
         return result
 
-    if total(np.ones(1000)) != 1000.0:
+    if compiler.njit(parallel=True)(total)(np.ones(1000)) != 1000.0:
         raise Lack("a compiled loop gave a wrong sum")
     layer = compiler.threading_layer()
     if layer == "workqueue":
-        raise Lack(f"{found} finds no OpenMP, and without it two threads cannot run kernels")
+        raise Lack(f"{found}, slowly: it finds no OpenMP", works=True)
     return f"{found}, {compiler.get_num_threads()} threads by {layer}"
 
 
@@ -89,9 +93,7 @@ def cuda() -> str:
         raise Lack(lack, PIP if "not installed" in lack else SYSTEM)
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return "numba's simulator"
-    from numba import cuda as device
-
-    name = device.get_current_device().name
+    name = import_module("numba.cuda").get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
@@ -179,7 +181,7 @@ def answer(name: str) -> dict[str, Any]:
     try:
         return {"works": True, "said": PROBES[name](), "mend": NOTHING}
     except Lack as lack:
-        return {"works": False, "said": str(lack), "mend": lack.mend}
+        return {"works": lack.works, "said": str(lack), "mend": lack.mend}
     except Exception as error:  # whatever is broken here must not break the doctor
         return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
 

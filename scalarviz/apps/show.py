@@ -13,6 +13,14 @@ from scalarviz.session import Session
 STEPS = 2000
 
 
+def whole_numbers(text: str, what: str) -> list[int]:
+    """The numbers in a text such as "8,4", as scenes take the sizes of layers."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"{what} takes whole numbers, such as 8,4, not {text!r}") from None
+
+
 @final
 @dataclass(frozen=True)
 class Show:

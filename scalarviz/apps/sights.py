@@ -47,7 +47,9 @@ def exhibit_of(session: Session) -> Exhibit | None:
 def samples_of(session: Session) -> Pair:
     """Some of the samples that a session trains on."""
     data = session.data
-    inputs, targets = data.training if isinstance(data, TableSet) else session.course.trainer.batches.at(0)
+    inputs, targets = (
+        data.training if isinstance(data, TableSet) else session.course.trainer.batches.at(0)
+    )
     return inputs[:MOST], targets[:MOST]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import final
@@ -102,12 +103,15 @@ class Watching:
         with Stop() as stop:
             while not self.leave:
                 self.suspend = False
-                self.pace.start()
-                with Live(console=self.console, screen=True, auto_refresh=False) as live:
-                    with keyboard() as self.keys:
-                        self.go(live, stop)
+                if not self.paused:
+                    self.pace.start()
+                screen = Live(console=self.console, screen=True, auto_refresh=False)
+                with screen as live, keyboard() as self.keys:
+                    self.go(live, stop)
+                if not self.paused:
+                    self.pace.stop()
                 if self.suspend:
-                    os.kill(0, signal.SIGTSTP)  # as Ctrl-Z would have
+                    stop_here()
             height = self.console.height - 3  # room for the closing lines and the prompt
             moment = self.moment("")
             last = picture(moment, self.look, self.console.width, height)
@@ -149,7 +153,7 @@ class Watching:
         if key == "q":
             self.leave = True
         elif key == "suspend":
-            self.suspend = hasattr(signal, "SIGTSTP")
+            self.suspend = True
         elif key == "space":
             self.pause(not self.paused)
         elif key in ("up", "down"):
@@ -208,6 +212,12 @@ class Watching:
                 note=note,
                 keys=self.handle(),
             )
+
+
+def stop_here() -> None:
+    """What Ctrl-Z does elsewhere, now that the terminal is given back; `fg` goes on."""
+    if sys.platform != "win32":
+        os.kill(0, signal.SIGTSTP)
 
 
 def warm_up(session: Session, end: int) -> None:

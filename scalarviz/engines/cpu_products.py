@@ -34,7 +34,7 @@ Index = Any  # unsigned
 TILE = np.uint64(128)  # the most samples of a tile
 SHORTEST = np.uint64(16)  # and the least room for them in a row
 LONGEST = TILE + SHORTEST  # the most room
-FEW = np.uint64(2)
+FEW = np.uint64(2)  # samples for which vectors are not worth while
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(i) for i in range(5)]
 
 

@@ -20,6 +20,7 @@ from scalarviz.engines.cpu_chunks import (
 from scalarviz.engines.cpu_draws import Drawing, draw_rows
 from scalarviz.engines.cpu_half import round_all
 from scalarviz.engines.cpu_kernels import Table
+from scalarviz.engines.cpu_lanes import borrowed
 from scalarviz.engines.cpu_products import ZERO, Index, Numbers
 from scalarviz.engines.cpu_updates import LOSS_SCALE, add_chunks, move
 from scalarviz.engines.dispatch import kernel, parallel_kernel
@@ -103,6 +104,9 @@ def train(
     `done` becomes how many steps were taken; and the row of a gradient that went bad, before
     anything was changed by it, or -1.
     """
+    ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
+    value, halves, slots = borrowed(value), borrowed(halves), borrowed(slots)
+    spaces, flows, partial = borrowed(spaces), borrowed(flows), borrowed(partial)
     weights = halves if plan[HALF] else value
     source = points if len(points) else data
     for k in range(len(errors)):

@@ -32,7 +32,8 @@ class Look:
     @property
     def paper(self) -> FloatArray:
         """The colour behind everything."""
-        return rgb((self.map.background,))[0]
+        background: FloatArray = rgb((self.map.background,))[0]
+        return background
 
 
 class Exhibit(ABC):

@@ -46,7 +46,8 @@ class Graph(Exhibit):
         known = np.linspace(self.low, self.high, len(self.outputs))
         curve = canvas(at, np.interp(at, known, self.outputs), self, rows, columns, joined=True)
         inside = np.isfinite(self.points).all(axis=1)
-        dots = canvas(*self.points[inside].T, self, rows, columns, joined=False)
+        x, y = self.points[inside].T
+        dots = canvas(x, y, self, rows, columns, joined=False)
         block: Block = []
         for i in range(rows):
             label = {0: f"{top:.3g}", rows - 1: f"{bottom:.3g}"}.get(i, "")

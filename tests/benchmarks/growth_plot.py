@@ -69,7 +69,7 @@ def draw_panel(ax: Any, panel: Panel) -> None:
     ax.plot(sizes, medians, "o-", color=LINE, linewidth=2.2, markersize=6, zorder=3)
     ends = guide(panel)
     ax.plot(*zip(*ends, strict=True), "--", color=SOFT, linewidth=1.3, zorder=2)
-    for i, shift, side in ((0, (-6, 10), "left"), (-1, (-9, 3), "right")):
+    for i, shift, side in ((0, (-6, -18), "left"), (-1, (-9, 3), "right")):
         place = {"xytext": shift, "textcoords": "offset points", "ha": side}
         bold = {"color": LINE, "fontweight": "bold"}
         ax.annotate(duration(medians[i]), (sizes[i], medians[i]), **place, **bold)

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scalarviz.view.blocks import BIAS_GAP, Plate, Swatches, digits
+from scalarviz.view.blocks import BIAS_GAP, Plate, digits
 from scalarviz.view.colors import MAPS, contrast, to_bytes
 from scalarviz.view.curve import braille, curve_block, heights, round_down, round_up
-from scalarviz.view.terminal import Look, Moment, picture
+from scalarviz.view.exhibit import Look
+from scalarviz.view.swatches import Swatches
+from scalarviz.view.terminal import Moment, picture
 
 SIZES = [(80, 24), (100, 30), (160, 50)]
 DIVE = np.array([0, 11, 11, 0])  # from the top to the bottom and back, in dots
@@ -36,7 +38,9 @@ def moment() -> Moment:
             Plate("layer 1", "8 → 3  sigmoid", *layer(random, 3, 8), inputs=numbers, outputs="RGB"),
         ],
         scale=1.5,
-        swatches=Swatches(*random.random((3, 8, 3))),
+        epoch=0.2,
+        engine="cpu",
+        exhibit=Swatches(*random.random((3, 8, 3))),
         note="10 steps a second",
     )
 
@@ -148,8 +152,8 @@ def test_without_colour_the_signs_and_the_swatches_are_in_letters(moment: Moment
     text = "\n".join(text_of(lines))
     assert digits(moment.plates[1].weights[2, 7], 4) in text
     assert "- below 0, + above" in text
-    assert moment.swatches is not None
-    red, green, blue = to_bytes(moment.swatches.inputs)[0].tolist()
+    assert isinstance(moment.exhibit, Swatches)
+    red, green, blue = to_bytes(moment.exhibit.inputs)[0].tolist()
     assert f"input  {red // 16:x}{green // 16:x}{blue // 16:x} " in text
 
 
@@ -192,7 +196,7 @@ def test_a_number_fits_its_cell_and_keeps_its_sign(value: float, width: int, tex
 def test_swatches_have_their_colours(moment: Moment, size: tuple[int, int], name: str) -> None:
     lines = screen(moment, *size)
     line = next(line for line, text in zip(lines, text_of(lines), strict=True) if name in text)
-    colors = getattr(moment.swatches, f"{name}s")
+    colors = getattr(moment.exhibit, f"{name}s")
     assert [color for _, color in runs(line)] == [tuple(c) for c in to_bytes(colors).tolist()]
 
 
@@ -205,6 +209,24 @@ def test_the_numbers_of_the_training_are_there(moment: Moment, size: tuple[int, 
     shown = ["A network learns", "step 120 of 2,000", "loss 0.0123 ", "steps/s 10 "]
     for part in (*shown, "learning rate 0.5", "10 steps a second", "Ctrl-C stops"):
         assert part in text
+    assert "epoch 0.2  engine cpu" in text
+
+
+def test_the_loss_of_what_is_held_out_stands_above_the_curve(moment: Moment) -> None:
+    held_out = replace(moment, held_out=0.0151)
+    assert "loss  (held out: 0.0151)" in "\n".join(text_of(screen(held_out, 80, 24)))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_of_the_keys_as_many_are_named_as_fit_and_always_how_to_leave(
+    moment: Moment, width: int
+) -> None:
+    keys = ("space pauses", "←→ step", ", . operation", "r resets", "q leaves")
+    foot = text_of(screen(replace(moment, note="n" * 30, keys=keys), width, 24))[-1]
+    named = [key for key in keys if key in foot]
+    assert foot.rstrip().endswith("q leaves") and foot.startswith(" " + "n" * 30)
+    assert named == [*keys[: len(named) - 1], "q leaves"]
+    assert len(named) == {60: 2, 80: 4, 100: 5}[width]
 
 
 def curve_text(losses: np.ndarray, width: int, height: int) -> list[str]:
@@ -258,7 +280,7 @@ def test_any_window_is_filled_and_nothing_spills(moment: Moment, width: int, hei
         inputs=[str(i) for i in range(784)],
         outputs=[str(i) for i in range(128)],
     )
-    for shown in (moment, replace(moment, plates=[wide]), replace(moment, swatches=None)):
+    for shown in (moment, replace(moment, plates=[wide]), replace(moment, exhibit=None)):
         found = screen(shown, width, height)
         assert [len(line) for line in found] == [width] * height
 
