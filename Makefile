@@ -28,7 +28,7 @@ test: lint ## style, types and the tests
 test-all: lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
 
-bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch if it is there
+bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m tests.benchmarks
 
 lint: .venv/ready-to-test ## style and types only

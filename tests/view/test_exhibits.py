@@ -154,8 +154,8 @@ def test_an_output_that_leaves_the_graph_is_not_drawn_on_its_edge() -> None:
 
 @pytest.mark.parametrize("look", [DARK, PLAIN])
 @pytest.mark.parametrize("exhibit", ALL, ids=["plane", "answers", "pictures", "graph"])
-@pytest.mark.parametrize("width", [1, 12, 40, 64, 80, 100, 160])
-@pytest.mark.parametrize("height", [1, 8, 12, 24, 30, 45])
+@pytest.mark.parametrize("width", [1, 40, 64, 100])
+@pytest.mark.parametrize("height", [1, 12, 30])
 def test_any_window_is_filled_and_nothing_spills(
     exhibit: Exhibit, width: int, height: int, look: Look
 ) -> None:
