@@ -21,8 +21,9 @@ MOST_STEPS = 10_000  # in one call of the kernels
 class Replicas:
     """Networks that differ in their seed only, trained side by side by the same kernels.
 
-    Each has, bit for bit, the numbers of a session of its own with this seed. `networks` and
-    `banks` are theirs; one whose gradient goes bad stops, and its losses are NaN from there on.
+    Each has, bit for bit, the numbers of a session of its own with this seed. `networks`, which run
+    on the python engine when they are used by themselves, and their `banks` are current after every
+    `advance`. One whose gradient goes bad stops, and its losses are NaN from there on.
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
@@ -44,8 +45,10 @@ class Replicas:
                 "tables of samples, such as sv.data.Arrays(inputs, targets)"
             )
         self.networks = [session.network.fresh(seed) for seed in self.seeds]
+        precision = session.network.precision
         for network in self.networks:
-            network.start("cpu", session.network.precision)
+            network.bank.start_scaling(precision)
+        self._speaker = session.network.fresh(0).to("cpu", precision)
         banks = [network.bank for network in self.networks]
         self._many = CpuMany(
             session.network.program,
@@ -53,7 +56,7 @@ class Replicas:
             batches,
             trainer.loss,
             session.optimizer,
-            session.network.precision,
+            precision,
         )
         self._losses: list[FloatArray] = []
         self.step_index = 0
@@ -81,8 +84,12 @@ class Replicas:
 
     def outputs(self, x: object) -> FloatArray:
         """What each network says to a batch: (replicas, samples, outputs)."""
-        batch, _ = as_batch(x, self.networks[0].inputs, "the replicas")
-        return np.array([network(batch) for network in self.networks])
+        batch, _ = as_batch(x, self._speaker.inputs, "the replicas")
+        outputs = []
+        for bank in self.banks:
+            self._speaker.bank.value[:] = bank.value
+            outputs.append(self._speaker(batch))
+        return np.array(outputs)
 
     def __len__(self) -> int:
         return len(self.seeds)

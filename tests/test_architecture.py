@@ -73,6 +73,7 @@ ORDER = """
     engines.kernel_choice
     engines.kernel_file
     engines.cpu_lanes
+    engines.cpu_lanes
     engines.cpu_products
     engines.cpu_half
     engines.cpu_kernels
@@ -133,8 +134,25 @@ ORDER = """
     view.colors
     view.blocks
     view.curve
+    view.exhibit
+    view.graph
+    view.pictures
+    view.plane
+    view.swatches
     view.terminal
     view
+    apps.keep
+    apps.keys
+    apps.stop
+    apps.scenes
+    apps.show
+    apps.options
+    apps.pace
+    apps.sights
+    apps.train
+    apps.bench
+    apps.probes
+    apps.doctor
     apps.terminal
     apps.window
     apps.notebook

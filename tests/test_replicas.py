@@ -66,7 +66,7 @@ def test_what_each_says() -> None:
     replicas.advance(10)
     outputs = replicas.outputs(PLACES)
     assert outputs.shape == (3, 4, 1)
-    assert (outputs[1] == replicas.networks[1](PLACES)).all()
+    assert (outputs[1] == replicas.networks[1].copy().to("cpu")(PLACES)).all()
     w = replicas.networks[2].parameters()[5]
     assert w.value == replicas.banks[2].value[5]
     w.value = 0.5

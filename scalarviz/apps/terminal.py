@@ -26,7 +26,7 @@ from scalarviz.apps.pace import FRAME, Pace
 from scalarviz.apps.show import Show
 from scalarviz.apps.sights import exhibit_of, held_out_loss, plates_of
 from scalarviz.apps.stop import Stop
-from scalarviz.apps.train import closing, end_of, train
+from scalarviz.apps.train import can_draw, closing, end_of, train
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
 from scalarviz.view.colors import MAPS, ColorMap, spread
@@ -60,12 +60,6 @@ def watch(
     if not can_draw(console):
         return train(show, steps, keep)
     return Watching(show, pace, end, look, console, keep).run()
-
-
-def can_draw(console: Console) -> bool:
-    """Whether someone looks at a terminal that can place characters, and braille among them."""
-    looking = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
-    return looking and console.encoding.startswith("utf")
 
 
 def color_map(theme: str) -> ColorMap:

@@ -35,12 +35,18 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
     print(about(show.session), flush=True)
     with Stop() as stop:
         start = show.session.step_index
-        if console.is_terminal and not console.is_dumb_terminal:
+        if can_draw(console):
             with_bar(show.session, end, keep, stop, console)
         else:
             with_lines(show.session, end, keep, stop)
         finish(show, start, end, keep, stop)
     return stop.code
+
+
+def can_draw(console: Console) -> bool:
+    """Whether someone looks at a terminal that can place characters, and braille among them."""
+    looking = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
+    return looking and console.encoding.startswith("utf")
 
 
 def end_of(show: Show, steps: int | None) -> int:

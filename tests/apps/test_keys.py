@@ -18,7 +18,7 @@ from scalarviz.apps.keys import NoKeys, keyboard, names
         ("\x1bOC.,", ["right", ".", ","]),
         ("\x1b[3~q", ["q"]),  # delete means nothing
         ("\x1b", []),
-        ("\x1bx\x1a", ["x", "suspend"]),
+        ("\x1bx\x1a", ["suspend"]),  # nor does Alt-x
         ("\x1b[", []),
     ],
 )

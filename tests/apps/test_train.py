@@ -1,0 +1,108 @@
+"""Training with a bar or with lines, and where it is kept."""
+
+import re
+import signal
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.apps import keep as keep_module
+from scalarviz.apps.keep import Keep
+from scalarviz.apps.show import Show
+from scalarviz.apps.train import train
+from scalarviz.errors import FileError, InputError
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The steps at which sessions were saved."""
+    steps: list[int] = []
+    monkeypatch.setattr(sv.Session, "save", lambda s, path: steps.append(s.step_index))
+    return steps
+
+
+def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
+    show: Show, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(show, 40) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["colours", "59 parameters, SGD(lr=0.5), engine python"]
+    assert [int(line.split()[1]) for line in lines[2:12]] == list(range(4, 41, 4))
+    assert [line.split()[0] for line in lines[12:15]] == ["inputs", "outputs", "targets"]
+    first, last = show.session.losses[[0, -1]]
+    assert lines[15].startswith(f"40 steps: loss from {first:#.3g} to {last:#.3g}, of what is held")
+    assert lines[15].endswith(" Next: more") and len(lines) == 16
+
+
+def test_steps_are_counted_from_where_the_session_is(show: Show) -> None:
+    show.session.advance(5)
+    train(show, 7)
+    assert show.session.step_index == 12
+
+
+def test_without_a_number_it_takes_as_many_steps_as_the_show_says(colours: sv.Session) -> None:
+    train(Show(colours, steps=3))
+    assert colours.step_index == 3
+
+
+def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
+    with redirect_stdout(tty):
+        train(show, 30)
+    text = re.sub(r"\x1b\[[0-9;?]*\w", "", tty.getvalue())
+    assert re.search(r"step 30 of 30 ━+ 100% loss 0\.\d+ +[\d,]+ steps/s", text)
+    assert "30 steps: loss from" in text
+
+
+def test_ctrl_c_ends_after_a_whole_step_and_says_how_to_keep_it(
+    show: Show, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    advance = sv.Session.advance
+
+    def interrupted(session: sv.Session, count: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        advance(session, count)
+
+    monkeypatch.setattr(sv.Session, "advance", interrupted)
+    assert train(show, 1000) == 130
+    assert show.session.step_index == 1
+    text = capsys.readouterr().out
+    assert "Stopped at step 1 of 1,000" in text and "--save run.safetensors keeps it" in text
+
+
+def test_it_is_saved_at_the_end_and_it_says_where(
+    show: Show, tmp_path: Path, saved: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(show, 20, Keep(tmp_path / "it"))
+    assert saved == [20]
+    assert f"Saved to {tmp_path / 'it'}; --resume" in capsys.readouterr().out
+
+
+def test_it_is_saved_now_and_then(
+    show: Show, tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter(range(10_000))
+    monkeypatch.setattr(keep_module, "monotonic", lambda: float(next(seconds)))
+    train(show, 30, Keep(tmp_path / "it", seconds=3.0))
+    assert saved[-1] == 30 and len(saved) > 2 and saved == sorted(saved)
+
+
+def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="there is no folder .* to save in: make it first"):
+        Keep(tmp_path / "none" / "it")
+    with pytest.raises(FileError, match="is a folder: pass the name of a file"):
+        Keep(tmp_path)
+    with pytest.raises(InputError, match="--autosave needs a file: add --save"):
+        Keep(None, 3.0)
+    with pytest.raises(InputError, match="the seconds of --autosave must be"):
+        Keep(tmp_path / "it", 0.0)
+
+
+def test_a_run_goes_on_from_its_file_bit_for_bit(show: Show, tmp_path: Path) -> None:
+    train(show, 10, Keep(tmp_path / "it"))
+    again = sv.Session.load(tmp_path / "it")
+    train(again, 10)
+    show.session.advance(10)
+    assert again.losses.tolist() == show.session.losses.tolist()
