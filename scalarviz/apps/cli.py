@@ -23,20 +23,15 @@ VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
     "train": "Train a scene with a progress bar, or line by line where nobody looks.",
 }
-EXAMPLES = """See a neural network learn.
-
-Examples:
-
-- scalarviz watch rgb
-
-- scalarviz watch circle --shape spiral --hidden 8,8
-
-- scalarviz watch my-scene.py --help
-
-- scalarviz train texture --save it.safetensors --autosave 60
-
-- scalarviz train texture --resume it.safetensors --steps 20000
-"""
+ABOUT = "See a neural network learn."
+EXAMPLES = (
+    "scalarviz watch rgb",
+    "scalarviz watch circle --shape spiral --hidden 8,8",
+    "scalarviz watch my-scene.py --help",
+    "scalarviz train texture --save it.safetensors --autosave 60",
+    "scalarviz train texture --resume it.safetensors --steps 20000",
+    "scalarviz doctor",
+)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -71,10 +66,10 @@ def application(words: Sequence[str]) -> Typer:
     import typer
 
     app = typer.Typer(
-        no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown"
+        no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
     )
 
-    @app.callback(help=EXAMPLES)
+    @app.callback(help=with_examples(ABOUT, *EXAMPLES))
     def options(
         version: bool = typer.Option(
             False, "--version", help="Print the version.", callback=print_version, is_eager=True
@@ -88,7 +83,7 @@ def application(words: Sequence[str]) -> Typer:
             help=help_text,
             no_args_is_help=True,
             subcommand_metavar="SCENE ...",
-            rich_markup_mode="markdown",
+            rich_markup_mode="rich",
         )
         app.add_typer(group, name=verb)
         if asked.startswith("-"):
@@ -155,15 +150,16 @@ def play(verb: str, scene: Scene, given: Mapping[str, Any]) -> int:
     return train(show, given["steps"], keep)
 
 
+def with_examples(what: str, *examples: str) -> str:
+    """A help text; what follows "\b" keeps its lines."""
+    return "\n".join([what, "", "\b", "Examples:", *(f"  {line}" for line in examples)])
+
+
 def help_of(verb: str, scene: str, what: str) -> str:
     """The help of a scene: what it is about, and examples."""
-    return "\n\n".join(
-        [
-            what,
-            "Examples:",
-            f"- scalarviz {verb} {scene} --steps 500 --lr 0.1",
-            f"- scalarviz {verb} {scene} --save run.safetensors --autosave 60",
-        ]
+    start = f"scalarviz {verb} {scene}"
+    return with_examples(
+        what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
     )
 
 

@@ -55,7 +55,8 @@ class Plane(Exhibit):
         return width * 3 // 5 if self.answers else width * 11 // 20
 
     def block(self, look: Look, width: int, height: int) -> Block:
-        side = max(1, min(height, width // 2))
+        room = width - self.beside if width - self.beside >= 2 * LEAST_SIDE else width
+        side = max(1, min(height, room // 2))
         block = self.map(look, side)
         spare = width - 2 * side
         top = max(0, (side - len(self.answers)) // 2)

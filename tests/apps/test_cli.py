@@ -1,22 +1,25 @@
 """The command line: its words, its exit codes, and what it says when something is wrong."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import scalarviz as sv
 from scalarviz.apps import cli
 
+ROOT = Path(__file__).parent.parent.parent
 OWN_SCENE = '''
 """Halves a number."""
 
 from neighbour import rate
 
 import scalarviz as sv
-from scalarviz.apps.terminal import Training
 
 
 def scene(size=4, twice=False, start=0.5, name="x", sizes=(1, 2)):
@@ -27,7 +30,8 @@ def scene(size=4, twice=False, start=0.5, name="x", sizes=(1, 2)):
     """
     print(f"{size=} {twice=} {start=} {name=} {sizes=}")
     network = sv.Network([1, size, 1], seed=0)
-    return Training(network, lambda step: ([[1.0]], [[0.5]]), "mse", sv.SGD(rate), title=name)
+    pair = [[1.0], [0.5]], [[0.5], [0.25]]
+    return sv.Session(network, pair, "mse", sv.SGD(rate), batch=1, engine="python")
 '''
 
 
@@ -50,6 +54,7 @@ class Ran:
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys, "path", list(sys.path))
 
     def run_words(*words: str) -> Ran:
         with pytest.raises(SystemExit) as left:
@@ -57,6 +62,9 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
         return Ran(left.value.code or 0, *capsys.readouterr())
 
     return run_words
+
+
+SMALL = ("rgb", "--engine", "python", "--steps", "5")
 
 
 def test_the_list_has_each_scene_and_what_it_is_about(run) -> None:
@@ -69,46 +77,41 @@ def test_the_version_is_told(run) -> None:
     assert run("--version").out == f"{sv.__version__}\n"
 
 
+def test_help_has_examples(run) -> None:
+    assert "scalarviz watch circle --shape spiral" in run("--help").out
+    assert (
+        "scalarviz train rgb --save run.safetensors --autosave 60"
+        in run("train", "rgb", "--help").out
+    )
+
+
 @pytest.mark.parametrize("verb", ["train", "watch"])
 def test_a_scene_runs_by_name_with_its_options(run, verb: str) -> None:
-    ran = run(verb, "rgb", "--map", "grey", "--lr", "0.25", "--hidden", "2", "--steps", "5")
+    ran = run(verb, *SMALL, "--map", "grey", "--lr", "0.25", "--hidden", "2")
     assert ran.code == 0
     assert "grey" in ran.out
-    assert "17 parameters, SGD(lr=0.25)" in ran.out
+    assert "17 parameters, SGD(lr=0.25), engine python" in ran.out
     assert "5 steps: loss from" in ran.out
-
-
-def test_a_seed_decides_on_the_weights_and_the_colours() -> None:
-    scene = cli.load(cli.find("rgb"))
-    first, again, other = [scene(seed=seed) for seed in (1, 1, 2)]
-    assert first.network.bank.value.tolist() == again.network.bank.value.tolist()
-    assert first.network.bank.value.tolist() != other.network.bank.value.tolist()
-    assert first.batches(5)[0].tolist() == again.batches(5)[0].tolist()
-    assert first.batches(5)[0].tolist() != other.batches(5)[0].tolist()
-
-
-@pytest.mark.parametrize("name", ["invert", "grey", "swap", "copy"])
-def test_every_map_of_the_scene_is_learned(run, name: str) -> None:
-    ran = run("train", "rgb", "--map", name, "--lr", "2", "--steps", "600")
-    before, after = re.search(r"loss from (\S+) to (\S+)\.", ran.out).groups()
-    assert float(after) < float(before) / 5.0
 
 
 def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:
     text = run("watch", "rgb", "--help").out
-    for option in ("--map", "--lr", "--batch", "--seed", "--steps", "--speed", "--theme"):
+    for option in ("--map", "--lr", "--batch", "--seed", "--steps", "--speed", "--theme", "--set"):
         assert option in text
-    assert re.search(r"--batch +<?int(eger)?>? .*random colours.*default: 8", text, re.IGNORECASE)
+    assert len(re.findall(r"--lr +<?float", text, re.IGNORECASE)) == 1
+    assert re.search(r"--batch +<?int(eger)?>? .*how many colours.*default: 8", text, re.IGNORECASE)
 
 
 def test_help_of_a_verb_lists_the_scenes(run) -> None:
     assert re.search(r"rgb +A small network learns", run("watch", "--help").out)
 
 
-def test_a_file_of_ones_own_is_a_scene_too(run, own: str) -> None:
-    ran = run("train", own, "--size", "3", "--twice", "--start", "2", "--name", "y", "--steps", "2")
+def test_a_file_of_ones_own_is_a_scene_too_with_the_options_of_every_scene(run, own: str) -> None:
+    words = "--size 3 --twice --start 2 --name y --steps 2 --lr 0.25 --batch 2 --seed 3"
+    ran = run("train", own, *words.split())
     assert ran.code == 0
     assert "size=3 twice=True start=2.0 name='y' sizes=(1, 2)" in ran.out
+    assert "Learns to halve\n10 parameters, SGD(lr=0.25)" in ran.out
     text = run("train", own, "--help").out
     assert re.search(r"--start .*where it begins", text)
     assert "--sizes" not in text  # nothing that can be typed in one word
@@ -120,22 +123,51 @@ def test_a_scene_may_stop_itself_from_being_run_when_loaded(run, own: str) -> No
     assert run("train", own, "--steps", "1").code == 0
 
 
+def test_a_run_is_saved_and_goes_on(run, own: str, tmp_path: Path) -> None:
+    kept = str(tmp_path / "kept.safetensors")
+    assert f"Saved to {kept}" in run("train", own, "--steps", "7", "--save", kept).out
+    ran = run("train", own, "--steps", "3", "--resume", kept)
+    assert ran.code == 0 and re.search(r"^step +10 ", ran.out, re.MULTILINE)
+    refused = run("train", own, "--resume", kept, "--size", "5")
+    assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
+
+
+def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
+    with open(own, "a", encoding="utf-8") as file:
+        file.write("\n\ndef scene():\n    raise KeyboardInterrupt\n")
+    assert run("train", own).code == 130
+
+
+def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scalarviz.apps import train
+
+    monkeypatch.setattr(train, "with_lines", lambda *_: signal.raise_signal(signal.SIGINT))
+    ran = run("train", *SMALL)
+    assert ran.code == 130 and "Nothing was saved: --save" in ran.out
+
+
 def test_an_unknown_scene_tells_the_nearest(run) -> None:
     ran = run("watch", "rbg")
     assert ran.code == 2
-    assert ran.err.startswith("scalarviz: unknown scene 'rbg': choose one of rgb")
+    assert ran.err.startswith("scalarviz: unknown scene 'rbg': choose one of circle")
     assert ran.err.endswith("did you mean 'rgb'?\n")
 
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["train", "rgb", "--map", "gray"], 2, "unknown map 'gray'.* did you mean 'grey'"),
-        (["watch", "rgb", "--theme", "dim"], 2, "unknown theme 'dim'"),
-        (["train", "rgb", "--lr", "-1"], 1, "the learning rate must be"),
-        (["train", "rgb", "--steps", "0"], 1, "steps must be an integer of at least 1, not 0"),
-        (["train", "rgb", "--batch", "-1"], 1, "batch must be an integer"),
-        (["watch", "rgb", "--speed", "-3"], 1, "the speed must be"),
+        (["train", *SMALL, "--map", "gray"], 2, "unknown map 'gray'.* did you mean 'grey'"),
+        (["train", *SMALL, "--set", "mop=grey"], 2, "unknown option of the scene 'mop'"),
+        (["train", *SMALL, "--set", "map"], 1, "--set takes NAME=VALUE, not 'map'"),
+        (["watch", *SMALL, "--theme", "dim"], 2, "unknown theme 'dim'"),
+        (["train", "rgb", "--engine", "gpu"], 2, "unknown engine 'gpu'"),
+        (["train", *SMALL, "--lr", "-1"], 1, "the learning rate must be"),
+        (["train", *SMALL, "--steps", "0"], 1, "steps must be an integer of at least 1, not 0"),
+        (["train", *SMALL, "--batch", "-1"], 1, "batch must be an integer"),
+        (["watch", *SMALL, "--speed", "-3"], 1, "the speed must be"),
+        (["train", *SMALL, "--autosave", "3"], 1, "--autosave needs a file"),
+        (["train", *SMALL, "--save", "none/it"], 1, "there is no folder 'none' to save in"),
+        (["train", *SMALL, "--resume", "none.safetensors"], 1, ".*none.safetensors"),
         (["train", "none.py"], 1, "there is no file 'none.py'"),
     ],
 )
@@ -148,7 +180,15 @@ def test_a_mistake_is_answered_by_one_sentence(run, words, code: int, sentence: 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("x = 1\n", "has no function called scene"), ("def scene():\n    return 3\n", "returned 3")],
+    [
+        ("x = 1\n", "has no function called scene"),
+        ("def scene():\n    return 3\n", "returned 3"),
+        ("def scene(size):\n    pass\n", "parameter 'size' has no default: give it one"),
+        (
+            "def scene(steps=3):\n    pass\n",
+            "'steps' is called like an option that every",
+        ),
+    ],
 )
 def test_a_file_that_is_no_scene_is_refused(run, own: str, text: str, sentence: str) -> None:
     Path(own).write_text(text, encoding="utf-8")
@@ -157,14 +197,42 @@ def test_a_file_that_is_no_scene_is_refused(run, own: str, text: str, sentence: 
 
 
 def test_an_option_that_is_not_there_is_a_usage_error(run) -> None:
-    ran = run("train", "rgb", "--depth", "3")
-    assert ran.code == 2 and "--depth" in ran.err
+    ran = run("train", "rgb", "--deepth", "3")
+    assert ran.code == 2 and "--deepth" in ran.err
 
 
-def run_python(*words: str) -> str:
-    root = Path(__file__).parent.parent.parent
+def test_the_exit_code_of_the_doctor_is_that_of_the_command(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scalarviz.apps import doctor
+
+    monkeypatch.setattr(doctor, "examine", lambda: 1)
+    assert run("doctor").code == 1
+
+
+def run_python(*words: str, **more: Any) -> str:
     command = [sys.executable, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=root).stdout
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, **more
+    ).stdout
+
+
+def complete(line: str) -> list[str]:
+    """What a shell offers at the end of a line."""
+    count = len(line.split()) - (not line.endswith(" "))
+    environment = {
+        "_SCALARVIZ_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(count),
+    }
+    main = "from scalarviz.apps.cli import main; main()"
+    return run_python("-c", main, env=os.environ | environment).split()
+
+
+def test_a_shell_completes_commands_scenes_and_options() -> None:
+    assert complete("scalarviz tr") == ["train"]
+    assert complete("scalarviz watch xn") == ["xnor"]
+    assert complete("scalarviz watch xor --ac") == ["--activation"]
 
 
 def test_python_m_scalarviz_is_the_same() -> None:

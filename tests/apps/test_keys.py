@@ -61,9 +61,14 @@ def test_keys_come_one_by_one_without_return(terminal: Terminal) -> None:
 
 def test_the_terminal_is_given_back_after_an_error(terminal: Terminal) -> None:
     before = terminal.settings()
-    with pytest.raises(ZeroDivisionError), keyboard():
-        assert terminal.settings() != before
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with keyboard():
+            assert terminal.settings() != before
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert terminal.settings() == before
 
 

@@ -9,9 +9,7 @@ from scalarviz.errors import InputError
 
 def test_it_opens_slowly_and_then_doubles() -> None:
     assert steps_due(5.0, None, 10.0) == 50.0
-    rates = [
-        steps_due(t + 0.01, None, 10.0) - steps_due(t, None, 10.0) for t in (6.0, 9.0, 12.0)
-    ]
+    rates = [steps_due(t + 0.01, None, 10.0) - steps_due(t, None, 10.0) for t in (6.0, 9.0, 12.0)]
     assert np.divide(rates, 0.01) == pytest.approx([10.0, 20.0, 40.0], rel=0.01)
 
 
@@ -77,6 +75,17 @@ def test_a_portion_takes_about_as_long_whatever_a_step_costs(fake, clock, second
     start = clock.now
     portions.take(np.inf)
     assert max(PORTION / 2, seconds) <= clock.now - start <= max(2 * PORTION, seconds) * 1.01
+
+
+def test_a_portion_becomes_smaller_where_steps_become_slower(fake, clock) -> None:
+    show = fake(1e-6)
+    portions = Portions(show.session)
+    for _ in range(30):
+        portions.take(np.inf)
+    show.session.seconds = 1e-3
+    for _ in range(30):
+        portions.take(np.inf)
+    assert portions.size <= 20
 
 
 def test_the_note_says_why_it_is_so_fast(fake, clock) -> None:

@@ -1,4 +1,4 @@
-"""What one sees of a training in a terminal, what keys do, and what one reads where there is none."""
+"""What one sees of a training in a terminal, what keys do, what one reads where there is none."""
 
 import re
 import signal
@@ -139,7 +139,7 @@ def test_ctrl_z_gives_the_terminal_back_and_going_on_takes_it_again(
     type_keys(monkeypatch, "suspend")
     tty.watch(show, steps=2000, speed=1e-3)
     (before,) = stopped
-    assert before.endswith(LEAVE + "\x1b[?25h") and before.count(LEAVE) == 1
+    assert before.endswith("\x1b[?25h" + LEAVE) and before.count(LEAVE) == 1
     assert tty.getvalue().count(ENTER) == 2 == tty.getvalue().count(LEAVE)
 
 

@@ -83,14 +83,23 @@ def test_it_is_saved_at_the_end_and_it_says_where(
 def test_it_is_saved_now_and_then(
     show: Show, tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = iter(range(10_000))
-    monkeypatch.setattr(keep_module, "monotonic", lambda: float(next(seconds)))
-    train(show, 30, Keep(tmp_path / "it", seconds=3.0))
-    assert saved[-1] == 30 and len(saved) > 2 and saved == sorted(saved)
+    now = [0.0]
+    monkeypatch.setattr(keep_module, "monotonic", lambda: now[0])
+    keep, often = Keep(tmp_path / "it", seconds=3.0), Keep(tmp_path / "it", seconds=1e-9)
+    for _ in range(8):
+        now[0] += 1.0
+        show.session.advance(1)
+        keep.now_and_then(show.session)
+    assert saved == [3, 6]
+    saved.clear()
+    monkeypatch.undo()
+    monkeypatch.setattr(sv.Session, "save", lambda s, path: saved.append(s.step_index))
+    train(show, 30, often)
+    assert saved[-1] == 38 and len(saved) > 5 and saved == sorted(saved)
 
 
 def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="there is no folder .* to save in: make it first"):
+    with pytest.raises(FileError, match=r"there is no folder .* to save in: make it first"):
         Keep(tmp_path / "none" / "it")
     with pytest.raises(FileError, match="is a folder: pass the name of a file"):
         Keep(tmp_path)

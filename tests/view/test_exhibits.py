@@ -25,9 +25,8 @@ PLANE = Plane(
     points=np.array([[0.01, 0.01], [0.99, 0.99]]),
     targets=np.array([1.0, -1.0]),
 )
-PICTURES = Pictures(
-    {"target": np.zeros((8, 16, 3)), "output": np.ones((8, 16, 3)), "loss": np.full((8, 16, 3), 0.5)}
-)
+LEVELS = {"target": 0.0, "output": 1.0, "loss": 0.5}
+PICTURES = Pictures({name: np.full((8, 16, 3), level) for name, level in LEVELS.items()})
 GRAPH = Graph(RAMP, 0.0, 1.0, np.stack([RAMP, 1.0 - RAMP], axis=1))
 ALL = [PLANE, replace(PLANE, answers=["0 1 -> 0.5, should be 1"]), PICTURES, GRAPH]
 
@@ -104,7 +103,9 @@ def test_not_so_many_samples_are_shown_that_nothing_else_is_seen() -> None:
 def test_answers_stand_beside_the_plane() -> None:
     few = replace(PLANE, answers=["0 1 -> 0.5, should be 1"])
     width = few.columns(100, 10) - 4
-    assert any(line.endswith("0 1 -> 0.5, should be 1") for line in texts(few.block(DARK, width, 10)))
+    assert any(
+        line.endswith("0 1 -> 0.5, should be 1") for line in texts(few.block(DARK, width, 10))
+    )
     assert few.words() == ["0 1 -> 0.5, should be 1"]
 
 
@@ -116,12 +117,14 @@ def test_pictures_stand_side_by_side_under_their_names() -> None:
     assert texts(block)[0].split() == ["target", "output", "loss"]
     shown = halves(block[1:])
     parts = np.split(shown, 3, axis=1)
-    assert [close(part, level) for part, level in zip(parts, (0, 255, 128), strict=True)] == [True] * 3
+    for part, level in zip(parts, LEVELS.values(), strict=True):
+        assert close(part, round(255 * level))
 
 
 def test_a_picture_keeps_its_proportions() -> None:
-    rows, columns, _ = halves(PICTURES.block(DARK, 100, 40)[1:]).shape
-    assert columns / 3 == pytest.approx(2 * rows, abs=2)  # it is twice as wide as it is high
+    for height in (40, 6):
+        rows, columns, _ = halves(PICTURES.block(DARK, 100, height)[1:]).shape
+        assert columns / 3 == pytest.approx(2 * rows, abs=2)  # it is twice as wide as it is high
 
 
 # The curve of a function.
@@ -177,8 +180,8 @@ def test_a_block_fits_the_room_it_was_given(exhibit: Exhibit) -> None:
 
 
 def test_a_map_gets_at_least_half_of_the_room_that_it_shares_with_the_weights() -> None:
-    many = [Plate(f"layer {i}", "", np.ones((12, 12)), np.ones(12), "x" * 12, "y" * 12) for i in "012"]
-    moment = Moment("t", 3, 9, np.ones(3), 1.0, 0.1, many, 1.0, exhibit=PLANE, note="n")
+    plate = Plate("layer", "", np.ones((12, 12)), np.ones(12), "x" * 12, "y" * 12)
+    moment = Moment("t", 3, 9, np.ones(3), 1.0, 0.1, [plate] * 3, 1.0, exhibit=PLANE, note="n")
     console = Console(force_terminal=True, color_system="truecolor", width=100, height=30)
     lines = console.render_lines(picture(moment, DARK, 100, 30), console.options)
     text = ["".join(segment.text for segment in line) for line in lines]

@@ -1,0 +1,192 @@
+"""Every scene, for a few steps: what it is, what it shows, and how it can be run."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz import data
+from scalarviz.apps.options import own_options
+from scalarviz.apps.scenes import find, load, scenes
+from scalarviz.apps.show import Show
+from scalarviz.apps.sights import exhibit_of, held_out_loss
+from scalarviz.apps.train import train
+from scalarviz.view.graph import Graph
+from scalarviz.view.pictures import Pictures
+from scalarviz.view.plane import Plane
+from scalarviz.view.swatches import Swatches
+
+ROOT = Path(__file__).parent.parent.parent
+SMALL: dict[str, dict[str, Any]] = {"texture": {"hidden": 4, "depth": 1, "batch": 8, "size": 16}}
+SHOWN = {
+    "rgb": Swatches,
+    "xor": Plane,
+    "xnor": Plane,
+    "circle": Plane,
+    "normalized": Plane,
+    "texture": Pictures,
+    "expression": Graph,
+}
+
+every_scene = pytest.mark.parametrize("name", sorted(scenes()))
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def play(name: str, **options: Any) -> Show:
+    scene = load(find(name))
+    return Show.of(scene(**SMALL.get(name, {}) | {"engine": "python"} | options), scene)
+
+
+def test_these_are_the_scenes() -> None:
+    assert set(scenes()) == set(SHOWN)
+
+
+@every_scene
+def test_a_scene_trains_and_says_what_came_of_it(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show = play(name)
+    assert train(show, 12) == 0
+    text = capsys.readouterr().out
+    assert text.isascii() and text.startswith(show.title) and "12 steps: loss from" in text
+    assert np.isfinite(show.session.losses).all() and show.hint.startswith("scalarviz watch")
+    assert type(exhibit_of(show.session)) is SHOWN[name]
+
+
+@every_scene
+def test_a_seed_decides_on_everything(name: str) -> None:
+    def course(seed: int) -> list[float]:
+        session = play(name, seed=seed).session
+        session.advance(3)
+        return [*session.losses.tolist(), *session.network.bank.value.tolist()]
+
+    assert course(1) == course(1) != course(2)
+
+
+@every_scene
+def test_every_option_of_a_scene_has_its_help(name: str) -> None:
+    options = own_options(load(find(name)))
+    assert {"engine", "seed", "lr"} <= set(options)
+    assert [option for option, row in options.items() if not row.help] == []
+    assert options["engine"].default == "auto"
+
+
+def test_a_scene_is_a_script_too() -> None:
+    command = [sys.executable, str(find("rgb"))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0 and "2,000 steps: loss from" in done.stdout
+
+
+# What each of them says about itself.
+
+
+def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> None:
+    show = play("rgb")
+    assert show.speed == 10 and show.session.learning_rate == 0.5
+    assert [repr(layer) for layer in show.session.network.layers] == [
+        "Dense(inputs=3, outputs=8, activation='tanh', bias=True)",
+        "Dense(inputs=8, outputs=3, activation='sigmoid', bias=True)",
+    ]
+    assert show.session.course.trainer.batches.size == 8
+    single = play("rgb", hidden=0).session.network
+    assert (len(single.layers), single.layers[0].activation) == (1, "sigmoid")
+    assert len(play("rgb", depth=3).session.network.layers) == 4
+
+
+@pytest.mark.parametrize("name", data.MAPS)
+def test_every_map_of_colours_is_learned(name: str) -> None:
+    session = play("rgb", map=name, lr=2.0).session
+    before = held_out_loss(session)
+    session.advance(800)
+    assert held_out_loss(session) < before / 5.0
+
+
+def test_xor_moves_as_it_was_posted() -> None:
+    session = play("xor").session
+    weights = session.network.bank.value.astype(np.float64)
+    assert len(weights) == 12 and (np.abs(weights) < 1.0).all()
+    x, t = (part[0] for part in session.course.trainer.batches.at(0))
+    first, second = weights[:9].reshape(3, 3), weights[9:]
+    h = 1 / (1 + np.exp(-first @ x))
+    o = 1 / (1 + np.exp(-second @ h))
+    delta = (t - o) * o * (1 - o)  # without the factor 2
+    moved = [first + 0.1 * np.outer(delta * second * h * (1 - h), x), second + 0.1 * delta * h]
+    session.advance(1)
+    np.testing.assert_allclose(
+        session.network.bank.value, np.concatenate([part.ravel() for part in moved]), rtol=1e-5
+    )
+
+
+def test_xor_with_tanh_is_learned() -> None:
+    session = play("xor", activation="tanh").session
+    session.advance(3000)
+    inputs, targets = session.data.training
+    assert np.abs(session.network(inputs) - targets).max() < 0.25
+
+
+def test_xnor_is_the_network_of_the_array_language() -> None:
+    session = play("xnor").session
+    assert [layer.activation for layer in session.network.layers] == ["relu_right"] * 2 + ["linear"]
+    second = session.network.layers[1]
+    assert max(abs(p.bias.value) for p in second.perceptrons) > np.sqrt(1 / 8)  # +-sqrt(6/8)
+    loss = session.course.trainer.loss
+    assert loss([[1.0], [0.0]], [[0.0], [0.0]]) == 0.25 and session.learning_rate == 0.01
+    session.advance(1000)
+    inputs, targets = session.data.training
+    assert np.abs(session.network(inputs) - targets).max() < 0.25
+
+
+@pytest.mark.parametrize("shape", ["circle", "gaussians", "spiral", "moons", "quadrants"])
+def test_circle_has_the_other_shapes_and_holds_half_back(shape: str) -> None:
+    session = play("circle", shape=shape, noise=0.1).session
+    assert shape in repr(session.data).lower() and len(session.data.held_out[0]) == 250
+    assert held_out_loss(session) is not None
+
+
+def test_circle_has_the_playgrounds_defaults() -> None:
+    session = play("circle").session
+    assert [layer.outputs for layer in session.network.layers] == [4, 2, 1]
+    assert {layer.activation for layer in session.network.layers} == {"tanh"}
+    assert (session.learning_rate, session.course.trainer.batches.size) == (0.03, 10)
+    assert set(np.unique(session.data.training[1])) == {-1.0, 1.0}
+    assert play("circle", l1=0.1, l2=0.2).session.optimizer.l2 == 0.2
+
+
+def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
+    scene = load(find("texture"))
+    show = scene(engine="python")
+    assert len(show.session.network.bank) == 13_507
+    assert (show.frame, show.session.course.trainer.batches.size) == (128, 1024)
+    assert show.session.optimizer.not_finite == "zero"
+    loss = show.session.course.trainer.loss
+    loss.forward(np.ones((4, 3)), np.zeros((4, 3)))
+    assert (loss.backward() == 2.0 / 4.0).all()  # not divided by the channels
+
+
+def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (40, 20), (255, 0, 51)).save(tmp_path / "mine.png")
+    session = play("texture", picture=str(tmp_path / "mine.png"), transform="flip").session
+    assert session.data.picture.shape == (8, 16, 3)
+    np.testing.assert_allclose(session.data.pixels()[1], [[1.0, 0.0, 0.2]] * 128, atol=1e-6)
+
+
+@pytest.mark.parametrize(("norm", "kinds"), [("layer", 2), ("rms", 2), ("none", 0)])
+def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
+    layers = play("normalized", norm=norm).session.network.layers
+    assert sum("Norm" in type(layer).__name__ for layer in layers) == kinds
+
+
+def test_the_expression_finds_the_numbers() -> None:
+    session = play("expression", noise=0.0).session
+    session.advance(400)
+    found = {p.label: p.data for p in session.network.parameters}
+    wanted = {"height": 1.5, "damping": 0.7, "speed": 6.0, "phase": 0.4}
+    assert found == pytest.approx(wanted, abs=0.05)
