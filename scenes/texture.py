@@ -54,7 +54,7 @@ def scene(
     return Show(
         session,
         title=f"A network of {len(network.bank):,} weights learns a picture",
-        hint="scalarviz watch texture --transform zoom --picture a-picture-of-yours.jpg",
+        hint="scalarviz watch texture --transform zoom",
         frame=128,
         steps=5_000,
     )

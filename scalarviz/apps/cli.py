@@ -65,9 +65,7 @@ def application(words: Sequence[str]) -> Typer:
     """All commands. Of the scenes, only the one that the words ask for is loaded."""
     import typer
 
-    app = typer.Typer(
-        no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
-    )
+    app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
 
     @app.callback(help=with_examples(ABOUT, *EXAMPLES))
     def options(

@@ -112,11 +112,12 @@ def pictures(session: Session, data: Texture) -> Pictures:
     points, target, (rows, columns) = some_pixels(data)
     output = session.network(points)
     shape = (rows, columns, 3)
+    loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
     noise = f"{psnr(output, target):.1f} dB"
     shown = {
         "target": target.reshape(shape),
         "output": np.asarray(output, np.float64).reshape(shape),
-        "loss: (output - target) / 2 + .5": ((output - target) * 0.5 + 0.5).reshape(shape),
+        "loss: 5 (output - target) + .5": loss.reshape(shape),
     }
     said = f"PSNR {noise} at the middles of {len(points):,} pixels"
     return Pictures(shown, said, title=f"pictures  {said}")

@@ -14,7 +14,7 @@ from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_replicas, kernel_file
 from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.cpu_run import Room, make_room
-from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order
+from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order, workspaces
 from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors
 from scalarviz.formulas.losses import Loss
 from scalarviz.optimizer import Optimizer
@@ -142,4 +142,4 @@ def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:
 
 def repeated(room: Any, groups: int) -> Any:
     """As much room for every group."""
-    return np.zeros((groups, *room.shape), room.dtype)
+    return workspaces(groups, room.size, room.dtype).reshape(groups, *room.shape)

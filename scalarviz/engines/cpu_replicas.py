@@ -8,7 +8,7 @@ from scalarviz.engines.cpu_chunks import Plan
 from scalarviz.engines.cpu_draws import Drawing
 from scalarviz.engines.cpu_kernels import Table
 from scalarviz.engines.cpu_products import Index, Numbers
-from scalarviz.engines.cpu_steps import train
+from scalarviz.engines.cpu_steps import train_alone
 from scalarviz.engines.dispatch import parallel_kernel
 
 
@@ -30,7 +30,7 @@ def train_networks(
     for group in prange(groups):
         for r in range(group, len(value), groups):
             if done[r, 1] < 0:
-                train(
+                train_alone(
                     plan, ops, settings, value[r], grad[r], slots[r], frozen[r], scaling[r],
                     counts[r], data, goals, drawing[r], draw_settings, points[group], rows[group],
                     goal_rows[group], factor, how, optimizer_settings, schedule_settings,

@@ -91,6 +91,58 @@ def batch_work(
 
 
 @kernel
+def end_step(
+    plan: Plan, ops: Table, samples: Index, partial: Numbers, value: Numbers, grad: Numbers,
+    slots: Numbers, frozen: Table, scaling: Numbers, how: Numbers, optimizer_settings: Numbers,
+    schedule_settings: Numbers, arguments: Numbers, scratch: Numbers, counts: Numbers,
+    done: Numbers,
+) -> bool:  # fmt: skip
+    """Add up what the chunks found, and move the weights: whether all gradients were good."""
+    add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, scaling)
+    bad = move(
+        plan, value, grad, slots, frozen, scaling, how, optimizer_settings, schedule_settings,
+        arguments, scratch, counts,
+    )  # fmt: skip
+    if bad >= 0:
+        done[1] = bad
+        return False
+    done[0] += 1
+    return True
+
+
+@kernel
+def train_alone(
+    plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
+    frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
+    drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
+    factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
+    arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
+    scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
+) -> None:  # fmt: skip
+    """`train` on one core."""
+    ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
+    value, halves, slots = borrowed(value), borrowed(halves), borrowed(slots)
+    spaces, flows, partial = borrowed(spaces), borrowed(flows), borrowed(partial)
+    weights = halves if plan[HALF] else value
+    source = points if len(points) else data
+    for k in range(len(errors)):
+        samples = begin_step(
+            plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
+        )
+        mean = loss_scale(plan, factor, samples)
+        scale = value.dtype.type(mean) * value.dtype.type(scaling[LOSS_SCALE])
+        whole_step(
+            plan, ops, settings, weights, source, rows, goals, goal_rows, samples, scale, spaces,
+            flows, partial, errors[k],
+        )  # fmt: skip
+        if not end_step(
+            plan, ops, samples, partial, value, grad, slots, frozen, scaling, how,
+            optimizer_settings, schedule_settings, arguments, scratch, counts, done,
+        ):  # fmt: skip
+            break
+
+
+@kernel
 def train(
     plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
     frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
@@ -104,9 +156,14 @@ def train(
     `done` becomes how many steps were taken; and the row of a gradient that went bad, before
     anything was changed by it, or -1.
     """
-    ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
-    value, halves, slots = borrowed(value), borrowed(halves), borrowed(slots)
-    spaces, flows, partial = borrowed(spaces), borrowed(flows), borrowed(partial)
+    if not plan[PARALLEL]:
+        train_alone(
+            plan, ops, settings, value, grad, slots, frozen, scaling, counts, data, goals, drawing,
+            draw_settings, points, rows, goal_rows, factor, how, optimizer_settings,
+            schedule_settings, arguments, halves, spaces, flows, partial, scratch, errors, first,
+            done,
+        )  # fmt: skip
+        return
     weights = halves if plan[HALF] else value
     source = points if len(points) else data
     for k in range(len(errors)):
@@ -115,22 +172,12 @@ def train(
         )
         mean = loss_scale(plan, factor, samples)
         scale = value.dtype.type(mean) * value.dtype.type(scaling[LOSS_SCALE])
-        if plan[PARALLEL]:
-            batch_work(
-                np.int64(WHOLE_STEP), np.int64(0), len(ops), plan, ops, settings, weights, source,
-                rows, goals, goal_rows, data, samples, spaces, flows, partial, scale, errors[k],
-            )  # fmt: skip
-        else:
-            whole_step(
-                plan, ops, settings, weights, source, rows, goals, goal_rows, samples, scale,
-                spaces, flows, partial, errors[k],
-            )  # fmt: skip
-        add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, scaling)
-        bad = move(
-            plan, value, grad, slots, frozen, scaling, how, optimizer_settings, schedule_settings,
-            arguments, scratch, counts,
+        batch_work(
+            np.int64(WHOLE_STEP), np.int64(0), len(ops), plan, ops, settings, weights, source,
+            rows, goals, goal_rows, data, samples, spaces, flows, partial, scale, errors[k],
         )  # fmt: skip
-        if bad >= 0:
-            done[1] = bad
+        if not end_step(
+            plan, ops, samples, partial, value, grad, slots, frozen, scaling, how,
+            optimizer_settings, schedule_settings, arguments, scratch, counts, done,
+        ):  # fmt: skip
             break
-        done[0] += 1

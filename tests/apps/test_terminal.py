@@ -305,3 +305,15 @@ def test_bad_wishes_are_refused_before_anything_is_drawn(show: Show, tty: Any) -
     with pytest.raises(UnknownNameError, match="unknown theme 'ligth'"):
         tty.watch(show, theme="ligth")
     assert tty.getvalue() == "" and show.session.step_index == 0
+
+
+@pytest.mark.parametrize(("engine", "steps"), [("cpu", 1), ("python", 0)])
+def test_what_must_be_compiled_is_compiled_before_the_screen_is_taken(
+    fake: Any, monkeypatch: pytest.MonkeyPatch, engine: str, steps: int
+) -> None:
+    asked = []
+    monkeypatch.setattr(terminal, "exhibit_of", asked.append)
+    session = fake().session
+    session.engine = engine
+    terminal.warm_up(session, 10)
+    assert session.step_index == len(asked) == steps

@@ -102,10 +102,9 @@ def test_not_so_many_samples_are_shown_that_nothing_else_is_seen() -> None:
 
 def test_answers_stand_beside_the_plane() -> None:
     few = replace(PLANE, answers=["0 1 -> 0.5, should be 1"])
-    width = few.columns(100, 10) - 4
-    assert any(
-        line.endswith("0 1 -> 0.5, should be 1") for line in texts(few.block(DARK, width, 10))
-    )
+    for height in (10, 30):
+        lines = texts(few.block(DARK, few.columns(100, height) - 4, height))
+        assert any(line.endswith("  0 1 -> 0.5, should be 1") for line in lines)
     assert few.words() == ["0 1 -> 0.5, should be 1"]
 
 
