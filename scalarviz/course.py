@@ -7,7 +7,7 @@ is restored, and from there everything is done again, the user's actions at thei
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, final
@@ -16,7 +16,7 @@ import numpy as np
 
 from scalarviz.bank import NONE
 from scalarviz.checks import shorten
-from scalarviz.errors import InputError, OrderError
+from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.timeline import Action, Branch, Clock, Keyframes
 from scalarviz.trainer import BETWEEN_STEPS, Trainer
@@ -39,6 +39,9 @@ class Course:
         self.keyframes.add(self.branch, trainer.frame(0))
         self.loss = np.nan
         self.pace = 1.0  # steps that take about PORTION
+        self.each_portion: Callable[[], None] = lambda: None  # called when steps are done
+        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # in a portion
+        self._torn = False  # whether a portion was broken off, by Ctrl-C say
         self._seen = self._look()
 
     # What a user may ask for.
@@ -132,8 +135,18 @@ class Course:
         stop = target.step if place is None else min(target.step, place[0])
         return stop - self.clock.step
 
+    def mend(self) -> None:
+        """If a portion was broken off, make the numbers anew that belong to the clock."""
+        if self._torn:
+            self._torn = False
+            now = self.clock
+            self.restore(now.step)
+            self.forward(now)
+            self.remember()
+
     def _take_steps(self, most: int) -> None:
-        first, count = self.clock.step, max(1, min(most, int(self.pace)))
+        self._torn = True
+        first, count = self.clock.step, max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
         outcome = self.trainer.steps(first, count)
         seconds = (time.perf_counter() - start) / count
@@ -144,8 +157,11 @@ class Course:
         self.clock = Clock(first + len(outcome.losses))
         if outcome.bad != NONE:
             self._stop_before_step()
+            self._torn = False
             raise self.trainer.bank.bad_gradient(outcome.bad)
         self._keep_frame()
+        self.each_portion()
+        self._torn = False
 
     def _stop_before_step(self) -> None:
         """Go on to the place before "step", moment by moment, with the numbers that are there."""
@@ -159,15 +175,22 @@ class Course:
 
     def _take_operation(self) -> None:
         step, operation = self.clock.place
+        self._torn = True
         if operation == 0:
             self.trainer.begin(step)
-        self.trainer.perform(operation)
+        try:
+            self.trainer.perform(operation)
+        except GradientError:
+            self._torn = False  # nothing was changed
+            raise
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss
         self.clock = self.after_operation()
         if self.clock.operation == 0:
             self.branch.record.record(step, np.array([self.loss]))
             self._keep_frame()
+            self.each_portion()
+        self._torn = False
 
     def _keep_frame(self) -> None:
         """Keep a frame of this moment, if the last one is some time ago."""

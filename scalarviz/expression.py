@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scalarviz.bank import DTYPES, Bank, Dtype, Rows
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
-from scalarviz.engines import choose
+from scalarviz.engines import announce, choose
 from scalarviz.engines.expression_engines import ExpressionEngine, PythonExpressionEngine
 from scalarviz.engines.expression_run import ExpressionRun, phases_program
 from scalarviz.errors import EngineError, InputError, OrderError, OwnershipError, ShapeError
@@ -221,9 +221,10 @@ def engine_maker(name: str) -> Maker:
     row = choose(name)
     if row.name == "python":
         return PythonExpressionEngine
-    if row.name != "cpu" and name != "auto":
-        raise EngineError(
-            f"a compiled function cannot run on the engine {name!r} yet: use 'cpu' or 'python'"
+    if row.name != "cpu":
+        announce(
+            f"compiled functions run on the engine cpu: the engine {row.name} has none of their "
+            "operations yet"
         )
     from scalarviz.engines.expression_cpu import CpuExpressionEngine
 

@@ -13,6 +13,7 @@ from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.engines import choose
 from scalarviz.engines.base import Run
+from scalarviz.engines.snapshot import Snapshot
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.files.export import export_network
 from scalarviz.files.networks import load_network, save_network
@@ -209,6 +210,10 @@ class Network(Part):
     def run(self, batches: Batches, loss: Loss) -> Run:
         """A training of this network on its engine, for a session."""
         return self._engine.run(batches, loss)
+
+    def snapshot(self) -> Snapshot:
+        """The current numbers, with `request`, `ready` and `read`; a session has its own."""
+        return self._engine.snapshot()
 
     def forget(self) -> None:
         """Drop everything that waits for a backward."""

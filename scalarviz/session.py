@@ -18,8 +18,10 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
+from scalarviz.pins import Pins
 from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
+from scalarviz.standing import Standing
 from scalarviz.timeline import Branch, Clock
 from scalarviz.trainer import Model, Trainer, as_values, checked_rate, rows_of, settings_of
 from scalarviz.weight import Part, Weight
@@ -30,7 +32,7 @@ MEMORY = 256 * 2**20
 
 
 @final
-class Session:
+class Session(Standing):
     """A network, its data, a loss and an optimizer, and a clock that stands between operations.
 
     A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,
@@ -79,57 +81,9 @@ class Session:
         self.course = course
         self._turns = Turns()
         self._player = Player(self._turns)
+        self._pins = Pins(course)
         self._focus = 0
         course.trainer.bank.guard = self._turns.lock
-
-    # Where the clock stands.
-
-    @property
-    def network(self) -> Any:  # a Network, or a compiled expression
-        return self.course.trainer.network
-
-    @property
-    def clock(self) -> Clock:
-        return self.course.clock  # step, operation, and how much was done at this very place
-
-    @property
-    def step_index(self) -> int:
-        return self.course.clock.step
-
-    @property
-    def epoch(self) -> float:
-        """How often every sample was seen."""
-        return self.course.clock.step / self.course.trainer.batches.steps_an_epoch
-
-    @property
-    def operations(self) -> list[str]:  # what is done in a step, in order
-        return [moment.name for moment in self.course.trainer.moments]
-
-    @property
-    def done(self) -> str:
-        """The operation that the clock has just passed; empty at the very start."""
-        clock = self.course.clock
-        before = self.course.trainer.moments[clock.operation - 1].name
-        return before if clock.operation or clock.step else ""
-
-    @property
-    def next(self) -> str:
-        """The operation that comes next."""
-        return self.course.trainer.moments[self.course.clock.operation].name
-
-    @property
-    def phase(self) -> str:
-        """The phase of the operation that comes next."""
-        return self.course.trainer.moments[self.course.clock.operation].phase
-
-    @property
-    def loss(self) -> float:
-        return self.course.loss  # the last that was computed; NaN at first
-
-    @property
-    def losses(self) -> FloatArray:
-        """The loss of every step that is done, each before the weights moved."""
-        return self.course.branch.losses[: self.course.clock.step]
 
     # Going on, and back.
 
@@ -283,6 +237,29 @@ class Session:
         with self.doing(), self.course.at_work():
             return explain(self.course.trainer, int(row), self.course.clock.operation)
 
+    def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
+        """Keep the history of some weights from now on; what came before is made in the background.
+
+        Without `on`, forget it.
+        """
+        with self.doing():
+            self._pins.pin(rows_of(self.network, weight).tolist(), on)
+
+    @property
+    def pinned(self) -> list[int]:
+        return self._pins.rows
+
+    def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Steps up to now, and the values of a pinned weight there, as far as they are known.
+
+        `wait` until the background has made what came before the pinning.
+        """
+        (row,) = rows_of(self.network, weight)
+        if wait:
+            self._pins.wait()
+        with self.doing():
+            return self._pins.history(int(row))
+
     # Files.
 
     def save(self, path: object) -> None:
@@ -314,6 +291,7 @@ class Session:
     def doing(self) -> Iterator[None]:
         """One thing at a time; what was written past the session becomes an edit first."""
         with self._turns.taken():
+            self.course.mend()
             self.course.notice()
             try:
                 yield

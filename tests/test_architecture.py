@@ -59,8 +59,8 @@ ORDER = """
     layers.encoding
     layers.chain
     layers
-    engines.base
     engines.snapshot
+    engines.base
     engines.one_operation
     engines.python_run
     engines.python
@@ -124,6 +124,8 @@ ORDER = """
     timeline
     trainer
     course
+    pins
+    standing
     files.pieces
     files.runs
     files

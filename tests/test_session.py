@@ -575,6 +575,63 @@ def test_two_sessions_play_at_once() -> None:
     assert threading.active_count() < 20
 
 
+# Pinned weights.
+
+
+def test_a_pinned_weight_has_a_history_from_the_start_on() -> None:
+    s = session()
+    w = s.network.layers[0].perceptrons[2].weights[1]
+    told = {}
+    for step in range(60):
+        told[step] = w.value
+        if step == 20:
+            s.edit(w, 1.5)
+        s.advance(1)
+        if step == 40:
+            s.pin(w)
+    told[60] = w.value
+    assert s.pinned == [w.index]
+    steps, values = s.history(w, wait=True)
+    assert dict(zip(steps.tolist(), values.tolist(), strict=True)) == told
+    s.seek(30)
+    assert s.history(w)[0].tolist() == list(range(31))
+    s.edit(w, -1.0)
+    s.advance(5)
+    steps, values = s.history(w)
+    assert steps.tolist() == list(range(36)) and values[32] != told[32]
+    s.pin(w, on=False)
+    assert s.pinned == [] and not len(s.history(w)[0])
+
+
+def test_a_long_history_is_thinned() -> None:
+    s = session(batch=None)
+    s.advance(20_000)
+    s.pin(0)
+    steps, values = s.history(0, wait=True)
+    assert 1900 < len(steps) < 2100 and len(values) == len(steps)
+    s.seek(int(steps[777]))
+    assert s.network.bank.value[0] == values[777]
+
+
+def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    s, reference = session(), session()
+    s.advance(50)
+    steps = s.course.trainer.steps
+
+    def broken(first: int, count: int) -> Any:
+        steps(first, count)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(s.course.trainer, "steps", broken)
+    with pytest.raises(KeyboardInterrupt):
+        s.advance(5)
+    monkeypatch.undo()
+    assert s.step_index == 50
+    s.advance(1)
+    reference.advance(51)
+    assert state(s) == state(reference) and not s.current_branch.journal
+
+
 # Losses.
 
 

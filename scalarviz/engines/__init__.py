@@ -81,8 +81,14 @@ def choose_best() -> EngineRow:
     best = next(row for name, row in ENGINES.items() if not lacks[name])
     better = list(ENGINES)[: list(ENGINES).index(best.name)]
     why = "; ".join(f"{name} cannot run here: {lacks[name]}" for name in better)
-    text = f"scalarviz runs on the engine {best.name}" + (f" ({why})" if why else ", the fastest")
+    announce(
+        f"scalarviz runs on the engine {best.name}" + (f" ({why})" if why else ", the fastest")
+    )
+    return best
+
+
+def announce(text: str) -> None:
+    """Say something once."""
     if text not in _said:
         _said.add(text)
         print(text, file=sys.stderr, flush=True)
-    return best

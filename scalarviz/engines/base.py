@@ -16,6 +16,7 @@ import numpy as np
 from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
+from scalarviz.engines.snapshot import HostSnapshot, Snapshot
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.optimizer import Optimizer
@@ -67,6 +68,11 @@ class Engine(ABC):
     @abstractmethod
     def run(self, batches: Batches, loss: Loss) -> Run:
         """A training on these batches; making one changes no number."""
+
+    @final
+    def snapshot(self) -> Snapshot:
+        """The numbers of the bank, which between calls hold the truth on every engine."""
+        return HostSnapshot(self.bank)
 
     @final
     def __reduce__(self) -> tuple[object, ...]:

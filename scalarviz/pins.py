@@ -1,0 +1,128 @@
+"""Pinned weights: what values they had, so that their course can be drawn.
+
+From the moment of pinning on, values are noted as the training goes on. What came before is made
+again in the background, on a copy of the network, from the keyframes of the branch.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.course import MOST_STEPS, Course
+from scalarviz.network import Network
+from scalarviz.timeline import Branch, Clock
+from scalarviz.trainer import Trainer
+
+POINTS = (
+    2000  # about so many of a history; where a training is longer, steps in between are left out
+)
+MEMORY = 2**24  # bytes, for keyframes of the copy
+
+
+@final
+class Pins:
+    """The pinned rows of a bank, and the values that they had at some steps of each branch."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        course.each_portion = self.note
+        course.most_steps = self.stride
+
+    @property
+    def rows(self) -> list[int]:
+        return list(self._values)
+
+    def pin(self, rows: list[int], on: bool) -> None:
+        """Note the values of these rows from now on; or forget them."""
+        with self._lock:
+            for row in rows:
+                if on:
+                    self._values.setdefault(row, {})
+                else:
+                    self._values.pop(row, None)
+        self.note()
+        self._fill_in()
+
+    def stride(self) -> int:
+        """How many steps may go by without a note."""
+        return max(1, self._course.clock.step // POINTS) if self._values else MOST_STEPS
+
+    def note(self) -> None:
+        """Note the present values, if a step is just done."""
+        clock, bank = self._course.clock, self._course.trainer.bank
+        if not self._values or clock.operation or clock.actions:
+            return
+        with self._lock:
+            for row, values in self._values.items():
+                values[self._course.branch.number, clock.step] = float(bank.value[row])
+                if len(values) > 4 * POINTS:
+                    self._values[row] = dict(list(values.items())[::2])
+
+    def history(self, row: int) -> tuple[FloatArray, FloatArray]:
+        """Steps of this branch up to now, and the values on arrival there."""
+        numbers = {branch.number: branch for branch in self._course.branch.lineage()}
+        limits = limits_of(self._course.branch, self._course.clock.step)
+        with self._lock:
+            known = list(self._values.get(row, {}).items())
+        found = {step: v for (n, step), v in known if n in numbers and step <= limits[n]}
+        steps = sorted(found)
+        return np.array(steps, np.int64), np.array([found[step] for step in steps])
+
+    def _fill_in(self) -> None:
+        """Make again what came before, in the background."""
+        network = self._course.trainer.network
+        if not isinstance(network, Network) or not self._values:
+            return
+        self.wait()
+        twin = twin_of(self._course, network)
+        arguments = twin, self._course.branch.number, self._course.clock.step, self.rows
+        self._thread = threading.Thread(target=self._fill, args=arguments, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until the background has done what it was asked for."""
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _fill(self, twin: Course, number: int, end: int, rows: list[int]) -> None:
+        for step in range(0, end + 1, max(1, end // POINTS)):
+            twin.go(Clock(step))
+            with self._lock:
+                for row in set(rows) & set(self._values):
+                    value = float(twin.trainer.bank.value[row])
+                    self._values[row].setdefault((number, step), value)
+
+
+def limits_of(branch: Branch, now: int) -> dict[int, int]:
+    """For a branch and those it came from: the last step that they have in common with it."""
+    limits, last, each = {}, now, branch
+    while True:
+        limits[each.number] = last
+        if each.parent is None:
+            return limits
+        each, last = each.parent, min(last, each.fork.step)
+
+
+def twin_of(course: Course, network: Network) -> Course:
+    """The same course on a copy of the network, at its start; it goes its own way."""
+    trainer, branch = course.trainer, course.branch
+    start = branch.frame_before(0)
+    assert start is not None, "the keyframe of step 0 is never removed"
+    twin = Course(
+        Trainer(network.copy(), start.settings, trainer.loss, trainer.batch, trainer.seed), MEMORY
+    )
+    copied = Branch(branch.number, branch.parent, branch.fork, list(branch.journal), branch.end)
+    copied.frames.extend(branch.frames)
+    copied.record.record(branch.fork.step, branch.record.own.copy())
+    twin.branches = [copied]
+    twin.branch = copied
+    twin.restore(0)
+    return twin
