@@ -57,6 +57,7 @@ class Bank:
         self.name_of: Callable[[int], str] = "row {}".format
         # Whoever writes a single number while kernels may run does so under this lock.
         self.guard: AbstractContextManager[object] = nullcontext()
+        self.session: object = None  # the one that trains these numbers
         self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
 
@@ -89,13 +90,21 @@ class Bank:
         """Which rows have taken the step that is counted last."""
         return self._moved
 
+    def __getstate__(self) -> dict[str, object]:
+        """A copy belongs to no session."""
+        return {**self.__dict__, "guard": nullcontext(), "session": None}
+
+    def restart_optimizer(self) -> None:
+        """Forget what optimizers keep, and how many steps were taken."""
+        for block in self._blocks.values():
+            block[:] = 0.0
+        self.restart_count(0)
+
     def restart(self, precision: Precision) -> None:
         """Forget everything but the values, as before a first step."""
         self.grad[:] = 0.0
-        for block in self._blocks.values():
-            block[:] = 0.0
+        self.restart_optimizer()
         self.start_scaling(precision)
-        self.restart_count(0)
         self.has_gradients = False
 
     def restart_count(self, steps: int) -> None:

@@ -20,6 +20,7 @@ from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.timeline import Action, Branch, Clock, Keyframes
 from scalarviz.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.watching import Watching
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
 UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
@@ -42,7 +43,7 @@ class Course:
         self.each_portion: Callable[[], None] = lambda: None  # called when steps are done
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # in a portion
         self._torn = False  # whether a portion was broken off, by Ctrl-C say
-        self._seen = self._look()
+        self._watching = Watching(trainer)
 
     # What a user may ask for.
 
@@ -142,7 +143,6 @@ class Course:
             now = self.clock
             self.restore(now.step)
             self.forward(now)
-            self.remember()
 
     def _take_steps(self, most: int) -> None:
         self._torn = True
@@ -258,7 +258,7 @@ class Course:
         """Do something now and journal it; what must wait for the next step is only journalled."""
         later = kind in BETWEEN_STEPS and self.clock.operation > 0
         step, operation = (self.clock.step + 1, 0) if later else self.clock.place
-        action = Action(step, operation, kind, details)
+        action = Action(step, operation, kind, details, self.clock.place if later else None)
         if not later:
             self.trainer.apply(action)
         if self.branch.end > self.clock:
@@ -287,10 +287,11 @@ class Course:
 
     def switch(self, branch: Branch) -> None:
         """Go over to another branch: to the same step if it has got so far, else to its end."""
-        step = min(self.clock.step, branch.end.step)
+        at_end = branch.end.step <= self.clock.step
+        target = branch.end if at_end else Clock(self.clock.step)
         self.branch = branch
-        self.restore(step)
-        self.forward(Clock(step))
+        self.restore(target.step)
+        self.forward(target)
 
     def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
         """Continue a past that was kept in a file, from where it stood."""
@@ -304,24 +305,12 @@ class Course:
         self.forward(clock)
         self.remember()
 
-    def _look(self) -> tuple[Any, Any]:
-        bank = self.trainer.bank
-        return bank.value.copy(), bank.frozen.copy()
-
     def remember(self) -> None:
         """Note how the numbers are now, to notice what others write."""
-        np.copyto(self._seen[0], self.trainer.bank.value)
-        np.copyto(self._seen[1], self.trainer.bank.frozen)
+        self._watching.remember(self.clock.operation > 0)
 
     def notice(self) -> None:
         """Journal what somebody wrote into the bank since the last `remember`."""
-        bank, (value, frozen) = self.trainer.bank, self._seen
-        bits = f"u{value.itemsize}"
-        rows = np.flatnonzero(bank.value.view(bits) != value.view(bits))
-        if len(rows):
-            self.note("edit", {"rows": rows, "values": bank.value[rows]})
-        changed = bank.frozen != frozen
-        for on in (True, False) if changed.any() else ():
-            rows = np.flatnonzero(changed & (bank.frozen == on))
-            if len(rows):
-                self.note("freeze", {"rows": rows, "on": on})
+        self.trainer.check_untouched()
+        for kind, details in list(self._watching.changes()):
+            self.note(kind, details)

@@ -133,7 +133,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     products = None if g is None else x * g
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     lines: tuple[Line, ...] = ()
-    if g is not None and not frozen:
+    if g is not None and not frozen and is_ready(trainer, row, done):
         lines = optimizer_lines(trainer, row)
     new_value = lines[-1].value if lines else value if frozen and g is not None else None
     return Explanation(
@@ -148,6 +148,18 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         frozen,
         lines,
         new_value,
+    )
+
+
+def is_ready(trainer: Trainer, row: int, done: int) -> bool:
+    """Whether the optimizer could move a weight: its gradient is there, or all if it needs them."""
+    clips = trainer.settings.optimizer.clip_norm < np.inf
+    operations = trainer.network.program.operations
+    return all(
+        i < done
+        for i, moment in enumerate(trainer.moments)
+        if moment.kind == "weight gradient"
+        and (clips or row in operations[moment.operation].parameters)
     )
 
 

@@ -32,6 +32,7 @@ class Pins:
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
         course.each_portion = self.note
         course.most_steps = self.stride
 
@@ -80,11 +81,17 @@ class Pins:
         network = self._course.trainer.network
         if not isinstance(network, Network) or not self._values:
             return
-        self.wait()
+        self.stop()
         twin = twin_of(self._course, network)
         arguments = twin, self._course.branch.number, self._course.clock.step, self.rows
         self._thread = threading.Thread(target=self._fill, args=arguments, daemon=True)
         self._thread.start()
+
+    def stop(self) -> None:
+        """Break off what is being done in the background."""
+        self._stop.set()
+        self.wait()
+        self._stop.clear()
 
     def wait(self) -> None:
         """Until the background has done what it was asked for."""
@@ -94,6 +101,8 @@ class Pins:
 
     def _fill(self, twin: Course, number: int, end: int, rows: list[int]) -> None:
         for step in range(0, end + 1, max(1, end // POINTS)):
+            if self._stop.is_set():
+                return
             twin.go(Clock(step))
             with self._lock:
                 for row in set(rows) & set(self._values):

@@ -30,16 +30,20 @@ class Turns:
     def taken(self) -> Iterator[None]:
         """Do something while nobody else does."""
         self._waiting += 1
-        with self.lock:
+        try:
+            self.lock.acquire()
+        finally:
             self._waiting -= 1
-            try:
-                yield
-            finally:
-                self.serve()
+        try:
+            yield
+        finally:
+            self.serve()
+            self.lock.release()
 
     def let_others(self) -> None:
         """Wait until those have had their turn who were waiting; a lock is not fair by itself."""
-        while self._waiting > 0:
+        end = time.perf_counter() + BEHIND
+        while self._waiting > 0 and time.perf_counter() < end:
             time.sleep(1e-4)
 
     def ask(self, snapshot: SharedSnapshot) -> None:

@@ -12,6 +12,7 @@ from scalarviz.batches import Made
 from scalarviz.checks import FloatArray, as_batch, shorten, size
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
+from scalarviz.network import Network
 from scalarviz.session import Session
 
 MOST_STEPS = 10_000  # in one call of the kernels
@@ -29,6 +30,10 @@ class Replicas:
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
         from scalarviz.engines.cpu_many import CpuMany  # numba is loaded only now
 
+        if not isinstance(seeds, Iterable):
+            raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
+        if not isinstance(session.network, Network):
+            raise InputError("only sessions of networks have replicas, not those of expressions")
         self.seeds = [check_seed(seed) for seed in seeds]
         if not self.seeds:
             raise InputError("replicas need at least one seed: write seeds=range(100)")
@@ -48,6 +53,7 @@ class Replicas:
         precision = session.network.precision
         for network in self.networks:
             network.bank.start_scaling(precision)
+            network.bank.frozen[:] = session.network.bank.frozen
         self._speaker = session.network.fresh(0).to("cpu", precision)
         banks = [network.bank for network in self.networks]
         self._many = CpuMany(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, final
@@ -11,7 +12,7 @@ import numpy as np
 from scalarviz.checks import FloatArray, shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
-from scalarviz.errors import InputError
+from scalarviz.errors import InputError, OwnershipError
 from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
 from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
@@ -23,7 +24,7 @@ from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
 from scalarviz.standing import Standing
 from scalarviz.timeline import Branch, Clock
-from scalarviz.trainer import Model, Trainer, as_values, checked_rate, rows_of, settings_of
+from scalarviz.trainer import Model, Trainer, as_values, checked_rate, one_row, rows_of, settings_of
 from scalarviz.weight import Part, Weight
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
@@ -84,6 +85,7 @@ class Session(Standing):
         self._pins = Pins(course)
         self._focus = 0
         course.trainer.bank.guard = self._turns.lock
+        course.trainer.bank.session = self
 
     # Going on, and back.
 
@@ -116,6 +118,9 @@ class Session(Standing):
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
         """Go on in the background, so many steps or operations a second; None: flat out."""
         self.course.check_unit(unit)
+        if unit == "epoch":
+            steps = self.course.trainer.batches.steps_an_epoch
+            speed, unit = (None if speed is None else speed * steps), "step"
         self._player.play(self._portion, speed, unit)
 
     def pause(self) -> None:
@@ -143,7 +148,10 @@ class Session(Standing):
 
     @property
     def learning_rate(self) -> float:
-        """The rate of the next step, schedule included. Setting it ends the schedule."""
+        """The rate of a step, schedule included; what is set holds from the next step on.
+
+        Setting it ends the schedule.
+        """
         return self.optimizer.rate(self.network.bank.step_count)
 
     @learning_rate.setter
@@ -152,12 +160,12 @@ class Session(Standing):
 
     @property
     def optimizer(self) -> Optimizer:
-        """How weights move; to change its rate, set `learning_rate`."""
-        return self.course.trainer.settings.optimizer
+        """How weights move (a copy); to change its rate, set `learning_rate`."""
+        return copy.copy(self.course.trainer.settings.optimizer)
 
     @optimizer.setter
     def optimizer(self, optimizer: Optimizer) -> None:
-        self._do("optimizer", optimizer=Optimizer.of(optimizer))
+        self._do("optimizer", optimizer=copy.copy(Optimizer.of(optimizer)))
 
     @property
     def data(self) -> DataSet:
@@ -185,6 +193,8 @@ class Session(Standing):
     def set_activation(self, layer: int, name: str) -> None:
         """Give a layer another activation from the next step on."""
         layer = self.network.check_activation(layer, name)
+        if layer == len(self.network.activations) - 1:
+            self.course.trainer.loss.check_output(name)
         self._do("activation", layer=layer, name=name)
 
     # Branches.
@@ -233,9 +243,9 @@ class Session(Standing):
 
         Between two steps it is that of the step that is done.
         """
-        (row,) = rows_of(self.network, weight)
+        row = one_row(self.network, weight)
         with self.doing(), self.course.at_work():
-            return explain(self.course.trainer, int(row), self.course.clock.operation)
+            return explain(self.course.trainer, row, self.course.clock.operation)
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Keep the history of some weights from now on; what came before is made in the background.
@@ -254,11 +264,11 @@ class Session(Standing):
 
         `wait` until the background has made what came before the pinning.
         """
-        (row,) = rows_of(self.network, weight)
+        row = one_row(self.network, weight)
         if wait:
             self._pins.wait()
         with self.doing():
-            return self._pins.history(int(row))
+            return self._pins.history(row)
 
     # Files.
 
@@ -291,10 +301,17 @@ class Session(Standing):
     def doing(self) -> Iterator[None]:
         """One thing at a time; what was written past the session becomes an edit first."""
         with self._turns.taken():
-            self.course.mend()
-            self.course.notice()
+            if self.course.trainer.bank.session is not self:
+                raise OwnershipError(
+                    "this network is trained by another session now: go on with that one, or give "
+                    "each session a network of its own, such as net.copy()"
+                )
             try:
+                self.course.notice()
                 yield
+            except BaseException:
+                self.course.mend()
+                raise
             finally:
                 self.course.remember()
 

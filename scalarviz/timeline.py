@@ -7,7 +7,7 @@ and does something else starts a branch; the old future stays.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import total_ordering
@@ -48,12 +48,16 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """Something that the user did: its kind, what it needs, and where it was done."""
+    """Something that the user did: its kind, what it needs, and where it takes effect.
+
+    `asked` is where it was asked for, if it had to wait for the next step.
+    """
 
     step: int
     operation: int
     kind: str
     details: Mapping[str, Any]
+    asked: tuple[int, int] | None = None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -172,18 +176,18 @@ class Branch:
     @property
     def losses(self) -> FloatArray:
         """The loss of every step of this branch, from step 0 on, at full resolution."""
-        if self.parent is None:
-            return self.record.own.copy()
-        before: FloatArray = self.parent.losses[: self.record.first]
-        return np.concatenate([before, self.record.own])
+        parts, end = [], self.record.first + len(self.record)
+        for branch in self.lineage():
+            parts.append(branch.record.own[: max(end - branch.record.first, 0)])
+            end = min(end, branch.record.first)
+        return np.concatenate(parts[::-1])
 
     def loss_at(self, step: int) -> float:
         """The loss of one step; NaN before the first."""
         if step < 0:
             return np.nan
-        if step < self.record.first and self.parent is not None:
-            return self.parent.loss_at(step)
-        return float(self.record.own[step - self.record.first])
+        owner = next(branch for branch in self.lineage() if step >= branch.record.first)
+        return float(owner.record.own[step - owner.record.first])
 
     def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
         """Steps and losses for a plot: the mean of each of at most so many equal stretches."""
@@ -197,44 +201,61 @@ class Branch:
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
         """What was done at a place, in its order."""
-        return [action for action in self.journal if action.place == place]
+        first = bisect_left(self.journal, place, key=place_of)
+        return self.journal[first : bisect_right(self.journal, place, key=place_of)]
 
     def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
         """The first place after this one where something was done."""
-        later = [action.place for action in self.journal if action.place > place]
-        return min(later, default=None)
+        later = bisect_right(self.journal, place, key=place_of)
+        return self.journal[later].place if later < len(self.journal) else None
 
     def insert(self, action: Action) -> None:
         """Note something that is done at its place, after what is noted there already."""
-        insort(self.journal, action, key=lambda each: each.place)
+        insort(self.journal, action, key=place_of)
 
     def leave(self, number: int, now: Clock) -> Branch:
         """A new branch from a moment on, with everything that was done before it."""
-        done = [
-            action
-            for action in self.journal
-            if action.place < now.place
-        ] + self.actions_at(now.place)[: now.actions]  # fmt: skip
+        gone_back = self.end > now
+        done = [action for action in self.journal if action.place < now.place]
+        done += self.actions_at(now.place)[: now.actions]
+        for action in self.journal[bisect_right(self.journal, now.place, key=place_of) :]:
+            asked = action.asked
+            if asked and (asked < now.place or (asked == now.place and not gone_back)):
+                done.append(action)
         return Branch(number, self, now, done, now)
 
     def frame_before(self, step: int) -> Frame | None:
         """The newest keyframe at most at this step, of this branch or those it came from."""
-        at = bisect_right(self.frames, step, key=lambda frame: frame.step)
-        if at:
-            return self.frames[at - 1]
-        if self.parent is None:
-            return None
-        return self.parent.frame_before(min(step, self.fork.step))
+        for branch in self.lineage():
+            at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
+            if at:
+                return branch.frames[at - 1]
+            step = min(step, branch.fork.step)
+        return None
+
+    def owner_of(self, step: int) -> Branch:
+        """The branch that arrival at a step belongs to: this one, or one that it came from."""
+        lineage = self.lineage()
+        return next(each for each in lineage if each.parent is None or step > each.fork.step)
 
     def lineage(self) -> list[Branch]:
         """This branch and those it came from."""
-        return [self] if self.parent is None else [self, *self.parent.lineage()]
+        found, branch = [self], self.parent
+        while branch is not None:
+            found.append(branch)
+            branch = branch.parent
+        return found
 
     def __repr__(self) -> str:
         start = "the start" if self.parent is None else f"step {self.fork.step}"
         steps = len(self.losses)
         last = f", loss {self.losses[-1]:.4g}" if steps else ""
         return f"Branch {self.number} from {start}: {steps:,} steps{last}"
+
+
+def place_of(action: Action) -> tuple[int, int]:
+    """By what a journal is ordered."""
+    return action.place
 
 
 @final
@@ -251,9 +272,9 @@ class Keyframes:
 
     def add(self, branch: Branch, frame: Frame) -> None:
         """Keep a frame of a branch; where one is there already, that one stays."""
-        steps = [kept.step for kept in branch.frames]
-        at = bisect_right(steps, frame.step)
-        if at and steps[at - 1] == frame.step:
+        branch = branch.owner_of(frame.step)
+        at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
+        if at and branch.frames[at - 1].step == frame.step:
             return
         branch.frames.insert(at, frame)
         if branch not in self._branches:
@@ -267,7 +288,7 @@ class Keyframes:
         candidates = []
         for branch in self._branches:
             steps = np.array([frame.step for frame in branch.frames], np.float64)
-            if len(steps) < 3 and branch.parent is None:
+            if not len(steps):
                 continue
             now = steps[-1] if branch is newest else steps[-1] + 1000.0
             before = np.concatenate([[branch.fork.step], steps[:-1]])

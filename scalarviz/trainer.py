@@ -18,7 +18,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, number, shorten
 from scalarviz.data import DataSet
 from scalarviz.engines.base import Outcome, Run
-from scalarviz.errors import InputError, ShapeError
+from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
@@ -133,12 +133,28 @@ class Trainer:
         """Refuse data that is too wide or too narrow for the network."""
         check_fits(data, self.network)
 
+    def check_untouched(self) -> None:
+        """Refuse what was set past the session, and set it back."""
+        network, settings = self.network, self.settings
+        found = network.engine, network.precision, network.activations
+        if found != (settings.engine, settings.precision, settings.activations):
+            for layer, name in enumerate(settings.activations):
+                network.set_activation(layer, name)
+            network.to(settings.engine, settings.precision)
+            self.run = self._make_run()
+            raise OrderError(
+                "the engine or an activation of this network was changed past its session, and has "
+                "been set back: use s.to(...) or s.set_activation(...)"
+            )
+
     def apply(self, action: Action) -> None:
         """Do what the user did."""
         if action.kind in WRITES:
             WRITES[action.kind](self.bank, **action.details)
         else:
             self.adopt(CHANGES[action.kind](self.settings, **action.details))
+        if action.kind == "optimizer":  # another one begins anew
+            self.bank.restart_optimizer()
 
 
 def check_fits(data: DataSet, network: Model) -> None:
@@ -186,7 +202,34 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
     return replace(settings, activations=tuple(names))
 
 
-WRITES: Mapping[str, Callable[..., None]] = {"edit": write, "freeze": hold}
+def take_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
+    """All numbers of a bank, as somebody else has left them."""
+    bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
+    bank.scaling[:] = arrays["scaling"]
+    for names, block in bank.blocks.items():
+        block[:] = arrays.get(" ".join(("slots", *names)), 0.0)
+    bank.restart_count(count)
+    bank.has_gradients = has_gradients
+
+
+def numbers_of_bank(bank: Bank) -> dict[str, Any]:
+    """What `take_numbers` takes."""
+    slots = {" ".join(("slots", *names)): b.copy() for names, b in bank.blocks.items() if names}
+    return {
+        "count": bank.step_count,
+        "has_gradients": bank.has_gradients,
+        "value": bank.value.copy(),
+        "grad": bank.grad.copy(),
+        "scaling": bank.scaling.copy(),
+        **slots,
+    }
+
+
+WRITES: Mapping[str, Callable[..., None]] = {
+    "edit": write,
+    "freeze": hold,
+    "numbers": take_numbers,
+}
 CHANGES: Mapping[str, Callable[..., Settings]] = {
     "learning rate": set_rate,
     "optimizer": set_optimizer,
@@ -205,7 +248,7 @@ def fold(settings: Settings, actions: Iterable[Action]) -> Settings:
 
 
 # These change what a step consists of: in the middle of one they wait for the next.
-BETWEEN_STEPS = ("data", "engine", "activation")
+BETWEEN_STEPS = ("learning rate", "optimizer", "data", "engine", "activation")
 
 
 def settings_of(
@@ -230,17 +273,36 @@ def checked_rate(rate: float) -> float:
 def rows_of(network: Model, part: object) -> Any:
     """The rows of the bank that a user means: by a part of the network, or by their numbers."""
     count = len(network.bank)
-    rows = np.atleast_1d(np.asarray(network.find_rows(part), np.intp))
-    if rows.size and not (rows.min() >= 0 and rows.max() < count):
+    found = network.find_rows(part)
+    try:
+        rows = np.atleast_1d(np.array(found))
+    except ValueError:  # rows of different lengths
+        rows = np.zeros(0)
+    if rows.dtype == np.bool_ and rows.shape == (count,):
+        rows = np.flatnonzero(rows)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or rows.size == 0:
+        raise InputError(
+            f"weights are named by parts of the network or by whole numbers, not {shorten(part)}"
+        )
+    if rows.min() < 0 or rows.max() >= count:
         raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(part)}")
-    return rows
+    return rows.astype(np.int64)
+
+
+def one_row(network: Model, part: object) -> int:
+    """The row of one weight."""
+    rows = rows_of(network, part)
+    if len(rows) != 1:
+        raise InputError(f"this takes one weight, and {shorten(part)} has {len(rows)}")
+    return int(rows[0])
 
 
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
     """A number for all of some rows, or one for each."""
     try:
-        values = np.broadcast_to(np.asarray(value, dtype), rows.shape).copy()
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):
+            values = np.broadcast_to(np.asarray(value, dtype), rows.shape).copy()
+    except (TypeError, ValueError, OverflowError):
         values = np.array([np.nan])
     if not np.isfinite(values).all():
         raise InputError(

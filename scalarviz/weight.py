@@ -50,12 +50,14 @@ class Part(ABC):
     @final
     def freeze(self) -> None:
         """Keep these parameters from stepping."""
-        self.bank.frozen[self.rows] = True
+        with self.bank.guard:
+            self.bank.frozen[self.rows] = True
 
     @final
     def unfreeze(self) -> None:
         """Let these parameters step again."""
-        self.bank.frozen[self.rows] = False
+        with self.bank.guard:
+            self.bank.frozen[self.rows] = False
 
     @final
     @property

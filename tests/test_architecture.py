@@ -123,6 +123,7 @@ ORDER = """
     finite_differences
     timeline
     trainer
+    watching
     course
     pins
     standing

@@ -84,6 +84,16 @@ def test_one_that_goes_bad_stops_alone() -> None:
     assert [bank.step_count for bank in replicas.banks] == [20, 0, 20, 20]
 
 
+def test_what_is_frozen_stays_frozen_in_every_replica() -> None:
+    s = session()
+    s.freeze(s.network.layers[0])
+    replicas = sv.replicate(s, [5])
+    replicas.advance(10)
+    start = s.network.fresh(5).bank.value
+    changed = replicas.banks[0].value != start
+    assert not changed[s.network.layers[0].rows].any() and changed.any()
+
+
 def test_the_session_is_not_touched() -> None:
     s = session()
     s.advance(5)
@@ -99,6 +109,12 @@ def test_what_cannot_be_replicated_is_refused() -> None:
         sv.replicate(session(), [1, -2])
     with pytest.raises(EngineError, match="replicas run on the cpu engine, and this session runs"):
         sv.replicate(session(engine="python"), range(2))
+    with pytest.raises(InputError, match="seeds are several numbers, such as range"):
+        sv.replicate(session(), 5)  # type: ignore[arg-type]
+    w = sv.Value(1.0)
+    expression = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
+    with pytest.raises(InputError, match="only sessions of networks have replicas"):
+        sv.replicate(expression, range(2))
     made = data.Generated(
         lambda step, batch, seed: (np.zeros((batch, 2)), np.zeros((batch, 1))), inputs=2, outputs=1
     )

@@ -216,7 +216,8 @@ def test_what_changes_a_step_waits_for_the_next_one() -> None:
     s.advance(3, "operation")
     s.engine = "cpu"
     s.set_activation(0, "relu")
-    assert s.engine == "python" and s.operations[2] == "tanh 0"
+    s.learning_rate = 0.5
+    assert s.learning_rate == 0.01 and s.engine == "python" and s.operations[2] == "tanh 0"
     s.advance(1)
     assert s.engine == "python"
     s.advance(1, "operation")
@@ -619,14 +620,15 @@ def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = s.course.trainer.steps
 
     def broken(first: int, count: int) -> Any:
+        monkeypatch.undo()
         steps(first, count)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(s.course.trainer, "steps", broken)
     with pytest.raises(KeyboardInterrupt):
         s.advance(5)
-    monkeypatch.undo()
-    assert s.step_index == 50
+    assert s.step_index == 50 and s.network.bank.step_count == 50
+    s.network.parameters()[2].value = s.network.parameters()[2].value
     s.advance(1)
     reference.advance(51)
     assert state(s) == state(reference) and not s.current_branch.journal
@@ -714,3 +716,205 @@ def test_what_an_expression_cannot_do_is_refused() -> None:
         s.to("cpu", "mixed")
     with pytest.raises(OwnershipError, match="is no parameter of this expression"):
         s.edit(sv.Value(3.0), 1.0)  # type: ignore[arg-type]
+
+
+# What a strict reader found.
+
+
+def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
+    s = session()
+    s.advance(2)
+    s.advance(3, "operation")
+    s.set_activation(0, "relu")
+    s.branch()
+    s.advance(1, "operation")
+    s.edit(3, 0.5)
+    s.advance(1)
+    s.advance(1, "operation")
+    assert s.network.layers[0].activation == "relu"
+    s.seek(2)
+    s.advance(2, "operation")  # before it was asked for
+    s.edit(3, 0.25)
+    s.advance(2)
+    assert s.network.layers[0].activation == "tanh"
+
+
+def test_many_branches_in_little_memory() -> None:
+    s = session(memory=5000)
+    s.advance(2000)
+    for _ in range(30):
+        s.back(20)
+        s.branch()
+        s.advance(40)
+    after = state(s)
+    s.seek(100)
+    s.seek(2600)
+    assert state(s) == after
+
+
+def test_a_thousand_branches_of_branches() -> None:
+    s = session()
+    for i in range(1100):
+        s.advance(2)
+        s.back(1)
+        s.learning_rate = 0.01 + 1e-6 * i
+    assert len(s.branches) == 1101 and s.step_index == 1100
+    assert len(s.losses) == 1100
+
+
+def test_objects_that_were_passed_can_be_changed_afterwards() -> None:
+    s = session(optimizer=sv.SGD(0.1))
+    optimizer, rows = sv.SGD(0.2), np.array([0, 1])
+    s.optimizer = optimizer
+    s.edit(rows, 0.5)
+    s.advance(5)
+    optimizer.lr = 3.0
+    s.optimizer.lr = 4.0
+    rows[:] = 7
+    s.advance(5)
+    after = state(s)
+    s.seek(0)
+    s.seek(10)
+    assert state(s) == after and s.learning_rate == 0.2
+
+
+def test_the_verbs_of_the_network_beside_a_session_are_journalled_too() -> None:
+    s = session()
+    s.advance(5)
+    s.network.train_step(*PAIR, "mse", sv.Adam(0.01))
+    s.advance(3)
+    s.advance(11, "operation")
+    s.network.bank.grad[:] = 0.5
+    s.advance(2)
+    after = state(s)
+    s.seek(0)
+    s.seek(10)
+    assert state(s) == after
+    assert [action.kind for action in s.current_branch.journal] == ["numbers", "numbers"]
+
+
+def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
+    s = session()
+    s.advance(2)
+    s.network.set_activation(0, "linear")
+    with pytest.raises(OrderError, match="has been set back: use"):
+        s.advance(1)
+    assert s.operations[2] == "tanh 0"
+    s.network.to("python")
+    with pytest.raises(OrderError):
+        s.advance(1)
+    s.advance(1)
+    reference = session()
+    reference.advance(3)
+    assert state(s) == state(reference)
+
+
+def test_a_network_belongs_to_one_session() -> None:
+    first = session()
+    first.advance(2)
+    second = sv.Session(first.network, PAIR, engine="cpu")
+    with pytest.raises(OwnershipError, match="is trained by another session now"):
+        first.advance(1)
+    second.advance(1)
+    import pickle
+
+    assert len(pickle.loads(pickle.dumps(second.network)).bank) == 59
+
+
+def test_freezing_while_it_plays_is_journalled(playing: sv.Session) -> None:
+    playing.play()
+    wait_for(lambda: playing.step_index > 300)
+    w = playing.network.parameters()[4]
+    w.freeze()
+    at = playing.step_index
+    wait_for(lambda: playing.step_index > at + 300)
+    playing.pause()
+    after, step = state(playing), playing.step_index
+    playing.seek(0)
+    playing.seek(step)
+    assert state(playing) == after and w.frozen
+
+
+def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -> None:
+    turns = playing._turns
+    with turns.taken():
+        thread = threading.Thread(target=lambda: turns.lock.acquire(timeout=0.05))
+        thread.start()
+        thread.join()
+    playing.play()
+    turns._waiting = 1  # as if somebody waited for ever
+    at = playing.step_index
+    wait_for(lambda: playing.step_index > at)
+    turns._waiting = 0
+    playing.pause()
+
+
+def test_an_explanation_waits_for_the_gradient_that_it_needs() -> None:
+    s = session(optimizer=sv.Adam(0.01))
+    s.advance(3)
+    s.advance(7, "operation")  # ... delta 1
+    row = s.network.layers[1].rows.start
+    assert s.explain(row).lines == ()
+    s.advance(1, "operation")  # weight gradient 1
+    told = s.explain(row)
+    s.advance(1)
+    assert told.new_value == pytest.approx(s.network.bank.value[row], rel=1e-6)
+    clipped = session(optimizer=sv.Adam(0.01, clip_norm=0.01))
+    clipped.advance(8, "operation")
+    assert clipped.explain(row).lines == ()
+
+
+def test_another_optimizer_begins_anew() -> None:
+    s = session(optimizer=sv.SGD(0.0))
+    s.advance(500)
+    before = s.network.bank.value.copy()
+    s.optimizer = sv.Adam(0.01)
+    s.advance(1)
+    assert abs(s.network.bank.value - before).max() == pytest.approx(0.01, rel=1e-3)
+
+
+def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
+    net = sv.Network([3, 4, 3], "tanh")
+    s = sv.Session(net, PAIR, "sigmoid_cross_entropy", engine="cpu")
+    with pytest.raises(InputError, match="takes logits"):
+        s.set_activation(-1, "sigmoid")
+
+
+def test_switching_back_keeps_what_was_done_at_the_end() -> None:
+    s = session()
+    s.advance(10)
+    s.learning_rate = 0.5
+    s.branch()
+    s.switch(0)
+    assert s.learning_rate == 0.5 and s.clock == Clock(10, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["abc", None, object(), 10**30, 1.7, True, [], [[0, 1], [2, 3]], [True, False]]
+)
+def test_what_names_no_weight_is_refused(wrong: Any) -> None:
+    s = session()
+    for call in (lambda: s.edit(wrong, 0.5), lambda: s.freeze(wrong), lambda: s.pin(wrong)):
+        with pytest.raises(InputError):
+            call()
+    with pytest.raises(InputError, match="this takes one weight"):
+        s.explain(s.network.layers[0])
+    s.edit(s.network.bank.value > 0, 0.0)  # a mask names those that it marks
+    assert (s.network.bank.value <= 0).all()
+
+
+def test_data_that_fails_leaves_the_numbers_where_the_clock_is() -> None:
+    def make(step: int, batch: int, seed: int) -> Any:
+        if step == 7:
+            raise RuntimeError("no more data")
+        return PAIR[0][:batch], PAIR[1][:batch]
+
+    made = data.Generated(make, inputs=3, outputs=3)
+    s = session("python", data=made)
+    s.course.pace = 50.0
+    start = s.network.bank.value.copy()
+    with pytest.raises(RuntimeError, match="no more data"):
+        s.advance(20)
+    assert s.step_index == 0 and (s.network.bank.value == start).all()
+    s.advance(5)
+    assert s.step_index == 5 and not s.current_branch.journal

@@ -80,12 +80,13 @@ def describe_course(course: Course, network: Network) -> tuple[Description, dict
     course.go(Clock(here.step))
     now = trainer.frame(here.step)
     course.forward(here)
+    owner = course.branch.owner_of(now.step)
     writer = Writer()
     places = {branch: i for i, branch in enumerate(course.branches)}
     arrays: dict[str, Array] = {}
     branches = []
     for branch, i in places.items():
-        frames = [*branch.frames, *([now] if branch is course.branch else [])]
+        frames = [*branch.frames, *([now] if branch is owner else [])]
         arrays |= frame_arrays(i, frames)
         arrays[f"losses {i}"] = branch.record.own
         branches.append(
@@ -129,7 +130,8 @@ def describe_settings(settings: Settings, writer: Writer) -> Description:
 def describe_action(action: Action, writer: Writer) -> list[Any]:
     """Something that the user did."""
     details = {key: writer.write(value) for key, value in action.details.items()}
-    return [action.step, action.operation, action.kind, details]
+    asked = None if action.asked is None else list(action.asked)
+    return [action.step, action.operation, action.kind, details, asked]
 
 
 def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array]:
@@ -244,9 +246,9 @@ def build_clock(value: object) -> Clock:
 
 def build_action(value: object, reader: Reader, network: Network) -> Action:
     """Something that the user did; checked, since it will be done again."""
-    if not isinstance(value, list) or len(value) != 4 or not isinstance(value[3], dict):
+    if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
         raise InputError(f"{shorten(value)} is no action")
-    step, operation, kind, details = value
+    step, operation, kind, details, asked = value
     pick({**WRITES, **CHANGES}, kind, "action")
     place = build_clock([step, operation, 0])
     read = {key: reader.read(detail) for key, detail in details.items()}
@@ -260,7 +262,26 @@ def build_action(value: object, reader: Reader, network: Network) -> Action:
         raise InputError(f"an action at step {step} does not have a value for each row")
     if kind == "activation":
         network.check_activation(read["layer"], read["name"])
-    return Action(place.step, place.operation, kind, read)
+    if kind == "numbers":
+        check_numbers(read, network)
+    moment = None if asked is None else build_clock([*asked, 0]).place
+    return Action(place.step, place.operation, kind, read, moment)
+
+
+def check_numbers(details: Mapping[str, Any], network: Network) -> None:
+    """Refuse numbers that do not fit the bank that they would be written into."""
+    rows, dtype = len(network.bank), network.bank.dtype
+    shapes: dict[str, tuple[int, ...]] = {"value": (rows,), "grad": (rows,), "scaling": (3,)}
+    for row in OPTIMIZERS.values():
+        shapes[" ".join(("slots", *row.slots))] = len(row.slots), rows
+    for name, array in details.items():
+        if name in ("count", "has_gradients"):
+            continue
+        wanted = "float64" if name == "scaling" else dtype
+        if (array.shape, array.dtype.name) != (pick(shapes, name, "array"), wanted):
+            raise InputError(f"the array {name} of an action does not fit the network")
+    if type(details["count"]) is not int or type(details["has_gradients"]) is not bool:
+        raise InputError("an action does not say how many steps were taken")
 
 
 def build_frames(

@@ -107,6 +107,38 @@ def test_saving_changes_nothing_and_can_be_repeated(tmp_path: Path) -> None:
     assert same(s, sv.Session.load(tmp_path / "b"))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_can_be_kept_at_any_moment(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=1)
+    s = sv.Session(net, data.Rgb("invert", levels=4), "mse", sv.Adam(0.01), 4, "cpu", memory=20_000)
+    for _ in range(25):
+        what = int(rng.integers(8))
+        s.advance(int(rng.integers(1, 300)))
+        if what == 0:
+            s.back(int(rng.integers(1, 200)))
+            s.branch()
+        elif what == 1:
+            s.seek(int(rng.integers(0, s.step_index)))
+        elif what == 2:
+            s.back(int(rng.integers(1, 50)))
+            s.learning_rate = float(rng.uniform(0.001, 0.02))
+        elif what == 3:
+            s.advance(int(rng.integers(1, 12)), "operation")
+            s.set_activation(0, str(rng.choice(["tanh", "relu"])))
+        elif what == 4:
+            s.switch(int(rng.integers(len(s.branches))))
+        elif what == 5:
+            s.network.train_step([0.1, 0.2, 0.3], [0.9, 0.8, 0.7])
+        s.save(tmp_path / "run")
+        loaded = sv.Session.load(tmp_path / "run")
+        assert same(s, loaded)
+    for each in (s, loaded):
+        each.seek(50)
+        each.advance(100)
+    assert same(s, loaded)
+
+
 def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None:
     memory = 30_000
     s = eventful(memory=memory)
