@@ -17,6 +17,7 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.snapshot import HostSnapshot, Snapshot
+from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.optimizer import Optimizer
@@ -36,6 +37,11 @@ class Engine(ABC):
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
+        if precision.mixed and bank.dtype != "float32":
+            raise EngineError(
+                f"mixed precision goes with float32, and this network is {bank.dtype}: "
+                "make it with dtype='float32'"
+            )
         self.layers = layers
         self.program = program
         self.bank = bank

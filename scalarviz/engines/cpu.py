@@ -20,7 +20,7 @@ from scalarviz.engines.base import Engine
 from scalarviz.engines.cpu_run import CpuRun
 from scalarviz.engines.cpu_tables import Tables, make_tables
 from scalarviz.engines.cpu_work import Work, count_chunks, count_tiles
-from scalarviz.errors import EngineError, OrderError, ShapeError
+from scalarviz.errors import OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.precision import Precision
@@ -45,11 +45,6 @@ class CpuEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        if precision.mixed and bank.dtype != "float32":
-            raise EngineError(
-                f"mixed precision goes with float32, and this network is {bank.dtype}: "
-                "make it with dtype='float32'"
-            )
         self._work = Work(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
         self._passes: list[Pass] = []

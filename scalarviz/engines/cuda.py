@@ -17,7 +17,7 @@ from scalarviz.engines.base import Engine
 from scalarviz.engines.cuda_run import CudaRun
 from scalarviz.engines.cuda_tables import set_start
 from scalarviz.engines.cuda_work import Device, Work
-from scalarviz.errors import EngineError, OrderError, ShapeError
+from scalarviz.errors import OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.precision import Precision
@@ -34,11 +34,6 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        if precision.mixed and bank.dtype != "float32":
-            raise EngineError(
-                f"mixed precision goes with float32, and this network is {bank.dtype}: "
-                "make it with dtype='float32'"
-            )
         self.device = Device.current()
         self._passes: list[Work] = []
         self._spare: Work | None = None  # memory for another batch of the same size

@@ -31,12 +31,12 @@ class PythonEngine(Engine):
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
-        super().__init__(layers, program, bank, precision)
         if precision.mixed:
             raise EngineError(
                 "the python engine computes in full precision only: mixed precision needs another, "
                 "as in net.to('cpu', precision='mixed')"
             )
+        super().__init__(layers, program, bank, precision)
 
     def forward(self, batch: FloatArray) -> FloatArray:
         rows = batch.tolist()
