@@ -143,6 +143,7 @@ def play(verb: str, scene: Scene, given: Mapping[str, Any]) -> int:
         given["save"] or (given["resume"] if given["autosave"] else None), given["autosave"]
     )
     show = make_show(scene, given)
+    keep.check(show.session)
     if verb == "watch":
         return watch(show, given["steps"], given["speed"], given["theme"], keep)
     return train(show, given["steps"], keep)

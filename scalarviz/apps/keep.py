@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic
 from typing import final
 
 from scalarviz.checks import number
 from scalarviz.errors import FileError, InputError
+from scalarviz.files.runs import check_saving
 from scalarviz.session import Session
 
 
@@ -27,6 +29,20 @@ class Keep:
         self.path = path
         self.seconds = seconds
         self._last = monotonic()
+
+    def check(self, session: Session) -> None:
+        """Refuse what could not be saved at the end, before anything is trained."""
+        if self.path is None:
+            return
+        check_saving(session.course)
+        try:
+            with TemporaryFile(dir=self.path.absolute().parent):
+                pass
+        except OSError as error:
+            raise FileError(
+                f"nothing can be saved in {str(self.path.parent)!r} ({error.strerror}): choose "
+                "another folder"
+            ) from error
 
     def now_and_then(self, session: Session) -> None:
         """Save if it is time."""

@@ -93,7 +93,13 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
             f"leave out --{refused[0]}, or --resume"
         )
     session = Session.load(given["resume"])
-    show = replace(Show.of(scene(**chosen), scene), session=session)
+    show = Show.of(scene(**chosen), scene)
+    if session.data.name != show.session.data.name:
+        raise InputError(
+            f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "
+            f"scene trains on {show.session.data.name}: name the scene that it came from"
+        )
+    show = replace(show, session=session)
     return with_extra(show, extra | {name: chosen[name] for name in changed})
 
 

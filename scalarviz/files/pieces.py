@@ -8,11 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
+from scalarviz.bank import Bank
 from scalarviz.checks import shorten
 from scalarviz.data import DataSet, remake
 from scalarviz.errors import InputError
 from scalarviz.files.container import Array, Description
 from scalarviz.files.networks import field
+from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
@@ -133,3 +135,22 @@ def build_optimizer(value: Description) -> Optimizer:
         schedule=Schedule(field(schedule, "name", str), **field(schedule, "settings", dict)),
     )
     return made
+
+
+def check_numbers(details: Mapping[str, Any], bank: Bank) -> None:
+    """Refuse numbers that do not fit the bank that they would be written into."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "value": (len(bank),),
+        "grad": (len(bank),),
+        "scaling": bank.scaling.shape,
+    }
+    for row in OPTIMIZERS.values():
+        shapes[" ".join(("slots", *row.slots))] = len(row.slots), len(bank)
+    for name, array in details.items():
+        if name in ("count", "has_gradients"):
+            continue
+        wanted = "float64" if name == "scaling" else bank.dtype
+        if (array.shape, array.dtype.name) != (pick(shapes, name, "array"), wanted):
+            raise InputError(f"the array {name} of an action does not fit the network")
+    if type(details["count"]) is not int or type(details["has_gradients"]) is not bool:
+        raise InputError("an action does not say how many steps were taken")

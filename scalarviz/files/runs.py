@@ -4,8 +4,8 @@ What is kept: the network, the settings at the start, the journal, losses and ke
 branch, and where the clock stands. A loaded one goes on bit for bit as if it had not stopped,
 on the same machine with the same versions, and every earlier moment can be visited.
 
-The size is that of the keyframes, at most the memory that the session was given, and eight bytes
-for each step.
+The size is that of the keyframes, at most the memory that the session was given, eight bytes for
+each step, and what the user wrote: an edit takes some twenty bytes a weight.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.container import Array, Description, read, write
 from scalarviz.files.networks import build, describe, field
-from scalarviz.files.pieces import Reader, Writer
+from scalarviz.files.pieces import Reader, Writer, check_numbers
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import check_seed
@@ -40,14 +40,20 @@ NUMBERS = ("value", "grad")
 
 def save_course(course: Course, path: object) -> None:
     """Save a training; a file of that name is replaced, whole or not at all."""
+    network = check_saving(course)
+    as_path(path)
+    write(path, KIND, *describe_course(course, network))
+
+
+def check_saving(course: Course) -> Network:
+    """The network of a training that can be saved; else an error."""
     network = course.trainer.network
     if not isinstance(network, Network):
         raise InputError(
             "a session of a compiled function cannot be saved, since the function is code: keep "
             "the numbers of its parameters, and compile it again"
         )
-    as_path(path)
-    write(path, KIND, *describe_course(course, network))
+    return network
 
 
 def load_course(path: object, data: object = None) -> Course:
@@ -263,25 +269,9 @@ def build_action(value: object, reader: Reader, network: Network) -> Action:
     if kind == "activation":
         network.check_activation(read["layer"], read["name"])
     if kind == "numbers":
-        check_numbers(read, network)
+        check_numbers(read, network.bank)
     moment = None if asked is None else build_clock([*asked, 0]).place
     return Action(place.step, place.operation, kind, read, moment)
-
-
-def check_numbers(details: Mapping[str, Any], network: Network) -> None:
-    """Refuse numbers that do not fit the bank that they would be written into."""
-    rows, dtype = len(network.bank), network.bank.dtype
-    shapes: dict[str, tuple[int, ...]] = {"value": (rows,), "grad": (rows,), "scaling": (3,)}
-    for row in OPTIMIZERS.values():
-        shapes[" ".join(("slots", *row.slots))] = len(row.slots), rows
-    for name, array in details.items():
-        if name in ("count", "has_gradients"):
-            continue
-        wanted = "float64" if name == "scaling" else dtype
-        if (array.shape, array.dtype.name) != (pick(shapes, name, "array"), wanted):
-            raise InputError(f"the array {name} of an action does not fit the network")
-    if type(details["count"]) is not int or type(details["has_gradients"]) is not bool:
-        raise InputError("an action does not say how many steps were taken")
 
 
 def build_frames(

@@ -101,3 +101,11 @@ def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> Non
         (name,) = given if "set" not in given else ("deep",)
         with pytest.raises(InputError, match=f"has its {name} from the file: leave out --{name}"):
             show(with_options, resume=kept, **given)
+
+
+def test_a_training_of_another_scene_is_not_resumed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.safetensors"
+    net = sv.Network([2, 3, 1], "tanh")
+    sv.Session(net, data.Xor(), engine="python").save(kept)
+    with pytest.raises(InputError, match="holds a training on the data xor, and this scene trains"):
+        show(with_options, resume=kept)

@@ -115,3 +115,16 @@ def test_a_run_goes_on_from_its_file_bit_for_bit(show: Show, tmp_path: Path) -> 
     train(again, 10)
     show.session.advance(10)
     assert again.losses.tolist() == show.session.losses.tolist()
+
+
+def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_path: Path) -> None:
+    Keep(tmp_path / "it").check(show.session)
+    assert not list(tmp_path.iterdir())
+    w = sv.Value(1.0)
+    function = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
+    with pytest.raises(InputError, match="cannot be saved, since the function is code"):
+        Keep(tmp_path / "it").check(function)
+    Keep().check(function)
+    if Path("/proc").is_dir():
+        with pytest.raises(FileError, match="nothing can be saved in '/proc'"):
+            Keep(Path("/proc/it")).check(show.session)
