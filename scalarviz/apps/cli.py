@@ -89,13 +89,15 @@ def application(words: Sequence[str]) -> Typer:
                 group.command(name, help=about(path))(print_scenes)
         else:
             path = find(asked)
-            group.command(asked, help=help_of(verb, asked, about(path)))(command(verb, load(path)))
+            group.command(asked, help=help_of(verb, asked, about(path)))(
+                command(verb, load(path), path.stem)
+            )
     app.command("doctor", help="Find out what works here, and what mends the rest.")(doctor)
     app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
     return app
 
 
-def command(verb: str, scene: Scene) -> Callable[..., None]:
+def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """A function with the parameters of the scene and of the verb, for typer to make options of."""
     from scalarviz.apps.options import RUNNING, SHARED, WATCHING, own_options
 
@@ -104,7 +106,7 @@ def command(verb: str, scene: Scene) -> Callable[..., None]:
     shared = {name: option for name, option in SHARED.items() if name not in own}
 
     def run(**given: Any) -> None:
-        code = play(verb, scene, given)
+        code = play(verb, scene, given, name if verb == "train" else "")
         if code:
             sys.exit(code)
 
@@ -132,16 +134,15 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
     ]
 
 
-def play(verb: str, scene: Scene, given: Mapping[str, Any]) -> int:
+def play(verb: str, scene: Scene, given: Mapping[str, Any], name: str) -> int:
     """Train a scene, watched or not, with the options that were typed; the exit code."""
     from scalarviz.apps.keep import Keep
     from scalarviz.apps.options import make_show
     from scalarviz.apps.terminal import watch
     from scalarviz.apps.train import train
 
-    keep = Keep(
-        given["save"] or (given["resume"] if given["autosave"] else None), given["autosave"]
-    )
+    path = given["save"] or (given["resume"] if given["autosave"] else None)
+    keep = Keep(path, given["autosave"], name)
     show = make_show(scene, given)
     keep.check(show.session)
     if verb == "watch":

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic
 from typing import final
 
 from scalarviz.checks import number
-from scalarviz.errors import FileError, InputError
+from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.runs import check_saving
 from scalarviz.session import Session
 
 
 @final
 class Keep:
-    """Saves a session to `path` at the end, and every `seconds` seconds; None: not at all."""
+    """Saves a session to `path` at the end, and every `seconds` seconds; None: not at all.
 
-    def __init__(self, path: Path | None = None, seconds: float | None = None) -> None:
+    What is stopped with Ctrl-C is saved without a path too, if it has a `name`: in the current
+    folder, as NAME-stopped.safetensors, or NAME-stopped-2.safetensors, ...
+    """
+
+    def __init__(
+        self, path: Path | None = None, seconds: float | None = None, name: str = ""
+    ) -> None:
         if seconds is not None:
             number(seconds, "the seconds of --autosave", 0.0, open_low=True)
             if path is None:
@@ -28,6 +35,7 @@ class Keep:
             raise FileError(f"{str(path)!r} is a folder: pass the name of a file in it")
         self.path = path
         self.seconds = seconds
+        self.name = name
         self._last = monotonic()
 
     def check(self, session: Session) -> None:
@@ -53,7 +61,21 @@ class Keep:
 
     def at_end(self, session: Session, stopped: bool) -> str:
         """Save, and say where; or how one could have."""
-        if self.path is not None:
-            session.save(self.path)
-            return f"Saved to {self.path}; --resume {self.path} goes on from there."
+        path = self.path
+        if path is None and stopped and self.name and session.step_index:
+            path = unused(f"{self.name}-stopped")
+        try:
+            if path is not None:
+                session.save(path)
+                return f"Saved to {path}; --resume {path} goes on from there."
+        except ScalarvizError as error:
+            if self.path is not None:
+                raise
+            return f"Nothing was saved: {error}"
         return "Nothing was saved: --save run.safetensors keeps it." if stopped else ""
+
+
+def unused(stem: str) -> Path:
+    """A file of the current folder that is not there yet."""
+    names = (Path(f"{stem}{'' if i == 1 else f'-{i}'}.safetensors") for i in count(1))
+    return next(path for path in names if not path.exists())

@@ -128,3 +128,21 @@ def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_pa
     if Path("/proc").is_dir():
         with pytest.raises(FileError, match="nothing can be saved in '/proc'"):
             Keep(Path("/proc/it")).check(show.session)
+
+
+def test_what_is_stopped_is_saved_under_a_name_of_its_own(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    show.session.advance(3)
+    keep = Keep(name="rgb")
+    assert keep.at_end(show.session, stopped=False) == ""
+    assert keep.at_end(show.session, stopped=True).startswith("Saved to rgb-stopped.safetensors;")
+    assert "rgb-stopped-2.safetensors" in keep.at_end(show.session, stopped=True)
+    assert sv.Session.load("rgb-stopped.safetensors").step_index == 3
+    monkeypatch.setattr(sv.Session, "save", refuse)
+    assert keep.at_end(show.session, stopped=True) == "Nothing was saved: the disk is full"
+
+
+def refuse(session: sv.Session, path: object) -> None:
+    raise FileError("the disk is full")

@@ -1,5 +1,6 @@
 """Files of kernels: what goes into one, and when it is made and compiled anew."""
 
+import importlib.util
 import os
 import stat
 import subprocess
@@ -271,3 +272,42 @@ def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
     assert [done.result().stdout.strip() for done in runs] == ["42"] * 3
     assert len(list(tmp_path.glob("*.py"))) == 1
     assert list(tmp_path.glob("*.new")) == []
+
+
+NEW_ROW = """
+    from scalarviz.formulas.activations import ACTIVATIONS
+    from scalarviz.formulas.table import Formula
+    def mine(z: float) -> float:
+        return {slope} * z if z > 0.0 else 0.0
+    def mine_derivative(z: float, y: float) -> float:
+        return {slope} if z > 0.0 else 0.0
+    ACTIVATIONS["mine"] = Formula("mine", mine, (mine_derivative,))
+"""
+ON_EVERY_ENGINE = """
+    import warnings
+    # Numbers in the simulator of GPUs are numpy's, and numpy warns where a GPU overflows.
+    warnings.simplefilter("ignore", RuntimeWarning)
+    import new_row
+    import scalarviz as sv
+    net = sv.Network([1, 1], output="mine")
+    net.bank.value[:] = [1.0, 0.0]
+    for engine in ("python", "cpu", "cuda"):
+        twin = net.copy().to(engine)
+        twin.train_step([[2.0]], [[0.0]], "mse", sv.SGD(0.25))
+        print(float(net.copy().to(engine)([[2.0]])[0, 0]), float(twin.bank.grad[0]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
+def test_every_engine_follows_a_new_row_and_its_constant(template: Path, tmp_path: Path) -> None:
+    for slope in (0.25, 0.5):
+        (template / "new_row.py").write_text(textwrap.dedent(NEW_ROW.format(slope=slope)))
+        done = run(
+            ON_EVERY_ENGINE, template, SCALARVIZ_CACHE_DIR=str(tmp_path), NUMBA_ENABLE_CUDASIM="1"
+        )
+        told = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+        assert told == [[2 * slope, 8 * slope * slope]] * 3, done.stderr
