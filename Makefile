@@ -8,8 +8,8 @@ PYTHON =
 
 # Debian packages that are needed while it runs: OpenMP, for kernels on all cores.
 LIBRARIES = libgomp1
-# And while it is tested: OpenGL without a screen, for the shaders that networks are exported to.
-TEST_LIBRARIES = libegl1 libgl1-mesa-dri
+# And while it is tested: OpenGL without a screen and a compiler of HLSL, for exported shaders.
+TEST_LIBRARIES = libegl1 libgl1-mesa-dri libfontconfig1 glslang-tools
 
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
