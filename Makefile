@@ -9,7 +9,7 @@ PYTHON =
 # Debian packages that are needed while it runs: OpenMP, for kernels on all cores.
 LIBRARIES = libgomp1
 # And while it is tested: OpenGL without a screen and a compiler of HLSL, for exported shaders.
-TEST_LIBRARIES = libegl1 libgl1-mesa-dri libfontconfig1 glslang-tools
+TEST_LIBRARIES = libegl1 libgles2 libgl1 libgl1-mesa-dri libfontconfig1 glslang-tools
 
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
