@@ -293,17 +293,21 @@ class Keyframes:
             now = steps[-1] if branch is newest else steps[-1] + 1000.0
             before = np.concatenate([[branch.fork.step], steps[:-1]])
             after = np.concatenate([steps[1:], [steps[-1]]])
-            missed = (after - before) / (now - steps + 16.0)
+            # The older, the wider apart, but hardly: going back is quick everywhere.
+            missed = (after - before) / (now - steps + 16.0) ** 0.25
             for i, frame in enumerate(branch.frames):
                 is_start = branch.parent is None and i == 0
                 is_newest = branch is newest and i == len(steps) - 1
                 if not is_start and not is_newest:
-                    candidates.append((float(missed[i]), branch, frame))
-        candidates.sort(key=lambda each: each[0])
-        # Neighbours of what goes are missed more: go round, a few at a time.
-        for _, branch, frame in candidates[: max(1, len(candidates) // 8)]:
-            branch.frames.remove(frame)
-            self.used -= frame.size
+                    candidates.append((float(missed[i]), i, branch, frame))
+        candidates.sort(key=lambda each: each[:2])
+        # What stands beside something that goes is missed more: it waits for the next round.
+        gone: set[tuple[int, int]] = set()
+        for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
+            if not gone & {(branch.number, i - 1), (branch.number, i + 1)}:
+                gone.add((branch.number, i))
+                branch.frames.remove(frame)
+                self.used -= frame.size
         if self.used > 0.9 * self.budget and candidates:
             self._thin(newest)
 
