@@ -102,9 +102,11 @@ class Course:
         """Go to the newest keyframe at most at this step."""
         frame = self.branch.frame_before(step)
         assert frame is not None, "the keyframe of step 0 is never removed"
+        self._torn = True
         self.trainer.restore(frame)
         self.clock = Clock(frame.step)
         self.loss = self.branch.loss_at(frame.step - 1)
+        self._torn = False
 
     def forward(self, target: Clock) -> None:
         """Go on to a moment; what was done on the way is done again."""
@@ -139,7 +141,6 @@ class Course:
     def mend(self) -> None:
         """If a portion was broken off, make the numbers anew that belong to the clock."""
         if self._torn:
-            self._torn = False
             now = self.clock
             self.restore(now.step)
             self.forward(now)
@@ -244,12 +245,13 @@ class Course:
             return
         if now.step == 0:
             raise OrderError("nothing has been computed yet: advance first")
-        self._enter(now.step - 1)
-        last = len(self.trainer.moments) - 1
-        self.forward(Clock(now.step - 1, last))
         try:
+            self._enter(now.step - 1)
+            last = len(self.trainer.moments) - 1
+            self.forward(Clock(now.step - 1, last))
             yield
         finally:
+            self.mend()
             self.forward(now)
 
     # What the user does.
@@ -311,6 +313,6 @@ class Course:
 
     def notice(self) -> None:
         """Journal what somebody wrote into the bank since the last `remember`."""
-        self.trainer.check_untouched()
         for kind, details in list(self._watching.changes()):
             self.note(kind, details)
+        self.trainer.check_untouched()

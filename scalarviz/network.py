@@ -15,7 +15,6 @@ from scalarviz.engines import choose
 from scalarviz.engines.base import Run
 from scalarviz.engines.snapshot import Snapshot
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.files.export import export_network
 from scalarviz.files.networks import load_network, save_network
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
@@ -275,6 +274,8 @@ class Network(Part):
 
         `precision` is that of the weights, "float32" or "float16".
         """
+        from scalarviz.files.export import export_network  # a compiler of shaders, seldom needed
+
         export_network(self, path, precision)
 
     def _layer_at(self, row: int) -> Layer:

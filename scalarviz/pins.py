@@ -68,11 +68,10 @@ class Pins:
 
     def history(self, row: int) -> tuple[FloatArray, FloatArray]:
         """Steps of this branch up to now, and the values on arrival there."""
-        numbers = {branch.number: branch for branch in self._course.branch.lineage()}
         limits = limits_of(self._course.branch, self._course.clock.step)
         with self._lock:
             known = list(self._values.get(row, {}).items())
-        found = {step: v for (n, step), v in known if n in numbers and step <= limits[n]}
+        found = {step: v for (n, step), v in known if step <= limits.get(n, -1)}
         steps = sorted(found)
         return np.array(steps, np.int64), np.array([found[step] for step in steps])
 
@@ -112,12 +111,11 @@ class Pins:
 
 def limits_of(branch: Branch, now: int) -> dict[int, int]:
     """For a branch and those it came from: the last step that they have in common with it."""
-    limits, last, each = {}, now, branch
-    while True:
-        limits[each.number] = last
-        if each.parent is None:
-            return limits
-        each, last = each.parent, min(last, each.fork.step)
+    limits = {}
+    for each in branch.lineage():
+        limits[each.number] = now
+        now = min(now, each.fork.step)
+    return limits
 
 
 def twin_of(course: Course, network: Network) -> Course:

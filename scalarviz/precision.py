@@ -40,6 +40,7 @@ class Precision:
         """A `Precision` from what a user passed: one already made, or a name."""
         if isinstance(precision, Precision):
             return precision
+        # `pick` gives back one of the names, which a type checker cannot know.
         return Precision(pick(PRECISIONS, precision, "precision"))  # type: ignore[arg-type]
 
     @property

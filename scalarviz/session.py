@@ -309,7 +309,7 @@ class Session(Standing):
             try:
                 self.course.notice()
                 yield
-            except BaseException:
+            except BaseException:  # Ctrl-C too: the numbers must belong to the clock
                 self.course.mend()
                 raise
             finally:

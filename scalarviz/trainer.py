@@ -82,6 +82,7 @@ class Trainer:
         self.batch = batch
         self.seed = seed
         self.settings = settings
+        self._set_network()
         self.run = self._make_run()
 
     def _make_run(self) -> Run:
@@ -118,16 +119,19 @@ class Trainer:
     def adopt(self, settings: Settings) -> None:
         """Set everything as it is here."""
         before, self.settings = self.settings, settings
-        if settings.activations != before.activations:
-            for layer, name in enumerate(settings.activations):
-                self.network.set_activation(layer, name)
-        here = self.network.engine, self.network.precision
-        if (settings.engine, settings.precision) != here:
-            self.network.to(settings.engine, settings.precision)
-        if (settings.activations, settings.data) != (before.activations, before.data) or (
-            settings.engine, settings.precision
-        ) != here:  # fmt: skip
+        if self._set_network() or settings.data is not before.data:
             self.run = self._make_run()
+
+    def _set_network(self) -> bool:
+        """Bring the network in line with the settings: whether it was not."""
+        network, settings = self.network, self.settings
+        wanted = settings.engine, settings.precision, settings.activations
+        if (network.engine, network.precision, network.activations) == wanted:
+            return False
+        for layer, name in enumerate(settings.activations):
+            network.set_activation(layer, name)
+        network.to(settings.engine, settings.precision)
+        return True
 
     def check_data(self, data: DataSet) -> None:
         """Refuse data that is too wide or too narrow for the network."""
@@ -135,12 +139,7 @@ class Trainer:
 
     def check_untouched(self) -> None:
         """Refuse what was set past the session, and set it back."""
-        network, settings = self.network, self.settings
-        found = network.engine, network.precision, network.activations
-        if found != (settings.engine, settings.precision, settings.activations):
-            for layer, name in enumerate(settings.activations):
-                network.set_activation(layer, name)
-            network.to(settings.engine, settings.precision)
+        if self._set_network():
             self.run = self._make_run()
             raise OrderError(
                 "the engine or an activation of this network was changed past its session, and has "

@@ -604,6 +604,21 @@ def test_a_pinned_weight_has_a_history_from_the_start_on() -> None:
     assert s.pinned == [] and not len(s.history(w)[0])
 
 
+def test_a_history_goes_back_over_another_activation() -> None:
+    s = session()
+    s.advance(10)
+    s.set_activation(0, "relu")
+    s.advance(10)
+    told = {}
+    for step in range(21):
+        s.seek(step)
+        told[step] = float(s.network.bank.value[3])
+    s.pin(3)
+    steps, values = s.history(3, wait=True)
+    assert dict(zip(steps.tolist(), values.tolist(), strict=True)) == told
+    assert s.network.layers[0].activation == "relu"
+
+
 def test_a_long_history_is_thinned() -> None:
     s = session(batch=None)
     s.advance(20_000)
@@ -801,11 +816,17 @@ def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
         s.advance(1)
     assert s.operations[2] == "tanh 0"
     s.network.to("python")
+    s.network.parameters()[4].value = 0.5  # what was written at the same time counts
     with pytest.raises(OrderError):
         s.advance(1)
     s.advance(1)
     reference = session()
-    reference.advance(3)
+    reference.advance(2)
+    reference.edit(4, 0.5)
+    reference.advance(1)
+    assert state(s) == state(reference)
+    s.seek(0)
+    s.seek(3)
     assert state(s) == state(reference)
 
 

@@ -233,7 +233,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.gen
 def readable(path: object) -> Path:
     """The path of a file that is there and not too large."""
     try:
-        found = Path(path)  # type: ignore[arg-type]
+        found = Path(path)  # type: ignore[arg-type]  # what is no path raises, as it should
         status = found.stat()
     except TypeError:
         raise InputError(f"a path is a text or a Path, not {shorten(path)}") from None

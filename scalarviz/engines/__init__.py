@@ -9,7 +9,6 @@ from importlib.util import find_spec
 
 from scalarviz.bank import Bank
 from scalarviz.engines.base import Engine
-from scalarviz.engines.cuda_lack import cuda_lack as lack_of_cuda
 from scalarviz.engines.python import PythonEngine
 from scalarviz.errors import EngineError
 from scalarviz.formulas.table import pick, table
@@ -46,6 +45,13 @@ def make_cuda(
     from scalarviz.engines.cuda import CudaEngine
 
     return CudaEngine(layers, program, bank, precision)
+
+
+def lack_of_cuda() -> str:
+    """What asks the driver is loaded only where somebody asks for cuda, or for the best."""
+    from scalarviz.engines.cuda_lack import cuda_lack as lack
+
+    return lack()
 
 
 def cpu_lack() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.snapshot import HostSnapshot, Snapshot
-from scalarviz.errors import EngineError
+from scalarviz.errors import EngineError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.optimizer import Optimizer
@@ -143,3 +143,26 @@ class Run(ABC):
     @abstractmethod
     def targets(self) -> FloatArray:
         """What the network should have said to this batch, one row a sample."""
+
+
+class Waiting(Protocol):
+    """A batch that waits for its backward."""
+
+    @property
+    def samples(self) -> int: ...
+
+
+def newest_of(passes: Sequence[Waiting]) -> int:
+    """How many samples the newest batch has that waits; an OrderError if there is none."""
+    if not passes:
+        raise OrderError("backward of the network without a forward: call forward first")
+    return passes[-1].samples
+
+
+def check_samples(newest: int, samples: int) -> None:
+    """Refuse a backward of another number of samples than the forward had."""
+    if newest != samples:
+        raise ShapeError(
+            f"the network was last given {newest} samples, and its backward {samples}: pass one "
+            "row of upstream gradients for each sample"
+        )

@@ -16,11 +16,10 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks as plans
-from scalarviz.engines.base import Engine
+from scalarviz.engines.base import Engine, check_samples, newest_of
 from scalarviz.engines.cpu_run import CpuRun
 from scalarviz.engines.cpu_tables import Tables, make_tables
 from scalarviz.engines.cpu_work import Work, count_chunks, count_tiles
-from scalarviz.errors import OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.precision import Precision
@@ -73,16 +72,10 @@ class CpuEngine(Engine):
         return outputs
 
     def newest_batch(self) -> int:
-        if not self._passes:
-            raise OrderError("backward of the network without a forward: call forward first")
-        return self._passes[-1].samples
+        return newest_of(self._passes)
 
     def check_backward(self, samples: int) -> None:
-        if self.newest_batch() != samples:
-            raise ShapeError(
-                f"the network was last given {self.newest_batch()} samples, and its backward "
-                f"{samples}: pass one row of upstream gradients for each sample"
-            )
+        check_samples(newest_of(self._passes), samples)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         done, tables, dtype = self._passes.pop(), self._tables, self.bank.dtype

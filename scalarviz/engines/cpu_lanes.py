@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import populate_array
@@ -37,7 +37,7 @@ class LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, lanes: Lanes) -> None:
         number = manager.lookup(lanes.dtype).get_value_type()
         vector = ir.VectorType(number, lanes.count)
-        super().__init__(manager, lanes, vector)  # type: ignore[no-untyped-call]
+        super().__init__(manager, lanes, vector)  # type: ignore[no-untyped-call]  # numba's
 
 
 def instruction(function: Callable[..., Emitted]) -> Any:
@@ -180,7 +180,7 @@ def borrowed(context: Any, x: Any) -> Emitted:
         array = target.make_array(x)
         old, new = array(target, builder, arguments[0]), array(target, builder)
         fields = old.data, old.shape, old.strides, old.itemsize
-        populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]
+        populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]  # numba's
         return new._getvalue()
 
     return x(x), emit

@@ -15,7 +15,7 @@ from scalarviz.engines import cpu_replicas, kernel_file
 from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.cpu_run import Room, make_room
 from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order, workspaces
-from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors
+from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, means
 from scalarviz.formulas.losses import Loss
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
@@ -54,7 +54,6 @@ class CpuMany:
         self.batches = batches[0]
         self.program = program
         self.loss = loss
-        self.optimizer = optimizer
         self.kernels: Any = kernel_file.load(cpu_replicas.__name__, dtype)
         self.tables = make_tables(program, dtype, precision)
         self.plan = plan_loss(self.tables, program, loss)
@@ -113,13 +112,8 @@ class CpuMany:
         taken = (self.done[:, 0] - before)[:, np.newaxis]
         errors[np.arange(count) >= taken] = np.nan
         losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
-        return losses * self.means(first, count)
-
-    def means(self, first: int, count: int) -> FloatArray:
-        """By what the errors of each step are multiplied."""
         outputs = self.program.outputs.size
-        steps = range(first, first + count)
-        return np.array([self.loss.scale((self.batches.count(i), outputs)) for i in steps])
+        return losses * means(self.loss, self.batches, outputs, first, count)
 
 
 def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:

@@ -24,7 +24,7 @@ from scalarviz.engines.cpu_tables import (
     set_order,
     workspaces,
 )
-from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, count_chunks
+from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, count_chunks, means
 from scalarviz.formulas.losses import Loss
 from scalarviz.optimizer import Optimizer
 from scalarviz.program import NONE, Buffer, Moment
@@ -80,7 +80,7 @@ class CpuRun(Run):
         self._plan[plans.PARALLEL] = chunks > 1 and multiplications > WORTH_CORES
         places = 1
         if self._plan[plans.PARALLEL]:
-            places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]
+            places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's
         key = batches.size, room_for_points(batches), places
         if key not in work.rooms:
             work.rooms = {key: make_room(work, tables, batches, places)}
@@ -139,17 +139,9 @@ class CpuRun(Run):
         bank.has_gradients = True
         bank.count_steps(int(counts[0]) - bank.step_count)
         taken, bad = done.tolist()
-        losses = add_errors(errors) * self._means(batches, first, count)
+        outputs = self.engine.program.outputs.size
+        losses = add_errors(errors) * means(self.loss_function, batches, outputs, first, count)
         return Outcome(losses[:taken], bad)
-
-    def _means(self, batches: Batches, first: int, count: int) -> FloatArray:
-        """By what the errors of each step are multiplied."""
-        whole, last = [
-            self.loss_function.scale((samples, self.engine.program.outputs.size))
-            for samples in (batches.size, batches.count(-1))
-        ]
-        steps = np.arange(first, first + count)
-        return np.where((steps + 1) % batches.steps_an_epoch, whole, last)
 
     def begin(self, step: int) -> None:
         inputs, targets = [self.engine.array(table) for table in self.batches.at(step)]

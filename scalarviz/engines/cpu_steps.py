@@ -81,7 +81,7 @@ def batch_work(
         if what & DO_KEEP:
             place = first_tile(c, chunks, samples)
         elif len(spaces) < np.int64(chunks):
-            place = np.uint64(get_thread_id())  # type: ignore[no-untyped-call]
+            place = np.uint64(get_thread_id())  # type: ignore[no-untyped-call]  # numba's
         else:
             place = c
         errors[c] = chunk_work(

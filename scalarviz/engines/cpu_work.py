@@ -9,10 +9,12 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.bank import Bank
+from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks, cpu_steps, kernel_file
 from scalarviz.engines.cpu_products import TILE
 from scalarviz.engines.cpu_tables import Tables, Unsigned
+from scalarviz.formulas.losses import Loss
 from scalarviz.precision import Precision
 from scalarviz.program import Program
 
@@ -121,6 +123,13 @@ def add_errors(errors: FloatArray) -> FloatArray:
     for column in errors.T:
         total += column
     return total
+
+
+def means(loss: Loss, batches: Batches, outputs: int, first: int, count: int) -> FloatArray:
+    """By what the errors of each of some steps are multiplied when they are added up."""
+    whole, last = [loss.scale((n, outputs)) for n in (batches.size, batches.count(-1))]
+    steps = np.arange(first, first + count)
+    return np.where((steps + 1) % batches.steps_an_epoch, whole, last)
 
 
 def count_tiles(samples: int) -> int:

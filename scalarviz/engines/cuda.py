@@ -13,11 +13,10 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cuda_plan as plan
-from scalarviz.engines.base import Engine
+from scalarviz.engines.base import Engine, check_samples, newest_of
 from scalarviz.engines.cuda_run import CudaRun
 from scalarviz.engines.cuda_tables import set_start
 from scalarviz.engines.cuda_work import Device, Work
-from scalarviz.errors import OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.precision import Precision
@@ -72,16 +71,10 @@ class CudaEngine(Engine):
         work.begin()
 
     def newest_batch(self) -> int:
-        if not self._passes:
-            raise OrderError("backward of the network without a forward: call forward first")
-        return self._passes[-1].samples
+        return newest_of(self._passes)
 
     def check_backward(self, samples: int) -> None:
-        if self.newest_batch() != samples:
-            raise ShapeError(
-                f"the network was last given {self.newest_batch()} samples, and its backward "
-                f"{samples}: pass one row of upstream gradients for each sample"
-            )
+        check_samples(newest_of(self._passes), samples)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         work, operations = self._passes.pop(), self.program.operations

@@ -21,14 +21,13 @@ from scalarviz.engines.dispatch import (
     philox,
     schedule_factor,
     scramble,
-    typed,
     unit,
 )
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
     "kernel", "launched", "Real",

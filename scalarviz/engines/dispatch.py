@@ -19,7 +19,6 @@ Arrays are C-contiguous. A *tile* is 2-D, (numbers, samples): its first `samples
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,7 +29,7 @@ from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.randomness import normal, philox, scramble, uniform, unit
-from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.formulas.table import Formula, table
 
@@ -78,15 +77,6 @@ def parallel_kernel(function: FunctionT) -> FunctionT:
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
     """A row of a table, by its number; the rows of the table `before` are counted first."""
     return [*(before or {}).values(), *table.values()][formula]
-
-
-def typed(function: Callable[..., Any], settings: FloatArray) -> list[Any]:
-    """Settings for the last parameters of a function: an integer where it is declared as one."""
-    parameters = list(signature(function).parameters.values())[-len(settings) :]
-    return [
-        int(setting) if parameter.annotation in ("int", int) else setting
-        for parameter, setting in zip(parameters, settings, strict=True)
-    ]
 
 
 def activation_forward(formula: Index, z: FloatArray, y: FloatArray) -> None:

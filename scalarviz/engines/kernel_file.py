@@ -120,7 +120,7 @@ class Text:
 
 
 def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType:
-    """The kernels of a template, such as "scalarviz.engines.cpu_batches", in a working type.
+    """The kernels of a template, such as "scalarviz.engines.cpu_steps", in a working type.
 
     Each kernel is compiled when it is first called, if it is not on disk. A row that was added to a
     table, or a constant that was changed, in this very process counts from the next `load` on.

@@ -6,15 +6,11 @@ python engine shows by it what lies between the calls of its objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from inspect import signature
-from typing import Any
-
 import numpy as np
 
 from scalarviz.checks import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.program import NONE, Operation
 
 
@@ -65,15 +61,6 @@ def row_backward(operation: Operation, x: list[float], upstream: list[float]) ->
     gradient = [0.0] * operation.source.size
     formula(x, y, kept, upstream, gradient, *typed(formula, operation.settings))
     return gradient
-
-
-def typed(function: Callable[..., Any], settings: Sequence[float]) -> list[Any]:
-    """Settings for the last parameters of a function: an integer where it is declared as one."""
-    parameters = list(signature(function).parameters.values())[-len(settings) :]
-    return [
-        int(setting) if parameter.annotation in ("int", int) else setting
-        for parameter, setting in zip(parameters, settings, strict=True)
-    ]
 
 
 def matrix(operation: Operation, value: FloatArray) -> FloatArray:

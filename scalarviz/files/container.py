@@ -220,7 +220,7 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
     from safetensors import SafetensorError, deserialize
 
     try:
-        found = deserialize(data)  # type: ignore[no-untyped-call]
+        found = deserialize(data)  # type: ignore[no-untyped-call]  # safetensors has no types
         return {name: to_array(path, name, each) for name, each in found}
     except (SafetensorError, ValueError, OverflowError) as error:
         if isinstance(error, FileError):

@@ -181,8 +181,6 @@ def build_course(
     start = build_settings(field(description, "start", dict), reader)
     first = arrays["frames 0 value"]
     network = build(field(description, "network", dict), {"value": first[0]}, Network)
-    for layer, name in enumerate(start.activations):
-        network.set_activation(layer, name)
     batch = description["batch"]
     trainer = Trainer(
         network,

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass
+from inspect import signature
+from typing import Any
 
+from scalarviz.checks import FloatArray
 from scalarviz.formulas.elementary import cos, pi, sin, sqrt
 from scalarviz.formulas.table import table
 
@@ -112,3 +115,12 @@ ROW_FORMULAS = table(
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
     ]
 )
+
+
+def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) -> list[Any]:
+    """Settings for the last parameters of a function: an integer where it is declared as one."""
+    parameters = list(signature(function).parameters.values())[-len(settings) :]
+    return [
+        int(setting) if parameter.annotation in ("int", int) else setting
+        for parameter, setting in zip(parameters, settings, strict=True)
+    ]

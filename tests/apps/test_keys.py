@@ -30,7 +30,7 @@ class Terminal:
     """A real terminal without anyone at it."""
 
     def __init__(self) -> None:
-        self.termios: Any = pytest.importorskip("termios")
+        self.termios: Any = pytest.importorskip("termios", reason="Windows has none")
         try:
             self.far, self.near = pytest.importorskip("pty").openpty()
         except OSError as error:

@@ -124,6 +124,7 @@ def test_a_cube_of_colours_is_a_map() -> None:
         (lambda rgb: "red", InputError, "takes numbers, not str 'red'"),
     ],
 )
+# One of the maps divides by zero on purpose, and numpy says so.
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_what_is_no_map_is_refused(color_map: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):

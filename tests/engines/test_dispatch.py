@@ -147,7 +147,6 @@ def test_draws_are_those_of_every_engine(kernels: Kernels) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.usefixtures("template")
 def test_float32_stays_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))

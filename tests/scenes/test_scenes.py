@@ -171,7 +171,7 @@ def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
 
 
 def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image")
+    image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
     image.new("RGB", (40, 20), (255, 0, 51)).save(tmp_path / "mine.png")
     session = play("texture", picture=str(tmp_path / "mine.png"), transform="flip").session
     assert session.data.picture.shape == (8, 16, 3)
