@@ -14,17 +14,19 @@ from scalarviz.course import Course
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
+from scalarviz.expression import Expression
 from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
+from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.pins import Pins
 from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
 from scalarviz.standing import Standing
 from scalarviz.timeline import Branch, Clock
-from scalarviz.trainer import Model, Trainer, as_values, checked_rate, one_row, rows_of, settings_of
+from scalarviz.trainer import Trainer, as_values, checked_rate, one_row, rows_of, settings_of
 from scalarviz.weight import Part, Weight
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
@@ -46,7 +48,6 @@ class Session(Standing):
     memory   bytes for keyframes; less memory means longer replays
     focus    the sample of the batch whose numbers are shown
 
-    >>> from scalarviz import Network
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
     >>> s.advance(3)
@@ -60,7 +61,7 @@ class Session(Standing):
 
     def __init__(
         self,
-        network: Model,
+        network: Network | Expression,
         data: object,
         loss: str | Loss = "mse",
         optimizer: Optimizer | None = None,
@@ -71,6 +72,10 @@ class Session(Standing):
         precision: str | Precision = "full",
         memory: int = MEMORY,
     ) -> None:
+        if not isinstance(network, (Network, Expression)):
+            raise InputError(
+                f"a session trains a Network or a compiled function, not {shorten(network)}"
+            )
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
         settings = settings_of(network, data, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")

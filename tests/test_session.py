@@ -392,6 +392,8 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
         sv.Session(net, data.Xor())
     with pytest.raises(InputError, match="takes logits"):
         sv.Session(net, PAIR, "sigmoid_cross_entropy")
+    with pytest.raises(InputError, match=r"a session trains a Network or a compiled function, not"):
+        sv.Session([3, 8, 3], PAIR)  # type: ignore[arg-type]  # a user's mistake
     with pytest.raises(InputError, match="data must be a data set"):
         sv.Session(net, 7)
     assert net.engine == "python" and (net.bank.value == value).all()
