@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter, sleep
 from typing import final
 
@@ -102,12 +103,13 @@ class Watching:
                 screen = Live(console=self.console, screen=True, auto_refresh=False)
                 with screen as live, keyboard() as self.keys:
                     self.go(live, stop)
+                rate = self.pace.rate
                 if not self.paused:
                     self.pace.stop()
                 if self.suspend:
                     stop_here()
             height = self.console.height - 3  # room for the closing lines and the prompt
-            moment = self.moment("")
+            moment = replace(self.moment(""), speed=rate)
             last = picture(moment, self.look, self.console.width, height)
             self.console.print(last, height=height)
             self.tell(closing(self.show, self.start, self.end))

@@ -317,3 +317,9 @@ def test_what_must_be_compiled_is_compiled_before_the_screen_is_taken(
     session.engine = engine
     terminal.warm_up(session, 10)
     assert session.step_index == len(asked) == steps
+
+
+def test_the_last_picture_says_how_fast_it_went(show: Show, tty: Any) -> None:
+    seen = tty.watch(show, steps=300, speed=0.0)
+    rates = re.findall(r"steps/s\s+(?:\x1b\[[0-9;]*m)*([0-9,]+)", seen)
+    assert rates and rates[-1] != "0"
