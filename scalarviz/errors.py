@@ -8,6 +8,7 @@
     ├── OrderError             the four verbs came in an order that has no meaning
     ├── OwnershipError         a weight or layer that belongs to another network
     ├── EngineError            an engine that cannot run here; says what it lacks
+    ├── DisplayError           no OpenGL, or no screen, where a picture is asked for
     ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
     └── GradientMismatchError  a derivative and its finite differences disagree
@@ -64,6 +65,10 @@ class OwnershipError(ScalarvizError, ValueError):
 
 class EngineError(ScalarvizError, RuntimeError):
     """An engine that cannot run here."""
+
+
+class DisplayError(ScalarvizError, RuntimeError):
+    """A picture that cannot be drawn here, or a window that cannot be opened."""
 
 
 class FileError(ScalarvizError, ValueError):

@@ -135,6 +135,21 @@ ORDER = """
     session
     replicas
     view.colors
+    view.theme
+    view.offscreen
+    view.plates
+    view.layout
+    view.camera
+    view.cube_shaders
+    view.means
+    view.nearness
+    view.cubes
+    view.picking
+    view.fonts
+    view.quads
+    view.paper
+    view.ink
+    view.frame
     view.blocks
     view.curve
     view.exhibit
@@ -143,6 +158,13 @@ ORDER = """
     view.plane
     view.swatches
     view.terminal
+    view.sight
+    view.lights
+    view.scenery
+    view.charts
+    view.inspector
+    view.hud
+    view.picture
     view
     apps.keep
     apps.keys
@@ -152,6 +174,19 @@ ORDER = """
     apps.options
     apps.pace
     apps.sights
+    apps.followed
+    apps.wording
+    apps.story
+    apps.page
+    apps.ground
+    apps.sample
+    apps.channels
+    apps.reading
+    apps.motion
+    apps.messages
+    apps.cards
+    apps.eyes
+    apps.stage
     apps.train
     apps.bench
     apps.probes

@@ -27,6 +27,7 @@ class Show:
     """A session, and what is said and done around it; what is drawn follows from its data.
 
     title  one line above the picture
+    about  a sentence below it
     hint   what to try next, told at the end
     speed  steps a second at first, so that one sees it learn, then ever faster; None: flat out
     frame  steps between two pictures, if it is always the same number
@@ -36,6 +37,7 @@ class Show:
     session: Session
     title: str = ""
     hint: str = ""
+    about: str = "Each cube is one weight."
     speed: float | None = None
     frame: int | None = None
     steps: int = STEPS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -27,20 +28,26 @@ MOST = 256  # samples that are looked at
 PIXELS = 64  # along the longer side of a picture
 
 
-def exhibit_of(session: Session) -> Exhibit | None:
-    """What is learned, as something to look at; None if there is no way to show it."""
-    data = session.data
+Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
+
+
+def exhibit_of(session: Session, ask: Ask | None = None) -> Exhibit | None:
+    """What is learned, as something to look at; None if there is no way to show it.
+
+    `ask` is the session's network, or a copy of it that can be asked at any time.
+    """
+    ask, data = ask or session.network, session.data
     if isinstance(data, Rgb):
         inputs, targets = data.palette
-        return Swatches(inputs, session.network(inputs), targets)
+        return Swatches(inputs, ask(inputs), targets)
     if isinstance(data, Texture):
-        return pictures(session, data)
-    inputs, targets = samples_of(session)
-    varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
+        return pictures(ask, data)
+    samples = samples_of(session)
+    varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
     if len(varying) == 1:
-        return graph(session, inputs, targets, int(varying[0]))
+        return graph(ask, samples, int(varying[0]))
     if len(varying) == 2:
-        return plane(session, inputs, targets, varying)
+        return plane(ask, data, samples, varying)
     return None
 
 
@@ -53,21 +60,22 @@ def samples_of(session: Session) -> Pair:
     return inputs[:MOST], targets[:MOST]
 
 
-def plane(session: Session, inputs: FloatArray, targets: FloatArray, axes: Any) -> Plane:
+def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
     """What the network says over the plane of two inputs; the others stay as they are."""
-    low, high = bounds_of(session.data, inputs[:, axes])
+    inputs, targets = samples
+    low, high = bounds_of(data, inputs[:, axes])
     across = low[0] + (np.arange(SIDE) + 0.5) / SIDE * (high[0] - low[0])
     up = high[1] - (np.arange(SIDE) + 0.5) / SIDE * (high[1] - low[1])
     grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
     grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     least, most = float(targets[:, 0].min()), float(targets[:, 0].max())
     return Plane(
-        session.network(grid)[:, 0].reshape(SIDE, SIDE),
+        ask(grid)[:, 0].reshape(SIDE, SIDE),
         middle=(least + most) / 2.0,
         reach=(most - least) / 2.0 or 1.0,
         points=(inputs[:, axes] - low) / (high - low),
         targets=targets[:, 0],
-        answers=answers(session, inputs, targets),
+        answers=answers(ask, inputs, targets),
         title="output over the plane" if targets.shape[1] == 1 else "output 0 over the plane",
     )
 
@@ -82,11 +90,11 @@ def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray
     return low - room, high + room
 
 
-def answers(session: Session, inputs: FloatArray, targets: FloatArray) -> list[str]:
+def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:
     """A line for each sample, where there are few: inputs, what is said, what should be said."""
     if len(inputs) > FEW:
         return []
-    said = session.network(inputs)
+    said = ask(inputs)
     return [
         f"{numbers(x, 'g')} -> {numbers(y, '.3f')}, should be {numbers(t, 'g')}"
         for x, y, t in zip(inputs, said, targets, strict=True)
@@ -97,20 +105,21 @@ def numbers(row: FloatArray, style: str) -> str:
     return " ".join(f"{value:{style}}" for value in row.tolist())
 
 
-def graph(session: Session, inputs: FloatArray, targets: FloatArray, axis: int) -> Graph:
+def graph(ask: Ask, samples: Pair, axis: int) -> Graph:
     """What the network says along one input."""
+    inputs, targets = samples
     low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
     places = np.repeat(inputs[:1], SIDE * 4, axis=0)
     places[:, axis] = np.linspace(low, high, len(places))
     points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
     title = "output and samples" if targets.shape[1] == 1 else "output 0 and samples"
-    return Graph(session.network(places)[:, 0], low, high, points, title)
+    return Graph(ask(places)[:, 0], low, high, points, title)
 
 
-def pictures(session: Session, data: Texture) -> Pictures:
+def pictures(ask: Ask, data: Texture) -> Pictures:
     """Target and output at the middles of some pixels, and where they differ."""
     points, target, (rows, columns) = some_pixels(data)
-    output = session.network(points)
+    output = ask(points)
     shape = (rows, columns, 3)
     loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
     noise = f"{psnr(output, target):.1f} dB"
@@ -120,7 +129,7 @@ def pictures(session: Session, data: Texture) -> Pictures:
         "loss: 5 (output - target) + .5": loss.reshape(shape),
     }
     said = f"PSNR {noise} at the middles of {len(points):,} pixels"
-    return Pictures(shown, said, title=f"pictures  {said}")
+    return Pictures(shown, said, title=f"pictures  {said}", aside=noise)
 
 
 @lru_cache(maxsize=2)

@@ -17,6 +17,9 @@ from rich.style import Style
 from scalarviz.checks import FloatArray
 from scalarviz.view.blocks import Block
 from scalarviz.view.colors import MAPS, ColorMap, rgb, to_bytes
+from scalarviz.view.frame import Box
+from scalarviz.view.paper import Paper
+from scalarviz.view.theme import Theme
 
 # How much of a character is ink, for a terminal without colours.
 INK = " .:-=+*#%@"
@@ -37,12 +40,13 @@ class Look:
 
 
 class Exhibit(ABC):
-    """Something to look at beside the loss; `title` stands above it.
+    """Something to look at beside the loss; `title` stands above it, `aside` to its right.
 
     A `wide` one takes all columns, with the loss below it.
     """
 
     title: str
+    aside: str = ""
     wide: ClassVar[bool] = False
 
     @abstractmethod
@@ -60,6 +64,14 @@ class Exhibit(ABC):
     @abstractmethod
     def words(self) -> list[str]:
         """The same in plain letters, as far as letters can say it."""
+
+    @abstractmethod
+    def height(self, width: float) -> float:
+        """How many pixels high it would like to be on paper, so many pixels wide."""
+
+    @abstractmethod
+    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """Draw it on paper."""
 
 
 def pixels(colors: FloatArray, look: Look) -> Block:

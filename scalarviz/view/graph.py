@@ -13,6 +13,9 @@ from scalarviz.checks import FloatArray
 from scalarviz.view.blocks import ACCENT, QUIET, Block
 from scalarviz.view.curve import AXIS, BRAILLE
 from scalarviz.view.exhibit import Exhibit, Look
+from scalarviz.view.frame import Box
+from scalarviz.view.paper import Paper
+from scalarviz.view.theme import Theme
 
 LEAST_LINES, LEAST_COLUMNS = 2, 4
 
@@ -67,6 +70,32 @@ class Graph(Exhibit):
         low, high = float(values.min()), float(values.max())
         room = 0.15 * (high - low) or 1.0
         return low - room, high + room
+
+    def height(self, width: float) -> float:
+        return 0.72 * width
+
+    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """The curve over the samples, with the numbers at the ends of both axes."""
+        bottom, top = self.range()
+        plot = Box(box.x + 40.0, box.y + 4.0, max(1.0, box.width - 44.0), box.height - 22.0)
+
+        def place(x: FloatArray, y: FloatArray) -> FloatArray:
+            across = plot.x + (x - self.low) / (self.high - self.low) * plot.width
+            up = plot.bottom - (y - bottom) / (top - bottom) * plot.height
+            return np.stack([across, up], axis=1)
+
+        paper.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.rim)
+        with paper.clip(plot.x, plot.y, plot.width, plot.height):
+            good = np.isfinite(self.points).all(axis=1)
+            paper.discs(place(*self.points[good].T), 3.0, theme.quiet)
+            at = np.linspace(self.low, self.high, len(self.outputs))
+            paper.line(place(at, self.outputs), theme.accent, width=2.0)
+        for value, y in ((top, plot.y + 9.0), (bottom, plot.bottom)):
+            words = f"{value:.3g}"
+            paper.text(plot.x - 6.0, y, words, size=11, color=theme.quiet, anchor="right")
+        for value, x, anchor in ((self.low, plot.x, "left"), (self.high, plot.right, "right")):
+            words = f"{value:.3g}"
+            paper.text(x, plot.bottom + 15.0, words, size=11, color=theme.quiet, anchor=anchor)
 
     def words(self) -> list[str]:
         return []

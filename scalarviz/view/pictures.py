@@ -11,6 +11,9 @@ from rich.segment import Segment
 from scalarviz.checks import FloatArray
 from scalarviz.view.blocks import QUIET, Block
 from scalarviz.view.exhibit import Exhibit, Look, pixels, resized
+from scalarviz.view.frame import Box
+from scalarviz.view.paper import Paper
+from scalarviz.view.theme import Theme
 
 GAP = 2  # columns between two pictures
 LOSS = 7  # lines that are left for the curve
@@ -24,6 +27,7 @@ class Pictures(Exhibit):
     pictures: Mapping[str, FloatArray]
     said: str = ""
     title: str = "pictures"
+    aside: str = ""
     wide: ClassVar[bool] = True
 
     def lines(self, width: int, room: int) -> int:
@@ -51,6 +55,28 @@ class Pictures(Exhibit):
         for parts in zip(*shown, strict=True):
             block.append([segment for part in parts for segment in (*part, Segment(spare))])
         return block
+
+    def height(self, width: float) -> float:
+        rows, columns, _ = next(iter(self.pictures.values())).shape
+        return float(len(self.pictures) * (0.72 * width * rows / columns + 22.0))
+
+    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """The pictures below each other or side by side, whichever makes them larger."""
+        rows, columns, _ = next(iter(self.pictures.values())).shape
+        count, title, gap = len(self.pictures), 18.0, 10.0
+        stacked = min(box.width / columns, (box.height / count - title - 4.0) / rows)
+        beside = min(((box.width + gap) / count - gap) / columns, (box.height - title) / rows)
+        scale = max(stacked, beside, 0.01)
+        wide, high = scale * columns, scale * rows
+        x, y = box.x, box.y
+        for name, picture in self.pictures.items():
+            words = paper.fit(name, wide if beside > stacked else box.width, size=11)
+            paper.text(x, y + 11.0, words, size=11, color=theme.quiet)
+            paper.image(x, y + title, wide, high, picture, smooth=scale < 1.0)
+            if beside > stacked:
+                x += wide + gap
+            else:
+                y += high + title + 4.0
 
     def words(self) -> list[str]:
         return [self.said] if self.said else []

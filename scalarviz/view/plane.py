@@ -11,7 +11,11 @@ from rich.segment import Segment
 
 from scalarviz.checks import FloatArray
 from scalarviz.view.blocks import QUIET, Block
+from scalarviz.view.colors import rgb
 from scalarviz.view.exhibit import Exhibit, Look, letters, pixels, resized
+from scalarviz.view.frame import Box
+from scalarviz.view.paper import Paper
+from scalarviz.view.theme import Theme
 
 FAINT = 0.55  # how much of a map's colour the ground has; the samples have all of it
 CROWDED = 0.3  # samples a pixel; more are left out
@@ -86,6 +90,30 @@ class Plane(Exhibit):
         inside = np.clip(np.stack([1.0 - shown[:, 1], shown[:, 0]]), 0.0, 1.0)
         row, column = np.minimum((inside * side).astype(int), side - 1)
         return row, column
+
+    def height(self, width: float) -> float:
+        return width + 17.0 * len(self.answers) + 8.0 * bool(self.answers)
+
+    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """The map, the samples as discs in the color of what should be said, and the answers."""
+        lines = 17.0 * len(self.answers) + 8.0 * bool(self.answers)
+        if box.height - lines < 80.0:
+            lines = 0.0
+        side = min(box.width, box.height - lines)
+        left = box.x + (box.width - side) / 2.0
+        signed = (self.values - self.middle) / self.reach
+        ground = rgb((theme.ground,))[0]
+        colors = ground + FAINT * (theme.map(signed) - ground)
+        paper.image(left, box.y, side, side, colors, smooth=True, outline=theme.rim)
+        inside = np.clip(np.stack([self.points[:, 0], 1.0 - self.points[:, 1]], axis=1), 0.0, 1.0)
+        places = np.array([left, box.y]) + inside * side
+        wanted = np.where(self.targets > self.middle, 0.8, -0.8)
+        radius = 7.0 if len(places) <= 8 else 3.4
+        paper.discs(places, radius, theme.map(wanted), outline=theme.ground, line=1.2)
+        for i, answer in enumerate(self.answers if lines else ()):
+            y = box.y + side + 20.0 + 17.0 * i
+            words = paper.fit(answer, box.width, size=11.5)
+            paper.text(box.x, y, words, size=11.5, color=theme.quiet)
 
     def words(self) -> list[str]:
         return list(self.answers)

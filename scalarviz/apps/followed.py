@@ -1,0 +1,171 @@
+"""One weight is followed through a step: where its signal passes, and the numbers there.
+
+In an operation that the weight takes no part in, that is the perceptron which its signal passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.course import Course
+from scalarviz.explanation import Numbers
+from scalarviz.formulas.losses import Loss
+from scalarviz.program import NONE, Moment, Operation, Program
+from scalarviz.session import Session
+from scalarviz.timeline import Clock
+
+UNITS = {"affine": "perceptron", "activation": "perceptron"}
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A weight, by its row, or NONE, at the moment that a session has just done."""
+
+    session: Session
+    moment: Moment
+    row: int
+
+    @property
+    def network(self) -> Any:  # a Network, or a compiled expression
+        return self.session.network
+
+    @property
+    def course(self) -> Course:
+        return self.session.course
+
+    @property
+    def program(self) -> Program:
+        program: Program = self.network.program
+        return program
+
+    @property
+    def loss(self) -> Loss:
+        return self.course.trainer.loss
+
+    @property
+    def operation(self) -> Operation:
+        return self.program.operations[self.moment.operation]
+
+    @property
+    def formula(self) -> str:
+        """The name of the activation, or of the row formula."""
+        return self.operation.formula
+
+    @property
+    def is_last(self) -> bool:
+        return self.operation is self.program.operations[-1]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first with weights: nobody needs the gradient by its inputs."""
+        return self.moment.operation == self.program.first_parameters
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.session.numbers(self.operation.name)
+
+    @property
+    def sample(self) -> int:
+        """The focus; the last sample, where the batch has become smaller."""
+        return min(self.session.focus, len(self.course.trainer.run.targets()) - 1)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Through which output and which input of this operation the weight's signal passes."""
+        return path(self.program, self.row)[self.moment.operation]
+
+    @property
+    def unit(self) -> str:
+        """The output by its name: perceptron 0."""
+        return f"{UNITS.get(self.operation.kind, 'feature')} {self.place[0]}"
+
+    @property
+    def own_row(self) -> int:
+        """The weight, if it is one of this operation; else the one that its signal passes."""
+        operation, (output, column) = self.operation, self.place
+        if self.row in operation.parameters:
+            return self.row
+        if operation.kind == "affine":
+            return operation.weights + output * operation.source.size + column
+        return operation.weights + output
+
+    @property
+    def answers(self) -> tuple[FloatArray, FloatArray]:
+        """What the network says to the batch, and what it should say."""
+        run = self.course.trainer.run
+        return run.values(self.program.outputs), run.targets()
+
+    def of_sample(self, numbers: FloatArray | None) -> FloatArray:
+        """The numbers of the focus sample; they are there, for the operation is done."""
+        assert numbers is not None
+        found: FloatArray = numbers[self.sample].astype(np.float64)
+        return found
+
+    def name_of(self, row: int) -> str:
+        """What a weight is called; a parameter of an expression by its label."""
+        parameters = parameters_of(self.network)
+        for i, parameter in enumerate(parameters):
+            if self.network.find_rows(parameter) == row:
+                return parameter.label or f"p{i}"
+        return str(self.network.bank.name_of(row))
+
+
+def parameters_of(network: Any) -> Sequence[Any]:
+    """The parameters of a compiled expression; of a network, nothing."""
+    return getattr(network, "parameters", ()) if not network.program.operations else ()
+
+
+def first_row(network: Any) -> int:
+    """The weight that is followed unless another one is chosen; NONE if there are none."""
+    parameters = parameters_of(network)
+    if parameters:
+        return int(network.find_rows(parameters[0]))
+    operations, first = network.program.operations, network.program.first_parameters
+    return int(operations[first].weights) if first < len(operations) else NONE
+
+
+def path(program: Program, row: int) -> list[tuple[int, int]]:
+    """Through which output and which input of each operation the signal of a weight passes."""
+    operations = program.operations
+    homes = [i for i, operation in enumerate(operations) if row in operation.parameters]
+    home = homes[0] if homes else 0
+    places = [(0, 0)] * len(operations)
+    places[home] = place_in(operations[home], row) if homes else (0, 0)
+    for i in range(home + 1, len(operations)):
+        column = places[i - 1][0]
+        places[i] = column % operations[i].target.size, column
+    for i in range(home - 1, -1, -1):
+        output = places[i + 1][1]
+        places[i] = output, output % operations[i].source.size
+    return places
+
+
+def place_in(operation: Operation, row: int) -> tuple[int, int]:
+    """The output and the input that a parameter of an operation belongs to."""
+    if operation.biases != NONE and row >= operation.biases:
+        output = row - operation.biases
+        return output, (0 if operation.kind == "affine" else output)
+    place = row - operation.weights
+    return divmod(place, operation.source.size) if operation.kind == "affine" else (place, place)
+
+
+def old_gradient(course: Course, row: int) -> float:
+    """The gradient of a weight on arrival at this step, before it was forgotten.
+
+    A keyframe has it, or the step before is done again; the course does not move.
+    """
+    now, actions = course.clock, course.branch.actions_at((course.clock.step, 0))
+    frame = course.branch.frame_before(now.step)
+    if frame is not None and frame.step == now.step and not actions:
+        return float(frame.grad[row])
+    try:
+        course.go(Clock(now.step, 0, len(actions)))
+        return float(course.trainer.bank.grad[row])
+    finally:
+        course.mend()
+        course.forward(now)

@@ -1,0 +1,78 @@
+"""The ground plan of a session: its layout, with the names that its neurons and layers have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.data import Rgb, Texture
+from scalarviz.formulas.table import pick
+from scalarviz.program import Program
+from scalarviz.session import Session
+from scalarviz.view.layout import LAYOUTS, of_values
+from scalarviz.view.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
+
+PLANE = ("x", "y")
+
+
+def layout_of(session: Session, name: str = "crossbar") -> Layout:
+    """Where everything of a session's network stands."""
+    network = session.network
+    lay_out = pick(LAYOUTS, name, "layout")
+    if getattr(network, "layers", None) is None:
+        return expression_layout(network)
+    return lay_out(network.program, lambda layer: about_layer(session, layer), names_of(session))
+
+
+def about_layer(session: Session, index: int) -> tuple[str, str]:
+    """What stands beside a layer's plate: its name; its shape and its activation."""
+    layer = session.network.layers[index]
+    activation = getattr(layer, "activation", None) or type(layer).__name__
+    return f"layer {index}", f"{layer.inputs} → {layer.outputs}  {activation}"
+
+
+def names_of(session: Session) -> Mapping[str, Sequence[str]]:
+    """What is written on neurons of the first and the last line, by the buffer's name."""
+    program: Program = session.network.program
+    names: dict[str, Sequence[str]] = {}
+    if isinstance(session.data, Rgb):
+        names[program.inputs.name] = "RGB"
+    elif isinstance(session.data, Texture):
+        names[program.inputs.name] = "uv"
+    elif getattr(session.data, "bounds", None) is not None:
+        names[program.inputs.name] = PLANE
+    if isinstance(session.data, (Rgb, Texture)) and program.outputs.size == 3:
+        names[program.outputs.name] = "RGB"
+    return names
+
+
+def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The true colors of neurons that stand for red, green and blue."""
+    program: Program = session.network.program
+    buffers = []
+    if isinstance(session.data, Rgb):
+        buffers.append(program.inputs.name)
+    if isinstance(session.data, (Rgb, Texture)):
+        buffers.append(program.outputs.name)
+    return {
+        name: np.clip(np.nan_to_num(np.diag(values[name])), 0.0, 1.0)
+        for name in buffers
+        if len(values.get(name, ())) == 3
+    }
+
+
+def expression_layout(expression: object) -> Layout:
+    """The parameters of a compiled expression on one plate."""
+    rows, name = expression.rows, expression.name  # type: ignore[attr-defined]
+    names = [p.label for p in expression.parameters]  # type: ignore[attr-defined]
+    about = f"{len(names)} parameters"
+    if isinstance(rows, slice):
+        return of_values(len(names), 0, name, about)
+    places = [
+        Plate(int(row), 1, 1, 1, np.array([float(i), 0.0, 0.0]), RIGHT, DOWN, NEAR, "value")
+        for i, row in enumerate(rows)
+    ]
+    start = np.array([0.0, -1.35, 0.0])
+    return Layout(places, (), (), [Label(name, about, start, start + len(places) * RIGHT)])

@@ -1,0 +1,62 @@
+"""Messages: short notices on the picture that go by themselves, and choices that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import final
+
+SECONDS = 8.0  # that a notice stays
+MOST = 2
+
+
+@dataclass(frozen=True)
+class Notice:
+    text: str
+    action: str
+    then: Callable[[], None] | None
+    until: float
+
+
+@final
+class Messages:
+    """What was said lately, and what can be chosen."""
+
+    def __init__(self) -> None:
+        self._notices: list[Notice] = []
+        self._offers: dict[str, Callable[[], None]] = {}
+
+    def notice(self, text: str, action: str, then: Callable[[], None] | None, now: float) -> None:
+        """Say something; the oldest goes if there are too many."""
+        kept = [each for each in self._notices if each.text != text]
+        self._notices = [*kept, Notice(text, action, then, now + SECONDS)][-MOST:]
+
+    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
+        self._offers = dict(offers)
+
+    def tick(self, now: float) -> bool:
+        """Let old notices go; whether one has gone just now."""
+        kept = [each for each in self._notices if each.until > now]
+        gone = len(kept) < len(self._notices)
+        self._notices = kept
+        return gone
+
+    def press(self, name: str) -> bool:
+        """Do what belongs to a name that was pressed; whether there was something."""
+        for each in reversed(self._notices):
+            if each.action == name and each.then is not None:
+                self._notices.remove(each)
+                each.then()
+                return True
+        if name in self._offers:
+            then = self._offers[name]
+            self._offers = {}
+            then()
+            return True
+        return False
+
+    def chips(self) -> list[tuple[str, str]]:
+        return [(each.text, each.action) for each in self._notices]
+
+    def offers(self) -> list[str]:
+        return list(self._offers)

@@ -1,0 +1,148 @@
+"""Charts: the course of the loss, and small lines of a weight's history, on paper."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.view.curve import round_down, round_up
+from scalarviz.view.frame import Box
+from scalarviz.view.paper import Paper
+from scalarviz.view.sight import Curve
+from scalarviz.view.theme import Theme
+
+AXIS, TITLE, TICKS = 42.0, 24.0, 18.0  # pixels: left of a curve, above it, below it
+
+
+def panel(paper: Paper, box: Box, title: str, theme: Theme, right: str = "") -> Box:
+    """A panel with a title, and something on its right; the room inside it."""
+    paper.box(
+        box.x,
+        box.y,
+        box.width,
+        box.height,
+        theme.panel,
+        radius=8.0,
+        outline=theme.rim,
+    )
+    room = box.width - 24.0
+    taken = 0.0
+    if right:
+        right = paper.fit(right, 0.6 * room, size=12)
+        taken = paper.measure(right, size=12) + 10.0
+        paper.text(
+            box.right - 12.0, box.y + 19.0, right, size=12, color=theme.quiet, anchor="right"
+        )
+    title = paper.fit(title, room - taken, size=12, bold=True)
+    paper.text(box.x + 12.0, box.y + 19.0, title, size=12, color=theme.ink, bold=True)
+    return Box(box.x + 12.0, box.y + 28.0, max(0.0, room), max(0.0, box.height - 38.0))
+
+
+def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
+    """Losses on a logarithmic scale, where the clock stands, and the other branch as a ghost."""
+    loss = "" if math.isnan(curve.loss) else f"{curve.loss:#.3g}"
+    inside = panel(paper, box, "loss", theme, loss)
+    losses = np.concatenate([curve.losses, curve.ghost_losses])
+    losses = losses[np.isfinite(losses) & (losses > 0.0)]
+    if inside.height < 30.0 or inside.width < 80.0:
+        return
+    if not len(losses):
+        middle = inside.y + inside.height / 2
+        paper.text(inside.x, middle, "no step has been taken yet", size=12, color=theme.quiet)
+        return
+    high = round_up(float(losses.max()))
+    low = min(round_down(float(losses.min())), high / 10.0)
+    plot = Box(inside.x + AXIS, inside.y + 4.0, inside.width - AXIS - 4.0, inside.height - TICKS)
+    steps = [part for part in (curve.steps, curve.ghost_steps) if len(part)]
+    last = max(max(float(part[-1]) for part in steps), curve.at, 1.0)
+
+    def place(x: FloatArray, y: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            up = (np.log10(y) - math.log10(low)) / math.log10(high / low)
+        up = np.where(np.isfinite(up), np.clip(up, -0.02, 1.02), np.nan)
+        return np.stack([plot.x + x / last * plot.width, plot.bottom - up * plot.height], axis=1)
+
+    for value in ticks(low, high, plot.height):
+        y = float(place(np.zeros(1), np.array([value]))[0, 1])
+        paper.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
+        paper.text(plot.x - 6.0, y + 4.0, f"{value:g}", size=11, color=theme.quiet, anchor="right")
+    with paper.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
+        if len(curve.ghost_steps):
+            ghost = place(curve.ghost_steps, curve.ghost_losses)
+            paper.line(thinned(ghost, plot.width), theme.ghost, width=1.3)
+        if len(curve.steps):
+            paper.line(
+                thinned(place(curve.steps, curve.losses), plot.width), theme.accent, width=1.6
+            )
+        x = plot.x + curve.at / last * plot.width
+        paper.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
+        if math.isfinite(curve.loss) and curve.loss > 0.0:
+            x, y = place(np.array([curve.at]), np.array([curve.loss]))[0].tolist()
+            paper.disc(x, y, 3.5, theme.ink)
+    paper.text(plot.x, plot.bottom + 14.0, "0", size=11, color=theme.quiet)
+    paper.text(
+        plot.right,
+        plot.bottom + 14.0,
+        f"step {last:,.0f}",
+        size=11,
+        color=theme.quiet,
+        anchor="right",
+    )
+    if len(curve.ghost_steps):
+        middle = plot.x + plot.width / 2
+        paper.text(
+            middle,
+            plot.bottom + 14.0,
+            "grey: other branch",
+            size=11,
+            color=theme.ghost,
+            anchor="center",
+        )
+
+
+def ticks(low: float, high: float, height: float) -> list[float]:
+    """Powers of ten between two numbers, as many as there is room for; else the two."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    powers = [10.0**p for p in range(first, last + 1)]
+    apart = max(1, math.ceil(len(powers) * 22.0 / max(height, 1.0)))
+    return powers[::apart] if len(powers) > 1 else [low, high]
+
+
+def thinned(points: FloatArray, width: float) -> FloatArray:
+    """At most two points a pixel: of each column the highest and the lowest."""
+    columns = max(2, int(width))
+    if len(points) <= 2 * columns:
+        return points
+    starts = np.arange(columns) * len(points) // columns
+    high = np.fmax.reduceat(points[:, 1], starts)
+    low = np.fmin.reduceat(points[:, 1], starts)
+    x = points[starts, 0]
+    return np.stack([np.repeat(x, 2), np.stack([low, high], axis=1).ravel()], axis=1)
+
+
+def sparkline(paper: Paper, box: Box, steps: FloatArray, values: FloatArray, theme: Theme) -> None:
+    """The history of a weight, with its least and its largest value."""
+    good = np.isfinite(values)
+    if good.sum() < 2:
+        return
+    low, high = float(values[good].min()), float(values[good].max())
+    room = (high - low) or max(abs(high), 1e-6)
+    span = max(float(steps[-1] - steps[0]), 1.0)
+    x = box.x + (steps - steps[0]) / span * (box.width - 58.0)
+    y = box.bottom - 3.0 - (values - low) / room * (box.height - 6.0)
+    if low < 0.0 < high:
+        zero = box.bottom - 3.0 + low / room * (box.height - 6.0)
+        paper.segments([(box.x, zero)], [(box.x + box.width - 58.0, zero)], theme.faint)
+    paper.line(thinned(np.stack([x, y], axis=1), box.width), theme.accent, width=1.5)
+    paper.disc(float(x[-1]), float(y[-1]), 2.5, theme.ink)
+    for value, at in ((high, box.y + 9.0), (low, box.bottom - 1.0)):
+        paper.text(
+            box.right,
+            at,
+            f"{value:.3g}",
+            size=10,
+            color=theme.quiet,
+            anchor="right",
+        )

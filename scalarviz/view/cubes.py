@@ -1,0 +1,231 @@
+"""Cubes: every number of a bank as a cube, in one visual that vispy draws in any scene of its own.
+
+    cubes = Cubes(plates, len(bank))
+    cubes.numbers(bank.value, bank.grad)
+
+The flat arrays go to the graphics card as they are, once a frame, and only as much of them as is
+seen cube by cube; see `cube_shaders` for what becomes of them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from vispy import gloo
+from vispy.visuals import Visual
+
+from scalarviz.checks import FloatArray
+from scalarviz.view.colors import ColorMap, rgb
+from scalarviz.view.cube_shaders import COLORS, FLOATS, HALF, SPLIT, TEXELS, VERTEX, fragment
+from scalarviz.view.means import fill, levels_of, room_of
+from scalarviz.view.nearness import cells_a_pixel
+from scalarviz.view.plates import Plate
+
+CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+# The six sides of a box as triangles, each clockwise as seen from outside.
+SIDES = np.array(
+    [
+        *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5)),
+        *((0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6)),
+        *((0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+    ],
+    np.uint32,
+)
+LIGHT = np.array([-0.45, 0.8, 0.4])  # where it comes from
+ALONE, ALL = (
+    0.58,
+    1.05,
+)  # cells a pixel: below the first no means are seen, above the second no cube
+RANGE = 4.0  # decades of sizes, from the smallest cube to the largest
+
+
+class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
+    """The numbers of a bank on plates."""
+
+    def __init__(self, plates: Sequence[Plate], count: int) -> None:
+        Visual.__init__(self, VERTEX, fragment(FLOATS))
+        self._draw_mode = "triangles"
+        self.set_gl_state(depth_test=True, blend=False, cull_face="front")
+        self.plates = list(plates)
+        self.count = count
+        self.viewport = (1, 1)
+        self._set_geometry()
+        self._set_textures()
+        self.set_map(None, "#000000", "#101010")
+        self.ids = False
+
+    # What is shown.
+
+    def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
+        """What colors and sizes stand for: one number a row of the bank."""
+        self._given = (
+            np.ascontiguousarray(colors, np.float32),
+            np.ascontiguousarray(sizes, np.float32),
+        )
+        self._fresh = False
+        self.update()
+
+    def scales(self, colors: Any, sizes: Any, ranges: float = RANGE) -> None:
+        """The color that is strongest, and the largest size, for all plates or for each."""
+        self._table[:, 1, 2] = 1.0 / np.maximum(np.asarray(colors, np.float64), 1e-37)
+        self._table[:, 1, 3] = np.log2(np.maximum(np.asarray(sizes, np.float64), 1e-37))
+        self._table[:, 2, 0] = 1.0 / (ranges * np.log2(10.0))
+        self._fresh = False
+        self._changed = True
+
+    def lights(self, dim: Any = 1.0, white: Any = 0.0, sweep: Any = (0.0, 0.0, 1.0, 0.0)) -> None:
+        """How bright plates are, and the white light on them; see `cube_shaders`."""
+        self._table[:, 2, 1] = dim
+        self._table[:, 2, 2] = white
+        self._table[:, 3] = sweep
+        self._changed = True
+
+    def set_map(self, colors: ColorMap | None, ground: str, tray: str) -> None:
+        """The colors of numbers from -1 to 1, of what is behind everything, and of the plates."""
+        values = np.linspace(-1.0, 1.0, COLORS)
+        table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
+        self._colors.set_data((table * 255.0).round().astype(np.uint8)[np.newaxis])
+        self.shared_program["u_ground"] = rgb((ground,))[0]
+        self.shared_program["u_tray"] = rgb((tray,))[0]
+
+    @property
+    def ids(self) -> bool:
+        """Whether each cube has its row of the bank as its color: red lowest, blue highest."""
+        return self._ids
+
+    @ids.setter
+    def ids(self, on: bool) -> None:
+        self._ids = on
+        self.shared_program["u_ids"] = float(on)
+
+    # How it gets there.
+
+    def _set_geometry(self) -> None:
+        parts: dict[str, list[FloatArray]] = {}
+        index = []
+        for i, plate in enumerate(self.plates):
+            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
+            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
+            index.append(8 * i + (SIDES[:, ::-1] if mirrored else SIDES))
+            for name, value in (
+                *(("a_origin", plate.origin), ("a_along", plate.along)),
+                *(("a_across", plate.across), ("a_toward", plate.toward)),
+                *(("a_size", size), ("a_plate", np.array([float(i)]))),
+            ):
+                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
+            parts.setdefault("a_corner", []).append(CORNERS)
+        for name, values in parts.items():
+            data = np.concatenate(values).astype(np.float32)
+            self.shared_program[name] = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
+        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+
+    def _set_textures(self) -> None:
+        self._height = -(-self.count // SPLIT)
+        self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
+        nothing = np.zeros(self.count, np.float32)
+        self._given = (nothing, nothing)
+        self._near: list[tuple[float, float]] = []
+        self._numbers = float_texture(self._staging)
+        self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
+        self._colors = gloo.Texture2D(
+            np.zeros((1, COLORS, 3), np.uint8), interpolation="linear", wrapping="clamp_to_edge"
+        )
+        self._means = np.zeros((1, 1, 2), np.uint8)
+        self._lay_out_means()
+        for i, plate in enumerate(self.plates):
+            self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
+            self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
+            self._table[i, 5] = brightness_of_sides(plate)
+        self.scales(1.0, 1.0)
+        self.lights()
+        self._lines = float_texture(self._table)
+        self._mean_texture = gloo.Texture2D(
+            self._means, interpolation="linear", wrapping="clamp_to_edge"
+        )
+        program = self.shared_program
+        program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
+        program["u_plates"], program["u_plates_size"] = self._lines, (TEXELS, len(self.plates))
+        program["u_means"] = self._mean_texture
+        program["u_means_size"] = self._means.shape[1::-1]
+        program["u_colors"] = self._colors
+
+    def _lay_out_means(self) -> None:
+        """One below the other; the widest plates need twice their first level."""
+        rooms = {i: room_of(plate) for i, plate in enumerate(self.plates) if levels_of(plate)}
+        height = sum(rows for rows, _ in rooms.values())
+        width = max((2 * columns for _, columns in rooms.values()), default=1)
+        self._means = np.zeros((max(height, 1), width, 2), np.uint8)
+        top = 0
+        for i, (rows, columns) in rooms.items():
+            self._table[i, 2, 3] = levels_of(self.plates[i])
+            self._table[i, 4] = [0.0, top, columns, rows]
+            top += rows
+
+    def _prepare_transforms(self, view: Any) -> None:
+        transform = view.get_transform()
+        view.view_program.vert["transform"] = transform
+        view.view_program.vert["inverse"] = transform.inverse
+
+    def _prepare_draw(self, view: Any) -> None:
+        if self._changed:
+            self._lines.set_data(self._table)
+            self._changed = False
+        near = cells_a_pixel(self.plates, view.get_transform(), self.viewport)
+        if not self._fresh or near != self._near:
+            self._upload(near)
+            self._near, self._fresh = near, True
+
+    def _upload(self, near: list[tuple[float, float]]) -> None:
+        """Send what is seen of the numbers: cube by cube, or as means."""
+        colors, sizes = self._given
+        flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
+        touched = np.zeros(self._height, bool)
+        for i, plate in enumerate(self.plates):
+            least, most = near[i]
+            levels = int(self._table[i, 2, 3])
+            if least < ALL or not levels:
+                last = plate.index_of(plate.rows - 1, plate.columns - 1)
+                touched[plate.first // SPLIT : last // SPLIT + 1] = True
+            if levels and most > ALONE:
+                self._send_means(i, plate, max(1, min(levels, int(np.log2(max(least, 1.0))))))
+        rows = np.flatnonzero(touched)
+        if not len(rows):
+            return
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        for half, (given, own) in enumerate(zip((colors, sizes), flat, strict=True)):
+            part = slice(first * SPLIT, min(last * SPLIT, self.count))
+            own[part] = given[part]
+            if last - first < self._height:
+                offset = half * self._height
+                self._numbers.set_data(
+                    self._staging[offset + first : offset + last], offset=(offset + first, 0)
+                )
+        if last - first == self._height:
+            self._numbers.set_data(self._staging)
+
+    def _send_means(self, i: int, plate: Plate, finest: int) -> None:
+        color, top = (float(number) for number in self._table[i, 1, 2:])
+        scale = color, top, float(self._table[i, 2, 0])
+        left, above, _, rows = self._table[i, 4].astype(int).tolist()
+        table = self._means[above : above + rows]
+        fill(table, plate, *self._given, scale, finest)
+        self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
+
+
+def float_texture(data: FloatArray) -> Any:
+    """A texture that holds floats as they are."""
+    kind = "r32f" if data.ndim == 2 else "rgba32f"
+    return gloo.Texture2D(
+        data[..., np.newaxis] if data.ndim == 2 else data,
+        interpolation="nearest",
+        wrapping="clamp_to_edge",
+        internalformat=kind,
+    )
+
+
+def brightness_of_sides(plate: Plate) -> list[float]:
+    """How bright the sides of its cubes are, as the light falls on them."""
+    axes = plate.along, -plate.along, plate.across, -plate.across
+    return [0.66 + 0.24 * float(np.dot(axis, LIGHT)) for axis in axes]

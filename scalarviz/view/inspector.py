@@ -1,0 +1,75 @@
+"""The inspector: what is known of one weight, on a small card or in a panel."""
+
+from __future__ import annotations
+
+from scalarviz.view.charts import panel, sparkline
+from scalarviz.view.frame import Box, Projection
+from scalarviz.view.paper import Paper
+from scalarviz.view.scenery import corners_of
+from scalarviz.view.sight import Card, Sight
+from scalarviz.view.theme import Theme
+
+ROW = 17.0
+
+
+def draw_hover(paper: Paper, see: Projection, sight: Sight, theme: Theme, scene: Box) -> None:
+    """A card beside the cube that is hovered over, wholly inside the scene."""
+    card = sight.hover
+    if card is None:
+        return
+    corners = see(corners_of(sight, card.row, 0.5)).xy
+    if len(corners) != 8:
+        return
+    names = max((paper.measure(name, size=12) for name, _ in card.facts), default=0.0) + 10.0
+    values = max((paper.measure(value, size=12, bold=True) for _, value in card.facts), default=0.0)
+    wide = max(paper.measure(card.name, size=12, bold=True), names + values) + 24.0
+    high = 30.0 + ROW * len(card.facts)
+    x, y = float(corners[:, 0].max()) + 12.0, float(corners[:, 1].mean()) - high / 2.0
+    if x + wide > scene.right:
+        x = float(corners[:, 0].min()) - 12.0 - wide
+    x = min(max(x, 4.0), max(4.0, scene.right - wide))
+    y = min(max(y, 4.0), max(4.0, scene.bottom - high))
+    paper.box(x, y, wide, high, theme.panel, radius=8.0, outline=theme.rim)
+    paper.text(x + 12.0, y + 19.0, card.name, size=12, color=theme.ink, bold=True)
+    for i, (name, value) in enumerate(card.facts):
+        base = y + 37.0 + ROW * i
+        paper.text(x + 12.0, base, name, size=12, color=theme.quiet)
+        paper.text(x + 12.0 + names, base, value, size=12, color=theme.ink, bold=True)
+
+
+def inspector_height(card: Card, room: float) -> float:
+    """How high its panel would like to be."""
+    lines = len(card.lines) + len(card.facts)
+    return min(room, 50.0 + ROW * lines + (52.0 if card.history is not None else 0.0))
+
+
+def draw_inspector(paper: Paper, box: Box, card: Card, theme: Theme) -> None:
+    """The pinned weight: its numbers, its history, and its arithmetic, line by line."""
+    inside = panel(paper, box, card.name, theme)
+    y = inside.y + 12.0
+    names = max((paper.measure(name, size=12) for name, _ in card.facts), default=0.0) + 12.0
+    with paper.clip(box.x, box.y, box.width, box.height - 2.0):
+        for name, value in card.facts:
+            paper.text(inside.x, y, name, size=12, color=theme.quiet)
+            paper.text(inside.x + names, y, value, size=12, color=theme.ink, bold=True)
+            y += ROW
+        if card.history is not None and len(card.history[0]) > 1:
+            sparkline(paper, Box(inside.x, y - 8.0, inside.width, 44.0), *card.history, theme)
+            y += 52.0
+        for line in card.lines:
+            for part in wrapped(paper, line, inside.width):
+                paper.text(inside.x, y, part, size=11, color=theme.ink, mono=True)
+                y += ROW - 1.0
+
+
+def wrapped(paper: Paper, line: str, width: float) -> list[str]:
+    """A formula in lines that fit, broken before operators; what goes on is indented."""
+    found: list[str] = []
+    now = line[: len(line) - len(line.lstrip())]
+    for word in line.split():
+        longer = f"{now} {word}" if now.strip() else now + word
+        if now.strip() and paper.measure(longer, size=11, mono=True) > width:
+            found.append(now)
+            longer = "    " + word
+        now = longer
+    return [*found, now]

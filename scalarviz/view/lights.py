@@ -1,0 +1,164 @@
+"""Lights: what is bright while an operation is shown, and where white light runs.
+
+Light says what is done just now; hue is left to the sign of numbers. What takes no part is dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.program import NONE, Moment, Program
+from scalarviz.view.plates import Layout, Plate, Wires
+
+DIM = 0.4
+GLOW = 0.22  # white on a plate at work
+FLASH = 0.75
+Span = tuple[float, float]  # the part of a wire that is lit, from where to where
+
+
+@dataclass(frozen=True)
+class Lights:
+    """How bright plates and lines of neurons are, and what is lit on them.
+
+    plates   brightness, `white` light on them, and `sweeps`, light that runs (see cube_shaders)
+    neurons  brightness, by their place in the layout
+    wires    the part of each bundle that is lit, or None
+    """
+
+    plates: FloatArray
+    white: FloatArray
+    sweeps: FloatArray
+    neurons: FloatArray
+    wires: list[Span | None]
+
+
+def lights(layout: Layout, program: Program | None, moment: Moment | None, part: float) -> Lights:
+    """What is lit when a part of an operation is done, 0 to 1."""
+    count = len(layout.plates)
+    shown = Lights(
+        np.ones(count),
+        np.zeros(count),
+        np.tile([0.0, 0.0, 1.0, 0.0], (count, 1)),
+        np.ones(len(layout.neurons)),
+        [None] * len(layout.wires),
+    )
+    if moment is None or program is None or moment.kind in ("zero_grad", "step"):
+        return shown
+    shown.plates[:] = DIM
+    shown.neurons[:] = DIM
+    KINDS.get(moment.kind, nothing)(layout, program, moment, part, shown)
+    return shown
+
+
+def nothing(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """An operation that is not in the picture, such as one of an expression: all stays bright."""
+    shown.plates[:] = 1.0
+    shown.neurons[:] = 1.0
+
+
+def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """Down the columns, then along the rows; or straight on."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    if operation.kind != "activation":
+        light_neurons(layout, shown, operation.source.name)
+    down, out = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
+    for i, plate in own_plates(layout, moment):
+        shown.plates[i] = 1.0
+        shown.white[i] = GLOW * (1.0 - part)
+        shown.sweeps[i] = (
+            run(2.0, plate.rows, down, part) if part < 0.5 else run(1.0, plate.columns, out, part)
+        )
+    for j, bundle in own_wires(layout, moment):
+        shown.wires[j] = (0.0, down) if bundle.outgoing else (0.0, out) if out else None
+
+
+def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    light_neurons(layout, shown, program.outputs.name)
+
+
+def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    light_neurons(layout, shown, operation.source.name if operation.kind == "activation" else "")
+
+
+def weight_gradient(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """Rows and columns meet: all cubes flash."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    if moment.operation > program.first_parameters:
+        light_neurons(layout, shown, operation.source.name)
+    for i, _ in own_plates(layout, moment):
+        shown.plates[i] = 1.0
+        shown.white[i] = FLASH * max(0.0, 1.0 - abs(4.0 * part - 1.0)) + 0.1 * (part > 0.5)
+    for j, bundle in own_wires(layout, moment):
+        meets = min(1.0, 4.0 * part)
+        if not bundle.outgoing:
+            shown.wires[j] = (1.0 - meets, 1.0)
+        elif moment.operation > program.first_parameters:
+            shown.wires[j] = (0.0, meets)
+
+
+def input_gradient(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """Back along the rows, then up the columns, where paths meet."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    light_neurons(layout, shown, operation.source.name)
+    back, up = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
+    for i, plate in own_plates(layout, moment):
+        if plate.role not in ("weight", "gain"):
+            continue
+        shown.plates[i] = 1.0
+        shown.white[i] = GLOW * (1.0 - part)
+        shown.sweeps[i] = (
+            run(1.0, plate.columns, 1.0 - back, part)
+            if part < 0.5
+            else run(2.0, plate.rows, 1.0 - up, part)
+        )
+    for j, bundle in own_wires(layout, moment):
+        if not bundle.outgoing:
+            shown.wires[j] = (1.0 - back, 1.0)
+        elif up:
+            shown.wires[j] = (1.0 - up, 1.0)
+
+
+KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
+    "forward": forward,
+    "loss": loss,
+    "delta": delta,
+    "weight gradient": weight_gradient,
+    "input gradient": input_gradient,
+}
+
+
+def run(axis: float, count: int, at: float, part: float) -> list[float]:
+    """Light that has come to a place; at the end of the operation it is gone."""
+    width = max(1.0, 0.12 * count)
+    return [axis, at * count, width, 0.8 * (part < 1.0)]
+
+
+def own_plates(layout: Layout, moment: Moment) -> list[tuple[int, Plate]]:
+    return [
+        (i, plate)
+        for i, plate in enumerate(layout.plates)
+        if plate.operation == moment.operation != NONE
+    ]
+
+
+def own_wires(layout: Layout, moment: Moment) -> list[tuple[int, Wires]]:
+    return [(j, each) for j, each in enumerate(layout.wires) if each.operation == moment.operation]
+
+
+def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:
+    for i, line in enumerate(layout.neurons):
+        if buffer and buffer in (line.sums, line.values):
+            shown.neurons[i] = 1.0

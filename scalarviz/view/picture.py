@@ -1,0 +1,211 @@
+"""Picture: a sight and a camera become pixels, by one visual for all cubes and one for the rest."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from vispy import gloo
+from vispy.visuals.transforms import MatrixTransform, NullTransform
+
+from scalarviz.checks import FloatArray
+from scalarviz.program import Program
+from scalarviz.view import hud
+from scalarviz.view.camera import Camera
+from scalarviz.view.charts import loss_panel, panel
+from scalarviz.view.colors import rgb
+from scalarviz.view.cubes import Cubes
+from scalarviz.view.exhibit import Look
+from scalarviz.view.frame import Box, Division, Projection
+from scalarviz.view.ink import Ink
+from scalarviz.view.inspector import draw_hover, draw_inspector, inspector_height
+from scalarviz.view.lights import Lights, lights
+from scalarviz.view.paper import Paper
+from scalarviz.view.plates import Layout
+from scalarviz.view.scenery import draw_changes, draw_errors, draw_marks, draw_scenery
+from scalarviz.view.sight import Sight
+from scalarviz.view.theme import THEMES, Theme
+
+GAP = 10.0  # pixels between two panels
+
+
+@final
+class Picture:
+    """Draws into whatever OpenGL context is current; it is bound to the first one.
+
+    buttons  what can be pressed on the last picture: boxes in logical pixels, and their names
+    """
+
+    def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
+        self.theme: Theme = THEMES[theme]
+        self.program = program
+        self.buttons: list[hud.Button] = []
+        self.words: list[str] = []
+        self._cubes: Cubes | None = None
+        self._layout: Layout | None = None
+        self._shown: Any = None
+        self._ink = Ink()
+
+    def set_theme(self, name: str) -> None:
+        """Other colors from now on."""
+        self.theme = THEMES[name]
+        if self._cubes is not None:
+            self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
+
+    def see(self, sight: Sight, camera: Camera, width: float, height: float) -> Projection:
+        """Where the points of the scene are in a picture of so many logical pixels."""
+        box = Division.of(width, height).inner
+        points = sight.layout.points()
+        reach = float(np.linalg.norm(points - np.array(camera.target), axis=1).max()) + 2.0
+        return Projection(camera, box, width, height, reach)
+
+    def draw(self, sight: Sight, camera: Camera, width: int, height: int, ratio: float) -> None:
+        """Draw it, so many device pixels large; `ratio` of them are a logical pixel."""
+        if width < 2 or height < 2:
+            return  # a window that was made as small as that shows nothing
+        wide, high = width / ratio, height / ratio
+        see = self.see(sight, camera, wide, high)
+        lit = lights(sight.layout, self.program, sight.moment, sight.part)
+        gloo.set_viewport(0, 0, width, height)
+        gloo.set_state(depth_test=True, blend=False, cull_face=False)
+        gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
+        self._draw_cubes(sight, see, lit, width, height)
+        paper = Paper(wide, high, ratio)
+        division = Division.of(wide, high)
+        draw_scenery(paper, see, sight, lit, self.theme)
+        if sight.moment is not None and sight.moment.kind == "step":
+            draw_changes(paper, see, sight, sight.part, self.theme)
+        if self._is_about_outputs(sight):
+            draw_errors(paper, see, sight, self.theme)
+        draw_marks(paper, see, sight, self.theme)
+        self._write(paper, division, sight, see)
+        self._ink.draw(paper, width, height)
+        self.words = paper.words
+
+    def _write(self, paper: Paper, division: Division, sight: Sight, see: Projection) -> None:
+        theme = self.theme
+        hud.draw_strip(paper, division.strip, sight, theme)
+        self._draw_panels(paper, division.side, sight)
+        hud.draw_foot(paper, division.foot, sight.words, theme)
+        self.buttons = hud.draw_chips(paper, division, sight, theme)
+        taken = max((division.scene.right - box.x for box, _ in self.buttons), default=0.0)
+        hud.draw_head(paper, division.head, sight.words, taken, theme)
+        self.buttons += hud.draw_offers(paper, division, sight.offers, theme)
+        draw_hover(paper, see, sight, theme, division.scene)
+        hud.draw_help(paper, division, sight.help, theme)
+
+    def _is_about_outputs(self, sight: Sight) -> bool:
+        """Whether the loss is shown, or the gradient by the outputs."""
+        moment, program = sight.moment, self.program
+        if moment is None or program is None or moment.kind not in ("loss", "delta"):
+            return False
+        return moment.kind == "loss" or moment.operation == len(program.operations) - 1
+
+    def _draw_panels(self, paper: Paper, side: Box, sight: Sight) -> None:
+        """The loss, what is learned, and the pinned weight: one below the other, or in a row."""
+        if side.height < 40.0 or side.width < 40.0:
+            return
+        exhibit, card = sight.exhibit, sight.pinned
+        if side.width > 1.6 * side.height:
+            parts = 1 + (exhibit is not None) + (card is not None)
+            wide = (side.width - GAP * (parts - 1)) / parts
+            boxes = [
+                Box(side.x + i * (wide + GAP), side.y, wide, side.height) for i in range(parts)
+            ]
+        else:
+            card_high = inspector_height(card, 0.45 * side.height) if card else 0.0
+            room = side.height - (card_high + GAP if card else 0.0)
+            loss_high = min(200.0, 0.4 * room) if exhibit is not None else min(240.0, room)
+            boxes = [Box(side.x, side.y, side.width, loss_high)]
+            if exhibit is not None:
+                top = boxes[-1].bottom + GAP
+                most = side.y + room - top
+                wish = min(most, exhibit.height(side.width - 24.0) + 38.0)
+                boxes.append(Box(side.x, top, side.width, wish))
+            if card is not None:
+                top = boxes[-1].bottom + GAP
+                boxes.append(Box(side.x, top, side.width, side.bottom - top))
+                boxes[-1] = Box(side.x, top, side.width, inspector_height(card, side.bottom - top))
+        loss_panel(paper, boxes[0], sight.curve, self.theme)
+        if exhibit is not None:
+            title = exhibit.title.partition("  ")[0]
+            inside = panel(paper, boxes[1], title, self.theme, exhibit.aside)
+            if inside.height > 12.0:
+                exhibit.paint(paper, inside, self.theme)
+        if card is not None:
+            draw_inspector(paper, boxes[-1], card, self.theme)
+
+    def _draw_cubes(
+        self, sight: Sight, see: Projection, lit: Lights, width: int, height: int
+    ) -> None:
+        cubes = self._visual(sight)
+        shown = sight.cubes
+        if self._shown is not shown:
+            cubes.scales(shown.color_scales, shown.size_scales)
+            cubes.numbers(shown.colors, shown.sizes)
+            self._shown = shown
+        cubes.lights(lit.plates, lit.white, lit.sweeps)
+        cubes.viewport = (width, height)
+        cubes.transform = MatrixTransform(see.matrix.T)
+        cubes.draw()
+
+    def _visual(self, sight: Sight) -> Cubes:
+        """The cubes of this layout; made anew only when it changes."""
+        if self._cubes is None or self._layout is not sight.layout:
+            self._cubes = Cubes(sight.layout.plates, len(sight.cubes.colors))
+            self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
+            detach(self._cubes)
+            self._layout, self._shown = sight.layout, None
+        return self._cubes
+
+    @property
+    def look(self) -> Look:
+        return Look(self.theme.map)
+
+
+def detach(visual: Any) -> None:
+    """Have a visual's own transform lead straight to the picture, without a scene around it."""
+    system = visual.transforms
+    nothing = NullTransform()
+    system.scene_transform = nothing
+    system.document_transform = nothing
+    system.canvas_transform = nothing
+    system.framebuffer_transform = nothing
+
+
+class Canvas:
+    """A picture without a window: what is drawn comes back as an array."""
+
+    def __init__(self, width: int, height: int) -> None:
+        from scalarviz.view.offscreen import make_canvas
+
+        self.canvas = make_canvas(width, height)
+        self.width, self.height = width, height
+        self._room = (0, 0)
+
+    def render(
+        self,
+        picture: Picture,
+        sight: Sight,
+        camera: Camera,
+        ratio: float = 1.0,
+        samples: int = 1,
+    ) -> npt.NDArray[np.uint8]:
+        """(height, width, 3) bytes; each is the mean of `samples` squared."""
+        wide, high = round(self.width * ratio), round(self.height * ratio)
+        size = high * samples, wide * samples
+        self.canvas.set_current()
+        if self._room != size:
+            self._buffer = gloo.FrameBuffer(
+                gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
+            )
+            self._room = size
+        with self._buffer:
+            picture.draw(sight, camera, size[1], size[0], ratio * samples)
+            pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
+        if samples == 1:
+            return np.ascontiguousarray(pixels)
+        blocks = pixels.reshape(high, samples, wide, samples, 3)
+        mean: FloatArray = blocks.mean(axis=(1, 3))
+        return np.round(mean).astype(np.uint8)
