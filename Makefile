@@ -6,10 +6,15 @@ SCENE = rgb
 # The Python for a new .venv, if not the first suitable one: make clean test PYTHON=python3.13
 PYTHON =
 
-# Debian packages that are needed while it runs: OpenMP, for kernels on all cores.
-LIBRARIES = libgomp1
-# And while it is tested: OpenGL without a screen and a compiler of HLSL, for exported shaders.
-TEST_LIBRARIES = libegl1 libgles2 libgl1 libgl1-mesa-dri libfontconfig1 glslang-tools
+# Debian packages that are needed while it runs: OpenMP, for kernels on all cores; OpenGL, a font,
+# and what a window takes.
+LIBRARIES = libgomp1 libegl1 libgl1 libgl1-mesa-dri libfontconfig1 fonts-dejavu-core \
+    libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libglib2.0-0 \
+    libdbus-1-3
+# And while it is tested: a screen that nobody sees, and compilers of exported shaders.
+TEST_LIBRARIES = xvfb libgles2 glslang-tools
+# All tests: a browser.
+BROWSER = chromium
 
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -25,7 +30,7 @@ watch: .venv/ready-to-run ## train a scene and watch it: make watch SCENE=rgb
 test: lint ## style, types and the tests
 	@.venv/bin/python -m pytest
 
-test-all: lint ## the same with the slow tests, and more random examples
+test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
@@ -50,10 +55,13 @@ clean: ## remove all that make has made, .venv too
 WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder; } 2>&1 || echo no)
 
 .venv/ready-to-run: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup . "scalarviz (downloads some 90 MB)"
+	@sh -euc "$$SETUP" setup ".[desktop,video]" "scalarviz (downloads some 200 MB)"
 
 .venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 300 MB)" "$(TEST_LIBRARIES)"
+	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 450 MB)" "$(TEST_LIBRARIES)"
+
+.venv/ready-to-test-all: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need" "$(TEST_LIBRARIES) $(BROWSER)"
 
 # Succeeds if the Python that runs it is within the bounds of setup.cfg.
 define SUITS
@@ -125,7 +133,8 @@ if ! .venv/bin/python -m pip -qq --no-input install --no-user -e "$$1"; then
 fi
 pwd -P > .venv/folder
 touch .venv/ready-to-run
-[ "$$1" = . ] || touch .venv/ready-to-test
+case "$$1" in *dev*) touch .venv/ready-to-test;; esac
+case "$$1" in *browser*) touch .venv/ready-to-test-all;; esac
 rm .venv/unfinished
 say "ready"
 endef

@@ -43,6 +43,11 @@ _HOMES = {
     "load": "network",
     "Session": "session",
     "replicate": "replicas",
+    "watch": "apps.watch",
+    "picture": "apps.render",
+    "record": "apps.render",
+    "storyboard": "apps.render",
+    "Show": "apps.show",
     "ScalarvizError": "errors",
     "data": "data",
 }
@@ -51,6 +56,11 @@ __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz import data as data
+    from scalarviz.apps.render import picture as picture
+    from scalarviz.apps.render import record as record
+    from scalarviz.apps.render import storyboard as storyboard
+    from scalarviz.apps.show import Show as Show
+    from scalarviz.apps.watch import watch as watch
     from scalarviz.bank import Bank as Bank
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.expression import compile as compile

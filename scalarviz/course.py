@@ -258,6 +258,7 @@ class Course:
 
     def note(self, kind: str, details: dict[str, Any]) -> None:
         """Do something now and journal it; what must wait for the next step is only journalled."""
+        self._take_up()
         later = kind in BETWEEN_STEPS and self.clock.operation > 0
         step, operation = (self.clock.step + 1, 0) if later else self.clock.place
         action = Action(step, operation, kind, details, self.clock.place if later else None)
@@ -269,6 +270,15 @@ class Course:
         if not later:
             self.clock = replace(self.clock, actions=self.clock.actions + 1)
         self.branch.end = self.clock
+
+    def _take_up(self) -> None:
+        """What was asked for within the step before and waited for this place comes first."""
+        for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
+            if action.asked is None:
+                break
+            self.trainer.apply(action)
+            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+            self.branch.end = max(self.branch.end, self.clock)
 
     def leave(self) -> Branch:
         """Start a branch here."""

@@ -21,7 +21,7 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
-from scalarviz.pins import Pins
+from scalarviz.pins import Pins, twin_of
 from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
 from scalarviz.standing import Standing
@@ -46,7 +46,6 @@ class Session(Standing):
     data     a data set, or a pair of arrays (inputs, targets)
     batch    samples a step; None: all of them
     memory   bytes for keyframes; less memory means longer replays
-    focus    the sample of the batch whose numbers are shown
 
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
@@ -204,15 +203,6 @@ class Session(Standing):
 
     # Branches.
 
-    @property
-    def branches(self) -> list[Branch]:
-        """All courses of events so far; `s.branches[0]` is the first."""
-        return list(self.course.branches)
-
-    @property
-    def current_branch(self) -> Branch:
-        return self.course.branch
-
     def branch(self) -> Branch:
         """Start a branch here; what comes after this moment so far stays in the one before."""
         with self.doing():
@@ -226,7 +216,7 @@ class Session(Standing):
     # The numbers of the current batch.
 
     @property
-    def focus(self) -> int:
+    def focus(self) -> int:  # the sample of the batch whose numbers are shown
         return self._focus
 
     @focus.setter
@@ -275,7 +265,18 @@ class Session(Standing):
         with self.doing():
             return self._pins.history(row)
 
-    # Files.
+    # Files, and copies.
+
+    def copy(self) -> Session:
+        """Another session at this moment of this branch, on a copy of the network."""
+        if not isinstance(self.network, Network):
+            raise InputError("a compiled expression stands on its Values: it cannot be copied")
+        copied = Session.__new__(Session)
+        with self.doing():
+            copied._begin(twin_of(self.course, self.network))
+            copied.course.go(self.clock)
+            copied._focus = self._focus
+        return copied
 
     def save(self, path: object) -> None:
         """Keep everything in a file, the past and the branches included."""
@@ -291,8 +292,6 @@ class Session(Standing):
         session = cls.__new__(cls)
         session._begin(load_course(path, data))
         return session
-
-    # How it is done.
 
     def _portion(self, most: int | None, unit: str) -> int:
         """Go on by at most so many, but not for long: by how many."""

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from scalarviz.checks import FloatArray
 from scalarviz.course import Course
-from scalarviz.timeline import Clock
+from scalarviz.timeline import Branch, Clock
 
 
 class Standing(ABC):
@@ -35,6 +35,17 @@ class Standing(ABC):
     def epoch(self) -> float:
         """How often every sample was seen."""
         return self.course.clock.step / self.course.trainer.batches.steps_an_epoch
+
+    @final
+    @property
+    def branches(self) -> list[Branch]:
+        """All courses of events so far; `s.branches[0]` is the first."""
+        return list(self.course.branches)
+
+    @final
+    @property
+    def current_branch(self) -> Branch:
+        return self.course.branch
 
     @final
     @property

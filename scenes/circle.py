@@ -3,7 +3,6 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show, whole_numbers
-from scalarviz.apps.terminal import watch
 from scalarviz.formulas.table import pick
 
 SHAPES = {
@@ -64,4 +63,4 @@ def scene(
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

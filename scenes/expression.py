@@ -4,7 +4,6 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.apps.show import Show
-from scalarviz.apps.terminal import watch
 
 
 def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
@@ -43,4 +42,4 @@ def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

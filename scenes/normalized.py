@@ -3,7 +3,6 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
-from scalarviz.apps.terminal import watch
 from scalarviz.formulas.table import pick
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
@@ -45,4 +44,4 @@ def scene(norm="layer", hidden=8, noise=0.02, lr=0.005, batch=25, engine="auto",
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

@@ -3,7 +3,6 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
-from scalarviz.apps.terminal import watch
 
 
 def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=0):
@@ -37,4 +36,4 @@ def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

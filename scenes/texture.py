@@ -5,7 +5,6 @@ from itertools import pairwise
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
-from scalarviz.apps.terminal import watch
 
 
 def scene(
@@ -61,4 +60,4 @@ def scene(
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

@@ -3,7 +3,6 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
-from scalarviz.apps.terminal import watch
 
 
 def scene(hidden=8, lr=0.01, engine="auto", seed=0):
@@ -38,4 +37,4 @@ def scene(hidden=8, lr=0.01, engine="auto", seed=0):
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

@@ -3,7 +3,6 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
-from scalarviz.apps.terminal import watch
 
 
 def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
@@ -39,4 +38,4 @@ def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
 
 
 if __name__ == "__main__":
-    watch(scene())
+    sv.watch(scene())

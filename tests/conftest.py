@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from scalarviz.errors import DisplayError
+from tests.studio import Studio
+
 # `make test` looks at the same examples each time; `make test-all` looks for new ones. There is no
 # deadline, since a first call may compile.
 settings.register_profile("steady", deadline=None, derandomize=True)
@@ -42,3 +45,14 @@ def compile_ptx() -> Iterator[Callable[..., str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
         yield compile_for_device
+
+
+@pytest.fixture(scope="session")
+def studio() -> Iterator[Studio]:
+    """Where pictures are drawn without a window; one for all tests."""
+    try:
+        made = Studio()
+    except DisplayError as error:
+        pytest.skip(str(error))
+    yield made
+    made.canvas.close()

@@ -165,6 +165,7 @@ ORDER = """
     view.inspector
     view.hud
     view.picture
+    view.canvas
     view
     apps.keep
     apps.keys
@@ -186,14 +187,40 @@ ORDER = """
     apps.messages
     apps.cards
     apps.eyes
+    apps.scales
+    apps.pointing
     apps.stage
+    apps.moving
+    apps.render
+    apps.warm
+    apps.tour
     apps.train
+    apps.render_scene
+    apps.desk_stage
+    apps.desk_options
+    apps.desk_keys
+    apps.desk_offers
+    apps.desk_play
+    apps.desk_undo
+    apps.desk_export
+    apps.desk_state
+    apps.desk
+    apps.desk_opening
+    apps.window_look
+    apps.window_fields
+    apps.window_rows
+    apps.window_options
+    apps.window_menus
+    apps.window_controls
+    apps.window_picture
+    apps.window_frame
     apps.bench
     apps.probes
     apps.doctor
     apps.terminal
     apps.window
     apps.notebook
+    apps.watch
     apps.cli
     apps
     __main__
@@ -205,6 +232,7 @@ PUBLIC_NAMES = """
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load
+    watch picture record storyboard Show
     compile gradcheck data ScalarvizError
 """.split()
 

@@ -738,6 +738,25 @@ def test_what_an_expression_cannot_do_is_refused() -> None:
 # What a strict reader found.
 
 
+def test_what_waits_for_the_next_step_comes_before_what_is_done_there() -> None:
+    net = sv.Network([2, 2, 1], "tanh", seed=0)
+    s = sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine="python")
+    s.advance(1, "operation")
+    s.learning_rate = 2.0  # from the next step on
+    s.advance(1)
+    s.edit(0, 0.25)
+    assert s.learning_rate == 2.0 and len(s.branches) == 1
+    s.advance(2)
+    after = net.bank.value.tobytes()
+    assert s.learning_rate == 2.0
+    s.seek(0)
+    s.advance(3)
+    assert net.bank.value.tobytes() == after and s.learning_rate == 2.0
+    s.seek(1)  # on arrival there, and then something else
+    s.edit(0, 0.5)
+    assert s.learning_rate == 2.0 and len(s.branches) == 2
+
+
 def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
     s = session()
     s.advance(2)

@@ -88,7 +88,7 @@ def gradient_lines(said: Explanation) -> list[str]:
     count = len(said.products)
     lines = ["grad = sum of x * g" if count > 1 else "grad = x * g"]
     for x, g, product in zip(said.x[:TERMS], said.g[:TERMS], said.products[:TERMS], strict=True):
-        lines.append(f"  {x:.4g} * {g:.4g} = {product:.4g}")
+        lines.append(f"  {x:.4g} * {g:.4g} = {product + 0.0:.4g}")
     if count > TERMS:
         rest = float(np.sum(said.products[TERMS:]))
         lines.append(f"  ... {count - TERMS} more = {rest:.4g}")

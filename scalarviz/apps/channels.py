@@ -16,6 +16,7 @@ from scalarviz.view.colors import PERCENTILE, spread
 from scalarviz.view.curve import round_up
 from scalarviz.view.plates import Plate
 
+CHANGE = "last change"
 FEW = 4096  # numbers, up to which the largest sets the scale, and none is clipped at first
 
 
@@ -33,15 +34,20 @@ class Source:
     way: Way
 
 
+def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
+    """Products of a sample; zeros while none is followed, as in a large network that plays."""
+    return products() if source.way.values else np.zeros(len(source.numbers.value))
+
+
 CHANNELS: dict[str, Callable[[Source], FloatArray]] = {
     "value": lambda source: source.numbers.value,
     "gradient": lambda source: source.numbers.grad,
-    "last change": lambda source: source.numbers.value - source.before,
+    CHANGE: lambda source: source.numbers.value - source.before,
 }
 # These are of one sample, and there only where a network is made of layers.
 OF_SAMPLE: dict[str, Callable[[Source], FloatArray]] = {
-    "w*x": lambda s: forward_products(s.program, s.numbers.value, s.way),
-    "x*g": lambda s: gradient_products(s.program, len(s.numbers.value), s.way),
+    "w*x": lambda s: known(s, lambda: forward_products(s.program, s.numbers.value, s.way)),
+    "x*g": lambda s: known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way)),
 }
 
 

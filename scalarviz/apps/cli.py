@@ -1,4 +1,4 @@
-"""The command line: `scalarviz list | watch SCENE | train SCENE | doctor | bench`."""
+"""The command line: `scalarviz list | watch | train | render | replay | doctor | bench`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from scalarviz.errors import ScalarvizError, UnknownNameError
 if TYPE_CHECKING:
     from typer import Typer
 
+    from scalarviz.apps.keep import Keep
     from scalarviz.apps.options import Option
 
 INTERRUPTED = 130
 VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
+    "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
     "train": "Train a scene with a progress bar, or line by line where nobody looks.",
 }
 ABOUT = "See a neural network learn."
@@ -30,6 +32,8 @@ EXAMPLES = (
     "scalarviz watch my-scene.py --help",
     "scalarviz train texture --save it.safetensors --autosave 60",
     "scalarviz train texture --resume it.safetensors --steps 20000",
+    "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
+    "scalarviz replay it.safetensors",
     "scalarviz doctor",
 )
 
@@ -92,6 +96,7 @@ def application(words: Sequence[str]) -> Typer:
             group.command(asked, help=help_of(verb, asked, about(path)))(
                 command(verb, load(path), path.stem)
             )
+    app.command("replay", help="Open a training that was kept in a file.")(replay)
     app.command("doctor", help="Find out what works here, and what mends the rest.")(doctor)
     app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
     return app
@@ -99,14 +104,15 @@ def application(words: Sequence[str]) -> Typer:
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """A function with the parameters of the scene and of the verb, for typer to make options of."""
-    from scalarviz.apps.options import RUNNING, SHARED, WATCHING, own_options
+    from scalarviz.apps.options import RENDERING, RUNNING, SHARED, WATCHING, own_options
 
     own = own_options(scene)
-    general = RUNNING | (WATCHING if verb == "watch" else {})
+    more = {"watch": WATCHING, "render": RENDERING}.get(verb, {})
+    general = RUNNING | {name: option for name, option in more.items() if name not in own}
     shared = {name: option for name, option in SHARED.items() if name not in own}
 
     def run(**given: Any) -> None:
-        code = play(verb, scene, given, name if verb == "train" else "")
+        code = DEEDS[verb](scene, given, name)
         if code:
             sys.exit(code)
 
@@ -128,26 +134,65 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
             name,
             inspect.Parameter.KEYWORD_ONLY,
             annotation=option.kind,
-            default=typer.Option(option.default, help=option.help, rich_help_panel=panel),
+            default=typer.Option(
+                option.default,
+                *((option.short, f"--{name}") if option.short else ()),
+                help=option.help,
+                rich_help_panel=panel,
+            ),
         )
         for name, option in options.items()
     ]
 
 
-def play(verb: str, scene: Scene, given: Mapping[str, Any], name: str) -> int:
-    """Train a scene, watched or not, with the options that were typed; the exit code."""
-    from scalarviz.apps.keep import Keep
+def watch_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
+    """Open a window on a scene; the exit code."""
+    from scalarviz.apps.desk_options import Recipe
     from scalarviz.apps.options import make_show
-    from scalarviz.apps.terminal import watch
-    from scalarviz.apps.train import train
+    from scalarviz.apps.watch import watch
 
-    path = given["save"] or (given["resume"] if given["autosave"] else None)
-    keep = Keep(path, given["autosave"], name)
+    keep = keep_of(given, "")
     show = make_show(scene, given)
     keep.check(show.session)
-    if verb == "watch":
-        return watch(show, given["steps"], given["speed"], given["theme"], keep)
+    return watch(
+        *(show, given["steps"], given["speed"], given["theme"], keep, Recipe(scene, given)),
+        terminal=given["terminal"],
+        name=name,
+        tour=given["tour"],
+        reduced_motion=given["reduced_motion"],
+    )
+
+
+def train_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
+    """Train a scene with a bar or line by line; the exit code."""
+    from scalarviz.apps.options import make_show
+    from scalarviz.apps.train import train
+
+    keep = keep_of(given, name)
+    show = make_show(scene, given)
+    keep.check(show.session)
     return train(show, given["steps"], keep)
+
+
+def render_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
+    """Draw a scene into a file; the exit code."""
+    from scalarviz.apps.options import make_show, own_options
+    from scalarviz.apps.render_scene import render
+
+    own = own_options(scene)
+    look = {each: value for each, value in given.items() if each not in own or each == "steps"}
+    return render(make_show(scene, given), look, name)
+
+
+DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene}
+
+
+def keep_of(given: Mapping[str, Any], name: str) -> Keep:
+    """Where the training is kept, as the words say."""
+    from scalarviz.apps.keep import Keep
+
+    path = given["save"] or (given["resume"] if given["autosave"] else None)
+    return Keep(path, given["autosave"], name)
 
 
 def with_examples(what: str, *examples: str) -> str:
@@ -161,6 +206,21 @@ def help_of(verb: str, scene: str, what: str) -> str:
     return with_examples(
         what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
     )
+
+
+def replay(
+    path: str,
+    theme: str = "auto",
+    terminal: bool = False,
+) -> None:
+    """Open a training that was kept in a file, where it stood."""
+    from scalarviz.apps.show import Show
+    from scalarviz.apps.watch import watch
+    from scalarviz.session import Session
+
+    show = Show(Session.load(path), title=os.path.basename(path))
+    name = os.path.splitext(os.path.basename(path))[0]
+    sys.exit(watch(show, theme=theme, terminal=terminal, name=name, play=False))
 
 
 def doctor() -> None:

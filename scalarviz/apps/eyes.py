@@ -40,20 +40,20 @@ class Eyes:
         """The picture is so large, in logical pixels."""
         self._size = size
         if self._framed and self._from is None:
-            self.camera = self._whole(self.camera)
+            self.camera = self.whole(self.camera)
 
     def set_layout(self, layout: Layout) -> None:
         self.layout = layout
-        self.go(self._whole(self.camera), framed=True)
+        self.go(self.whole(self.camera), framed=True)
 
     def look(self, name: str) -> None:
         """Go over to one of `CAMERAS`, with the whole network in the picture."""
         chosen = pick(CAMERAS, name, "camera")
         self.name = name
-        self.go(self._whole(replace(chosen, target=self.camera.target)), framed=True)
+        self.go(self.whole(replace(chosen, target=self.camera.target)), framed=True)
 
     def frame_all(self) -> None:
-        self.go(self._whole(self.camera), framed=True)
+        self.go(self.whole(self.camera), framed=True)
 
     def frame_cube(self, index: int) -> None:
         """Go near one cube."""
@@ -109,7 +109,8 @@ class Eyes:
         self._framed = False
         self._from = None
 
-    def _whole(self, camera: Camera) -> Camera:
+    def whole(self, camera: Camera) -> Camera:
+        """The same direction, with the whole network in the picture."""
         box = Division.of(*self._size).inner
         points = self.layout.points()
         if not len(points) or not np.isfinite(points).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.program import Program
 from scalarviz.session import Session
 from scalarviz.view.layout import LAYOUTS, of_values
-from scalarviz.view.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
+from scalarviz.view.plates import Layout
 
 PLANE = ("x", "y")
 
@@ -63,16 +64,8 @@ def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, Fl
     }
 
 
-def expression_layout(expression: object) -> Layout:
-    """The parameters of a compiled expression on one plate."""
-    rows, name = expression.rows, expression.name  # type: ignore[attr-defined]
-    names = [p.label for p in expression.parameters]  # type: ignore[attr-defined]
-    about = f"{len(names)} parameters"
-    if isinstance(rows, slice):
-        return of_values(len(names), 0, name, about)
-    places = [
-        Plate(int(row), 1, 1, 1, np.array([float(i), 0.0, 0.0]), RIGHT, DOWN, NEAR, "value")
-        for i, row in enumerate(rows)
-    ]
-    start = np.array([0.0, -1.35, 0.0])
-    return Layout(places, (), (), [Label(name, about, start, start + len(places) * RIGHT)])
+def expression_layout(expression: Any) -> Layout:
+    """The parameters of a compiled expression, with their names if they are few."""
+    rows = np.arange(len(expression.bank))[expression.rows].tolist()
+    names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
+    return of_values(rows, names)

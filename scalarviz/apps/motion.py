@@ -16,7 +16,7 @@ from scalarviz.program import Moment
 from scalarviz.view.plates import Plate
 
 LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
-CHANGED = ("zero_grad", "weight gradient", "step")  # these change numbers of the bank
+CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # these change numbers of the bank
 FINE = 200_000  # numbers, above which they are not blended
 
 
@@ -63,8 +63,7 @@ class Motion:
         if place == old:
             return
         self._place = place
-        self.walking = False
-        self._passage = None
+        self.stop()
         count = len(self.reading.moments)
         apart = (place[0] - old[0]) * count + place[1] - old[1]
         if place[2] != old[2] or abs(apart) != 1:
@@ -77,15 +76,18 @@ class Motion:
         before, after = numbers if forward else numbers[::-1]
         self.walking = True
         self._passage = Passage(moment, before, after, forward, now, seconds)
+        self.reading.held = self._undoing
 
     def stop(self) -> None:
         """Show the network at rest."""
         self.walking = False
         self._passage = None
+        self.reading.held = False
 
     def tick(self, now: float) -> bool:
         """Whether something moves."""
         self._now = now
+        self.reading.held = self._undoing
         return self._passage is not None and self._part() < 1.0
 
     def _part(self) -> float:
@@ -110,6 +112,11 @@ class Motion:
         return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
 
     @property
+    def _undoing(self) -> bool:
+        """Whether an operation goes backward just now: it looks as it did when it was done."""
+        return self._passage is not None and not self._passage.forward and self._part() < 1.0
+
+    @property
     def hasty(self) -> bool:
         """Whether operations come so quickly that nobody could read."""
         return self._passage is not None and self._passage.seconds < 0.5 * LONGEST
@@ -117,7 +124,8 @@ class Motion:
     @property
     def done(self) -> int:
         """How many operations of the step are done, as far as it is shown; 0: all, or none."""
-        return self.reading.place[1] if self.walking else 0
+        done = self.reading.place[1] + self._undoing
+        return done % len(self.reading.moments) if self.walking else 0
 
     def mixed(
         self, color: str, size: str, source: Source, plates: Sequence[Plate], *, per_layer: bool
@@ -146,8 +154,12 @@ class Motion:
 
 def between(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
     """Sizes on the way, as logarithms, since that is how they are drawn."""
-    if part >= 1.0:
+    # What is far below the largest is drawn as small as can be: from there it grows.
+    sizes = np.abs(np.concatenate([first, last]))
+    least = 1e-4 * float(sizes[np.isfinite(sizes)].max(initial=0.0))
+    if part >= 1.0 or least == 0.0:
         return last
-    a, b = (np.log10(np.abs(each) + 1e-12) for each in (first, last))
-    mixed: FloatArray = 10.0 ** (a + part * (b - a))
+    with np.errstate(invalid="ignore"):  # those that are infinite, or no numbers, stay so
+        a, b = (np.log10(np.maximum(np.abs(each), least)) for each in (first, last))
+        mixed: FloatArray = 10.0 ** (a + part * (b - a))
     return mixed

@@ -27,11 +27,15 @@ YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 @dataclass(frozen=True)
 class Option:
-    """Something that can be typed: its type, what it is if it is left out, and its help."""
+    """Something that can be typed: its type, what it is if it is left out, and its help.
+
+    `short` is another name for it, such as "-o".
+    """
 
     kind: Any
     default: Any
     help: str
+    short: str = ""
 
 
 # These go to the scene, if it has a parameter of that name, else to the session.
@@ -51,7 +55,26 @@ RUNNING = {
 }
 WATCHING = {
     "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
-    "theme": Option(str, "auto", "the terminal's background: dark, light or auto"),
+    "theme": Option(str, "auto", "dark, light or auto"),
+    "terminal": Option(bool, False, "draw in the terminal, not in a window"),
+    "tour": Option(bool, False, "show the first step operation by operation, as the first time"),
+    "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+}
+# A scene may have parameters of these names; then these cannot be given.
+RENDERING = {
+    "out": Option(Path | None, None, "the file: .png, .mp4, .gif or .html (one step)", "-o"),
+    "every": Option(int | None, None, "steps from one picture of a video to the next"),
+    "operations": Option(bool, False, "a video of every operation of each step"),
+    "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
+    "fps": Option(int, 30, "pictures a second"),
+    "theme": Option(str, "dark", "dark or light"),
+    "camera": Option(str, "perspective", "perspective, orthographic or flat"),
+    "move": Option(str, "still", "how the camera of a video goes: still, orbit or approach"),
+    "layout": Option(str, "crossbar", "crossbar or posters"),
+    "color": Option(str, "value", "what colors stand for: value, gradient, last change, ..."),
+    "cubes": Option(str, "gradient", "what sizes stand for"),
+    "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
+    "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }
 
 

@@ -32,6 +32,7 @@ class Reading:
     numbers  of the bank; `last`, those before the clock moved, and `since`, the step then
     way      of the focus sample through the network; empty for an expression
     place    where the clock stood: step, operation, and the number of the branch
+    held     whether the focus sample is shown as it was before the clock moved
     """
 
     def __init__(self, session: Session) -> None:
@@ -41,6 +42,8 @@ class Reading:
         self.way = Way()
         self.exhibit: Exhibit | None = None
         self.target: FloatArray | None = None
+        self.held = False
+        self._before: tuple[Way, FloatArray | None] = (self.way, self.target)
         self._snapshot = session.snapshot()
         self._snapshot.request()
         self.numbers: Numbers = self._snapshot.read()
@@ -48,11 +51,16 @@ class Reading:
         self.since = session.step_index
         self.moments: tuple[Moment, ...] = session.course.trainer.moments
         self.key = self._key()
-        self._way_key: Any = None
         self._twin: Any = None
         self._twin_key: Any = None
         self._asked, self._cost = -np.inf, 0.0
         self._exhibit_key: Any = None
+        self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
+        self._curve_key: tuple[int, ...] = ()
+        self._curve_due = 0.0
+        self._earlier = self.numbers.value
+        self._earlier_key: Any = None
+        self._follow()
 
     def _key(self) -> tuple[int, ...]:
         return (*self.session.clock.key, self.session.current_branch.number)
@@ -73,9 +81,26 @@ class Reading:
             self.numbers = self._snapshot.read()
         if key != self.key:
             self.last, self.since = old, self.key[0]
+            self._before = self.way, self.target
         self.key = key
         self._follow()
         self._look(now)
+
+    def before(self) -> tuple[FloatArray, int]:
+        """The values before the last change, and the step from which they are.
+
+        While it plays, those of the picture before; at rest between two steps, exactly one step
+        earlier, which is made again for that.
+        """
+        step, operation, _ = self.place
+        if self.session.playing or operation or not step or self.since == step - 1:
+            return self.last.value, self.since
+        if self._earlier_key != self.key:
+            course = self.session.course
+            with self.session.doing(), course.at_work():
+                self._earlier = course.trainer.bank.value.copy()
+            self._earlier_key = self.key
+        return self._earlier, step - 1
 
     # The focus sample.
 
@@ -97,9 +122,10 @@ class Reading:
 
     def buffers(self, done: int) -> Buffers:
         """The sample after so many moments of the step; 0 is all of it."""
-        if not self.way.values:
+        way, target = self._before if self.held else (self.way, self.target)
+        if not way.values:
             return Buffers()
-        operations, way = self.program.operations, self.way
+        operations = self.program.operations
         known, flows = {self.program.inputs.name}, set()
         for moment in self.moments[:done] if done else self.moments:
             if moment.kind == "forward":
@@ -121,7 +147,7 @@ class Reading:
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             {name: flow for name, flow in way.flows.items() if name in flows},
-            self.target if self.program.outputs.name in known else None,
+            target if self.program.outputs.name in known else None,
         )
 
     # What is learned.
@@ -160,12 +186,20 @@ class Reading:
     # The course of the loss.
 
     def curve(self) -> Curve:
-        """The losses of this branch, and of the one that it left or that left it last."""
+        """The losses of this branch, and of the one that it left or that left it last.
+
+        Of a long training they are gone through anew only now and then while it plays.
+        """
         session = self.session
-        branch = session.current_branch
-        others = [each for each in session.branches if each is not branch and len(each.losses)]
-        steps, losses = branch.curve(POINTS)
-        ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
-        at = session.step_index
-        loss = session.loss
-        return Curve(steps + 1.0, losses, float(at), loss, ghost[0] + 1.0, ghost[1])
+        branch, start = session.current_branch, perf_counter()
+        key = branch.number, len(branch.record), len(session.branches)
+        waits = session.playing and start < self._curve_due and key[::2] == self._curve_key[::2]
+        if key != self._curve_key and not waits:
+            others = [each for each in session.branches if each is not branch and each.end.step]
+            own = branch.curve(POINTS)
+            ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
+            self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
+            now = perf_counter()
+            self._curve_key, self._curve_due = key, now + SHARE * (now - start)
+        steps, losses, *ghosts = self._curves
+        return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)

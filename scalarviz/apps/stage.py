@@ -12,23 +12,20 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.apps.cards import Pinned, hover_card
-from scalarviz.apps.channels import Source, count_beyond, names_of, read, scales_of
+from scalarviz.apps.channels import CHANGE, Source, names_of
 from scalarviz.apps.eyes import Eyes
 from scalarviz.apps.ground import layout_of
 from scalarviz.apps.messages import Messages
 from scalarviz.apps.motion import Motion
+from scalarviz.apps.pointing import cube_at
 from scalarviz.apps.reading import Reading
+from scalarviz.apps.scales import Scales
 from scalarviz.apps.show import Show
-from scalarviz.apps.story import caption
+from scalarviz.apps.story import Caption, caption
 from scalarviz.formulas.table import pick
-from scalarviz.program import NONE
 from scalarviz.session import Session
-from scalarviz.view.picking import half_sides
-from scalarviz.view.picking import pick as pick_cube
 from scalarviz.view.sight import Cubes, Sight, Words
 from scalarviz.view.theme import THEMES
-
-DECADES = 4.0
 
 
 @final
@@ -40,6 +37,7 @@ class Stage:
     per_layer       whether each layer has scales of its own
     help            whether the keys are shown; `keys` are they
     rate            steps a second, as somebody else has measured them
+    said            what is said of the speed while it does not play by itself
     """
 
     def __init__(
@@ -58,14 +56,15 @@ class Stage:
         self.keys: list[tuple[str, str]] = []
         self.help = False
         self.rate = 0.0
+        self.said = "paused"
         self.hover: int | None = None
         self.pinned: int | None = None
         self._layout_name = layout
-        self._color, self._size = "value", "gradient"
-        self._per_layer = False
+        self.scales = Scales()
         self._picture: Any = None
         self._captioned: tuple[Any, Any] = (None, None)
         self._now = 0.0
+        self._extent = (1280.0, 800.0)
         self._begin(camera)
 
     def _begin(self, camera: str) -> None:
@@ -95,29 +94,29 @@ class Stage:
 
     @property
     def color(self) -> str:
-        return self._color
+        return self.scales.color
 
     @color.setter
     def color(self, name: str) -> None:
-        self._color = pick({each: each for each in self.channels}, name, "channel")
+        self.scales.color = pick({each: each for each in self.channels}, name, "channel")
         self.rescale()
 
     @property
     def size(self) -> str:
-        return self._size
+        return self.scales.size
 
     @size.setter
     def size(self, name: str) -> None:
-        self._size = pick({each: each for each in self.channels}, name, "channel")
+        self.scales.size = pick({each: each for each in self.channels}, name, "channel")
         self.rescale()
 
     @property
     def per_layer(self) -> bool:
-        return self._per_layer
+        return self.scales.per_layer
 
     @per_layer.setter
     def per_layer(self, on: bool) -> None:
-        self._per_layer = on
+        self.scales.per_layer = on
         self.rescale()
 
     @property
@@ -133,13 +132,8 @@ class Stage:
 
     def rescale(self) -> None:
         """Choose scales that suit the numbers of now; they stay until somebody asks again."""
-        source = self._source()
-        plates = self.plan.plates
-        self._colors, self._sizes = read(self._color, source), read(self._size, source)
-        self._color_scales = scales_of(plates, self._colors, per_layer=self._per_layer)
-        self._size_scales = scales_of(plates, self._sizes, per_layer=self._per_layer)
-        self._has_sizes = bool(np.any(self._sizes))
-        self._clipped = count_beyond(plates, self._colors, self._color_scales)
+        begins = self.session.step_index == 0
+        self.scales.choose(self._source(), self.plan.plates, begins=begins)
 
     # Where it is looked at from.
 
@@ -191,17 +185,9 @@ class Stage:
         """The row of the cube that is seen at a pixel."""
         if self._picture is None:
             return None
-        see = self._picture.see(self.sight(self._now), self.eyes.camera, *self._extent)
-        plates = self.plan.plates
-        sizes = self._sizes
-        tops = {id(plate): top for plate, top in zip(plates, self._size_scales, strict=True)}
-
-        def half(plate: Any, index: int) -> float:
-            return float(half_sides(sizes[index : index + 1], tops[id(plate)], DECADES)[0])
-
-        right, up = see.across(x, y)
-        found = pick_cube(plates, see.matrix, right, up, half)
-        return None if found == NONE else found
+        sight = self.sight()
+        see = self._picture.see(sight, self.eyes.camera, *self._extent)
+        return cube_at(sight, see, x, y)
 
     # What is said.
 
@@ -213,9 +199,7 @@ class Stage:
         """Large choices; none takes them away."""
         self.messages.offer(offers)
 
-    def stepped(self, forward: bool) -> None:
-        """The session went by one operation: show it."""
-        del forward  # the reading sees it by itself
+    def stepped(self, forward: bool) -> None: ...  # the reading sees it by itself
 
     # One picture.
 
@@ -225,26 +209,35 @@ class Stage:
         moving = self.eyes.tick(now)
         return self.motion.tick(now) or moving or self.messages.tick(now)
 
-    def _source(self) -> Source:
-        reading = self.reading
-        return Source(reading.numbers, reading.last.value, reading.program, reading.way)
+    @property
+    def _inspects(self) -> bool:
+        return self.hover is not None or self.pinned is not None
 
-    def sight(self, now: float) -> Sight:
+    def _source(self) -> Source:
+        reading, scales = self.reading, self.scales
+        before = reading.last.value
+        if CHANGE in (scales.color, scales.size) or self._inspects:
+            before = reading.before()[0]
+        return Source(reading.numbers, before, reading.program, reading.way)
+
+    def sight(self) -> Sight:
         """All that a picture shows now."""
+        now = self._now
         reading, session = self.reading, self.session
         reading.refresh(now)
         self.motion.follow(now)
         source = self._source()
+        since = reading.before()[1] if self._inspects else 0
         moment, part = self.motion.shown()
+        scales, plates = self.scales, self.plan.plates
         mixed = self.motion.mixed(
-            self._color, self._size, source, self.plan.plates, per_layer=self._per_layer
+            scales.color, scales.size, source, plates, per_layer=scales.per_layer
         )
-        if not self._has_sizes and np.any(read(self._size, source)):
+        if scales.lacks(source):
             self.rescale()
-        self._sizes = mixed.sizes
-        clipped = count_beyond(self.plan.plates, mixed.colors, self._color_scales)
+        clipped = scales.clipped(plates, mixed.colors)
         chips = self.messages.chips()
-        if clipped > self._clipped:
+        if clipped:
             chips.append((f"{clipped:,} cubes clipped", "rescale"))
         frozen = np.asarray(session.network.bank.frozen)
         return Sight(
@@ -252,11 +245,11 @@ class Stage:
             Cubes(
                 mixed.colors,
                 mixed.sizes,
-                self._color,
-                mixed.size_name or self._size,
-                self._color_scales,
-                self._size_scales if mixed.size_scales is None else mixed.size_scales,
-                self._per_layer,
+                scales.color,
+                mixed.size_name or scales.size,
+                scales.colors,
+                scales.sizes if mixed.size_scales is None else mixed.size_scales,
+                scales.per_layer,
                 clipped,
                 frozen if frozen.any() else None,
                 mixed.before,
@@ -267,29 +260,33 @@ class Stage:
             moment,
             part,
             reading.exhibit,
-            hover_card(session, self.hover, source, reading.since),
-            self._card.card(self.pinned, source, reading.since, reading.key),
+            hover_card(session, self.hover, source, since),
+            self._card.card(self.pinned, source, since, reading.key),
             chips,
             self.messages.offers(),
             self.keys if self.help else (),
         )
 
-    def _caption(self) -> tuple[str, str, tuple[str, ...]] | None:
-        """What the operation does, while someone goes by operations; asked for once for each."""
-        if not self.motion.walking or (self.session.playing and self.motion.hasty):
-            return None
+    def captioned(self) -> Caption:
+        """What the operation does that is just done; asked for once for each."""
         key = self.reading.key, self.pinned, self.session.focus
         if key != self._captioned[0]:
-            said = caption(self.session, self.pinned)
-            self._captioned = key, (said.title, said.formula, said.numbers)
-        said_before: tuple[str, str, tuple[str, ...]] = self._captioned[1]
-        return said_before
+            self._captioned = key, caption(self.session, self.pinned)
+        said: Caption = self._captioned[1]
+        return said
+
+    def _caption(self) -> tuple[str, str, tuple[str, ...]] | None:
+        """The caption, while someone goes by operations and has the time to read."""
+        if not self.motion.walking or (self.session.playing and self.motion.hasty):
+            return None
+        said = self.captioned()
+        return said.title, said.formula, said.numbers
 
     def _words(self) -> Words:
         session = self.session
         speed = [("", f"{self.rate:,.0f} steps a second")] if self.rate >= 0.5 else []
         if not session.playing:
-            speed = [("", "paused")]
+            speed = [("", self.said)]
         return Words(
             self.show.title,
             self.show.about,
@@ -310,11 +307,17 @@ class Stage:
         if width < 2 or height < 2:
             return
         picture = self.picture()
-        self._extent = width / ratio, height / ratio
-        self.eyes.frame(self._extent)
-        picture.draw(self.sight(self._now), self.eyes.camera, width, height, ratio)
+        self.resize(width / ratio, height / ratio)
+        picture.draw(self.sight(), self.eyes.camera, width, height, ratio)
 
-    _extent = (1280.0, 800.0)
+    def resize(self, width: float, height: float) -> None:
+        """The picture has so many logical pixels from now on."""
+        self._extent = width, height
+        self.eyes.frame(self._extent)
+
+    def leave(self) -> None:
+        """Nobody looks any more: let go of what was asked of the session."""
+        self.pin(None)
 
     def picture(self) -> Any:
         """What draws it; bound to the context in which it is first used."""

@@ -135,6 +135,11 @@ def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType:
         return _modules[known.text]
 
 
+def compiled_mark(template: str, dtype: Dtype) -> Path:
+    """A file that is there once somebody has seen to it that all kernels are compiled."""
+    return path_of(source(template, dtype).text, f"compiled_{dtype}")
+
+
 def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
     """The code of functions, and what the names in it stand for just now."""
     return [
@@ -146,9 +151,13 @@ def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
     ]
 
 
+def path_of(text: str, stem: str) -> Path:
+    return cache_folder() / f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:20]}.py"
+
+
 def import_text(text: str, stem: str) -> ModuleType:
-    """The module of a text, by way of a file whose name begins with `stem`."""
-    path = cache_folder() / f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:20]}.py"
+    """The module of a text, by way of its file."""
+    path = path_of(text, stem)
     write(path, text)
     remove_old(path, stem)
     drop_damaged(path)

@@ -92,19 +92,26 @@ class Camera:
         return replace(self.moved(right * kept, up * kept), height=height)
 
     def framing(self, points: FloatArray, aspect: float, margin: float = 0.04) -> Camera:
-        """From the same direction, so near that the points just fit into the picture."""
+        """From the same direction, so near that the points just fit into the picture.
+
+        It looks at the middle of them, as deep in the scene as half of them are.
+        """
         axes = self.axes
-        camera = self
-        for _ in range(12):  # perspective makes near points larger: a few rounds settle it
-            seen = np.c_[points, np.ones(len(points))] @ camera.matrix(aspect).T
-            flat = seen[:, :2] / np.maximum(seen[:, 3:], 1e-3)
-            low, high = flat.min(axis=0), flat.max(axis=0)
-            middle = 0.5 * (low + high) * [0.5 * aspect, 0.5]
-            scale = float((high - low).max() / 2.0 / (1.0 - 2.0 * margin))
-            target = np.array(camera.target) + camera.height * (middle @ axes[:2])
-            height = camera.height * max(scale, 1e-6)
-            camera = replace(camera, target=tuple(target.tolist()), height=height)
-        return camera
+        x, y, z = axes @ points.T
+        room = 1.0 - 2.0 * margin
+        slope = math.tan(math.radians(self.fov) / 2.0) if self.fov >= LEAST_FOV else 0.0
+        middle, heights = [], []
+        for places, part in ((x, room * aspect), (y, room)):
+            # What the eye sees at a depth z ends at part * slope * (eye - z) to each side.
+            first = float((places - part * slope * z).min())
+            last = float((places + part * slope * z).max())
+            middle.append((first + last) / 2.0)
+            heights.append((last - first) / part)  # of what is seen at a depth of 0
+        deep = (float(z.min()) + float(z.max())) / 2.0
+        nearest = 1.02 * (float(z.max()) - deep)
+        height = max(max(heights) - 2.0 * slope * deep, 2.0 * slope * nearest, 1e-2)
+        target = tuple((np.array([*middle, deep]) @ axes).tolist())
+        return replace(self, target=target, height=height)
 
     def blended(self, other: Camera, part: float) -> Camera:
         """Between this camera (0) and another one (1)."""

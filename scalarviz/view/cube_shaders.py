@@ -23,6 +23,7 @@ STEPS = 512  # cells that a ray goes through at most
 HALF = 0.46  # of a cell: half the side of the largest cube
 LEAST = 0.35  # of that: the smallest cube
 COLORS = 512  # in the table of colors
+DECADES = 4.0  # of sizes, from the smallest cube to the largest
 
 VERTEX = """
 attribute vec3 a_corner;
@@ -84,11 +85,7 @@ const float LEAST = LEAST_SIDE;
 const float SPLIT = SPLIT_COLUMNS;
 vec4 grid, scales, looks, sweep, means, sides;
 
-DECODE
-
-vec4 plate(float part) {
-    return decode(texture2D(u_plates, vec2(part + 0.5, v_plate + 0.5) / u_plates_size));
-}
+PACKING
 
 // The address of a cell, without a product that a float cannot count.
 vec2 address(vec2 cell) {
@@ -104,17 +101,16 @@ vec2 address(vec2 cell) {
 
 // A number of the upper half of the texture, which are colors, or of the lower, which are sizes.
 float number(vec2 where, float half_of) {
-    vec2 at = vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y);
-    return decode(texture2D(u_numbers, at / u_numbers_size)).r;
+    return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
 }
 
 float share(float size) {
     float part = 1.0 + (log2(abs(size) + 1e-37) - scales.w) * looks.x;
-    return HALF * mix(LEAST, 1.0, clamp(part, 0.0, 1.0));
+    // What is no number is large, so that it is seen.
+    return HALF * mix(LEAST, 1.0, part < 1.0 ? max(part, 0.0) : 1.0);
 }
 
 vec3 color_of(float value) {
-    if (!(value <= 0.0 || value > 0.0)) return vec3(1.0, 0.0, 1.0);
     return texture2D(u_colors, vec2(clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5, 0.5)).rgb;
 }
 
@@ -129,38 +125,39 @@ vec3 lit(vec3 color, vec2 place) {
     return mix(u_ground, color, looks.y);
 }
 
-// The mean color and how much of the plate is covered, of some places at once.
-vec2 mean_at(vec2 place, float level) {
+// Of some places at once: the mean color, times how much of the plate is covered, and that share.
+vec4 mean_at(vec2 place, float level) {
     float side = exp2(level);
     vec2 room = max(means.zw / exp2(level - 1.0), vec2(1.0));
     vec2 corner = means.xy + vec2(means.z * (2.0 - exp2(2.0 - level)), 0.0);
     vec2 at = clamp(place / side, vec2(0.5), room - 0.5);
-    return texture2D(u_means, (corner + at) / u_means_size).ra;
+    vec4 mean = texture2D(u_means, (corner + at) / u_means_size);
+    return vec4(mean.rgb * mean.a, mean.a);
 }
 
 vec3 averaged(vec2 place, vec2 longer, float smaller, float larger, vec3 ray) {
     float level = clamp(log2(max(smaller, 0.25 * larger)) + 0.5, 1.0, looks.w);
     float whole = max(min(floor(level), looks.w - 1.0), 1.0);
-    vec2 sum = vec2(0.0);
+    vec4 sum = vec4(0.0);
     for (int i = 0; i < 4; i++) {
         vec2 at = clamp(place + longer * ((float(i) + 0.5) / 4.0 - 0.5), vec2(0.0), grid.xy);
         sum += mix(mean_at(at, whole), mean_at(at, min(whole + 1.0, looks.w)),
                    clamp(level - whole, 0.0, 1.0));
     }
-    sum *= 0.25;
+    vec3 color = sum.rgb / max(sum.a, 1e-4);
     float upright = abs(ray.z) / length(ray);
-    float covered = 1.0 - pow(max(1.0 - sum.y, 0.0), 1.0 / max(upright, 0.05));
-    vec3 color = color_of(sum.x * 2.0 - 1.0) * mix(0.75, 1.0, upright);
-    return mix(u_tray, color, covered);
+    float covered = 1.0 - pow(max(1.0 - 0.25 * sum.a, 0.0), 1.0 / max(upright, 0.05));
+    return mix(u_tray, color * mix(0.75, 1.0, upright), covered);
 }
 
 void main() {
-    grid = plate(0.0);
-    scales = plate(1.0);
-    looks = plate(2.0);
-    sweep = plate(3.0);
-    means = plate(4.0);
-    sides = plate(5.0);
+    grid = floor(four_numbers(0.0) + 0.5);
+    scales = four_numbers(1.0);
+    scales.xy = floor(scales.xy + 0.5);
+    looks = four_numbers(2.0);
+    sweep = four_numbers(3.0);
+    means = four_numbers(4.0);
+    sides = four_numbers(5.0);
     vec3 ray = v_ray;
     vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
     vec3 inverse = 1.0 / ray_safe;
@@ -216,7 +213,8 @@ void main() {
                     break;
                 }
                 vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / half_side;
-                vec3 color = color_of(number(where, 0.0) * scales.z);
+                float value = number(where, 0.0);
+                vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
                 // Which face it is: its light, and the place on it.
                 float bright = 1.0;
                 vec2 on_face = on_cube.xy;
@@ -264,11 +262,59 @@ void main() {
 }
 """
 
-FLOATS = "vec4 decode(vec4 texel) { return texel; }"
+# Where textures hold floats, a texel is a number of `numbers`, or four of `plates`.
+FLOATS = """
+float one_number(vec2 at) {
+    return texture2D(u_numbers, at / u_numbers_size).r;
+}
+
+vec4 four_numbers(float part) {
+    return texture2D(u_plates, vec2(part + 0.5, v_plate + 0.5) / u_plates_size);
+}
+
+bool is_number(float value) {
+    return value <= 0.0 || value > 0.0;
+}
+"""
+
+# Where they do not, a texel is the four bytes of a float as they lie in memory: the fraction, its
+# lowest byte first, then the exponent and the sign.
+BYTES = """
+const float NO_NUMBER = 3.4e38;
+
+float decoded(vec4 texel) {
+    vec4 bytes = floor(texel * 255.0 + 0.5);
+    float negative = step(128.0, bytes.a);
+    float odd = step(128.0, bytes.b);
+    float exponent = (bytes.a - 128.0 * negative) * 2.0 + odd;
+    float fraction = (bytes.b - 128.0 * odd) * 65536.0 + bytes.g * 256.0 + bytes.r;
+    if (exponent > 254.5 && fraction > 0.0) return NO_NUMBER;
+    float size = (1.0 + fraction / 8388608.0) * exp2(min(exponent - 127.0, 126.0));
+    return exponent < 0.5 ? 0.0 : size * (1.0 - 2.0 * negative);
+}
+
+float one_number(vec2 at) {
+    return decoded(texture2D(u_numbers, at / u_numbers_size));
+}
+
+float of_plate(float place) {
+    return decoded(texture2D(u_plates, vec2(place + 0.5, v_plate + 0.5) / u_plates_size));
+}
+
+vec4 four_numbers(float part) {
+    float first = 4.0 * part;
+    vec2 upper = vec2(of_plate(first), of_plate(first + 1.0));
+    return vec4(upper, of_plate(first + 2.0), of_plate(first + 3.0));
+}
+
+bool is_number(float value) {
+    return value < 0.99 * NO_NUMBER;
+}
+"""
 
 
-def fragment(decode: str = FLOATS) -> str:
-    """The fragment shader; `decode` is how a texel becomes numbers."""
+def fragment(packing: str = FLOATS) -> str:
+    """The fragment shader; `packing` is how texels become numbers."""
     text = FRAGMENT
     for name, value in {
         "HALF_SIDE": str(HALF),
@@ -276,7 +322,7 @@ def fragment(decode: str = FLOATS) -> str:
         "SPLIT_COLUMNS": f"{SPLIT}.0",
         "MOST_STEPS": str(STEPS),
         "COLOR_SPAN": str(0.5 * (COLORS - 1) / COLORS),
-        "DECODE": decode,
+        "PACKING": packing,
     }.items():
         text = text.replace(name, value)
     return text

@@ -4,23 +4,36 @@
     cubes.numbers(bank.value, bank.grad)
 
 The flat arrays go to the graphics card as they are, once a frame, and only as much of them as is
-seen cube by cube; see `cube_shaders` for what becomes of them there.
+seen cube by cube; see `cube_shaders` for what becomes of them there. A driver whose textures hold
+no floats gets the bytes of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from vispy import gloo
+from vispy.gloo import gl
 from vispy.visuals import Visual
 
 from scalarviz.checks import FloatArray
-from scalarviz.view.colors import ColorMap, rgb
-from scalarviz.view.cube_shaders import COLORS, FLOATS, HALF, SPLIT, TEXELS, VERTEX, fragment
+from scalarviz.view.colors import NOT_A_NUMBER, ColorMap, rgb
+from scalarviz.view.cube_shaders import (
+    BYTES,
+    COLORS,
+    DECADES,
+    FLOATS,
+    HALF,
+    SPLIT,
+    TEXELS,
+    VERTEX,
+    fragment,
+)
 from scalarviz.view.means import fill, levels_of, room_of
-from scalarviz.view.nearness import cells_a_pixel
+from scalarviz.view.nearness import ANYHOW, Near, nearness
 from scalarviz.view.plates import Plate
 
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
@@ -38,14 +51,14 @@ ALONE, ALL = (
     0.58,
     1.05,
 )  # cells a pixel: below the first no means are seen, above the second no cube
-RANGE = 4.0  # decades of sizes, from the smallest cube to the largest
 
 
 class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
-    """The numbers of a bank on plates."""
+    """The numbers of a bank on plates; `floats` in textures if the driver has them, else bytes."""
 
-    def __init__(self, plates: Sequence[Plate], count: int) -> None:
-        Visual.__init__(self, VERTEX, fragment(FLOATS))
+    def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
+        self.floats = has_float_textures() if floats is None else floats
+        Visual.__init__(self, VERTEX, fragment(FLOATS if self.floats else BYTES))
         self._draw_mode = "triangles"
         self.set_gl_state(depth_test=True, blend=False, cull_face="front")
         self.plates = list(plates)
@@ -55,6 +68,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self._set_textures()
         self.set_map(None, "#000000", "#101010")
         self.ids = False
+        self.visible = bool(self.plates)
 
     # What is shown.
 
@@ -67,7 +81,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self._fresh = False
         self.update()
 
-    def scales(self, colors: Any, sizes: Any, ranges: float = RANGE) -> None:
+    def scales(self, colors: Any, sizes: Any, ranges: float = DECADES) -> None:
         """The color that is strongest, and the largest size, for all plates or for each."""
         self._table[:, 1, 2] = 1.0 / np.maximum(np.asarray(colors, np.float64), 1e-37)
         self._table[:, 1, 3] = np.log2(np.maximum(np.asarray(sizes, np.float64), 1e-37))
@@ -86,6 +100,8 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         """The colors of numbers from -1 to 1, of what is behind everything, and of the plates."""
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
+        self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
+        self._fresh = False
         self._colors.set_data((table * 255.0).round().astype(np.uint8)[np.newaxis])
         self.shared_program["u_ground"] = rgb((ground,))[0]
         self.shared_program["u_tray"] = rgb((tray,))[0]
@@ -116,23 +132,25 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             ):
                 parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
             parts.setdefault("a_corner", []).append(CORNERS)
+        if not index:
+            return
         for name, values in parts.items():
             data = np.concatenate(values).astype(np.float32)
             self.shared_program[name] = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
         self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
 
     def _set_textures(self) -> None:
-        self._height = -(-self.count // SPLIT)
+        self._height = max(1, -(-self.count // SPLIT))
         self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
         nothing = np.zeros(self.count, np.float32)
         self._given = (nothing, nothing)
-        self._near: list[tuple[float, float]] = []
-        self._numbers = float_texture(self._staging)
+        self._near: list[Near] = []
+        self._numbers = texture_of(self._packed(self._staging))
         self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
         self._colors = gloo.Texture2D(
             np.zeros((1, COLORS, 3), np.uint8), interpolation="linear", wrapping="clamp_to_edge"
         )
-        self._means = np.zeros((1, 1, 2), np.uint8)
+        self._means = np.zeros((1, 1, 4), np.uint8)
         self._lay_out_means()
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
@@ -140,13 +158,14 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._table[i, 5] = brightness_of_sides(plate)
         self.scales(1.0, 1.0)
         self.lights()
-        self._lines = float_texture(self._table)
+        nowhere = np.zeros((1, TEXELS, 4), np.float32)
+        self._lines = texture_of(self._packed(self._table if len(self._table) else nowhere))
         self._mean_texture = gloo.Texture2D(
             self._means, interpolation="linear", wrapping="clamp_to_edge"
         )
         program = self.shared_program
         program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
-        program["u_plates"], program["u_plates_size"] = self._lines, (TEXELS, len(self.plates))
+        program["u_plates"], program["u_plates_size"] = self._lines, self._lines.shape[1::-1]
         program["u_means"] = self._mean_texture
         program["u_means_size"] = self._means.shape[1::-1]
         program["u_colors"] = self._colors
@@ -156,7 +175,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         rooms = {i: room_of(plate) for i, plate in enumerate(self.plates) if levels_of(plate)}
         height = sum(rows for rows, _ in rooms.values())
         width = max((2 * columns for _, columns in rooms.values()), default=1)
-        self._means = np.zeros((max(height, 1), width, 2), np.uint8)
+        self._means = np.zeros((max(height, 1), width, 4), np.uint8)
         top = 0
         for i, (rows, columns) in rooms.items():
             self._table[i, 2, 3] = levels_of(self.plates[i])
@@ -170,26 +189,30 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
 
     def _prepare_draw(self, view: Any) -> None:
         if self._changed:
-            self._lines.set_data(self._table)
+            self._lines.set_data(self._packed(self._table))
             self._changed = False
-        near = cells_a_pixel(self.plates, view.get_transform(), self.viewport)
+        large = [i for i, levels in enumerate(self._table[:, 2, 3]) if levels]
+        found = nearness([self.plates[i] for i in large], view.get_transform(), self.viewport)
+        near = [ANYHOW] * len(self.plates)
+        for i, each in zip(large, found, strict=True):
+            near[i] = each
         if not self._fresh or near != self._near:
             self._upload(near)
             self._near, self._fresh = near, True
 
-    def _upload(self, near: list[tuple[float, float]]) -> None:
+    def _upload(self, near: list[Near]) -> None:
         """Send what is seen of the numbers: cube by cube, or as means."""
         colors, sizes = self._given
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
         for i, plate in enumerate(self.plates):
-            least, most = near[i]
             levels = int(self._table[i, 2, 3])
-            if least < ALL or not levels:
+            if near[i].least < ALL or not levels:
                 last = plate.index_of(plate.rows - 1, plate.columns - 1)
                 touched[plate.first // SPLIT : last // SPLIT + 1] = True
-            if levels and most > ALONE:
-                self._send_means(i, plate, max(1, min(levels, int(np.log2(max(least, 1.0))))))
+            if levels and near[i].most > ALONE:
+                finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
+                self._send_means(i, plate, max(1, min(levels, finest)))
         rows = np.flatnonzero(touched)
         if not len(rows):
             return
@@ -199,30 +222,82 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             own[part] = given[part]
             if last - first < self._height:
                 offset = half * self._height
-                self._numbers.set_data(
-                    self._staging[offset + first : offset + last], offset=(offset + first, 0)
-                )
+                changed = self._staging[offset + first : offset + last]
+                self._numbers.set_data(self._packed(changed), offset=(offset + first, 0))
         if last - first == self._height:
-            self._numbers.set_data(self._staging)
+            self._numbers.set_data(self._packed(self._staging))
+
+    def _packed(self, data: FloatArray) -> Any:
+        """Floats as a texture takes them, in one axis more; nothing is copied."""
+        rows = len(data)
+        if self.floats:
+            return data.reshape(rows, data.shape[1], -1)
+        return data.astype("<f4", copy=False).view(np.uint8).reshape(rows, -1, 4)
 
     def _send_means(self, i: int, plate: Plate, finest: int) -> None:
         color, top = (float(number) for number in self._table[i, 1, 2:])
         scale = color, top, float(self._table[i, 2, 0])
         left, above, _, rows = self._table[i, 4].astype(int).tolist()
         table = self._means[above : above + rows]
-        fill(table, plate, *self._given, scale, finest)
+        fill(table, plate, *self._given, scale, self._palette, finest)
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
 
 
-def float_texture(data: FloatArray) -> Any:
-    """A texture that holds floats as they are."""
-    kind = "r32f" if data.ndim == 2 else "rgba32f"
+def texture_of(data: Any) -> Any:
+    """A texture that gives back each float, or each byte / 255, as it is."""
+    kind = {1: "r32f", 4: "rgba32f"}[data.shape[2]] if data.dtype == np.float32 else None
     return gloo.Texture2D(
-        data[..., np.newaxis] if data.ndim == 2 else data,
-        interpolation="nearest",
-        wrapping="clamp_to_edge",
-        internalformat=kind,
+        data, interpolation="nearest", wrapping="clamp_to_edge", internalformat=kind
     )
+
+
+PROBE = """
+uniform sampler2D u_one;
+uniform sampler2D u_four;
+uniform vec4 u_sent;
+
+void main() {
+    vec4 arrived = vec4(texture2D(u_one, vec2(0.5)).r, texture2D(u_four, vec2(0.5)).gba);
+    gl_FragColor = vec4(arrived == u_sent ? 1.0 : 0.0);
+}
+"""
+SENT = np.array([3.25, -1234.5677, 4.1e8, 1.25e-20], np.float32)  # no smaller float holds them
+KNOWN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+def has_float_textures() -> bool:
+    """Whether textures hold floats in the current OpenGL context: one is drawn and looked at, once.
+
+    The state of OpenGL is to be set anew after it, but for the viewport.
+    """
+    canvas = gloo.get_current_canvas()
+    if canvas is None:
+        return True
+    if canvas.context not in KNOWN:
+        canvas.context.flush_commands()  # so that the viewport is what it was said to be
+        KNOWN[canvas.context] = arrive(SENT)
+    return KNOWN[canvas.context]
+
+
+def arrive(sent: FloatArray) -> bool:
+    """Whether four floats come through textures of one and of four unharmed."""
+    corners = "attribute vec2 a_at; void main() { gl_Position = vec4(a_at, 0.0, 1.0); }"
+    program = gloo.Program(corners, PROBE)
+    program["a_at"] = np.array([(-1, -1), (3, -1), (-1, 3)], np.float32)
+    program["u_sent"] = sent
+    viewport = gl.glGetParameter(gl.GL_VIEWPORT)
+    try:
+        program["u_one"] = texture_of(sent[np.newaxis, :1, np.newaxis])
+        program["u_four"] = texture_of(sent[np.newaxis, np.newaxis])
+        with gloo.FrameBuffer(gloo.RenderBuffer((1, 1), "color")):
+            gloo.set_state(depth_test=False, blend=False, cull_face=False)
+            gloo.set_viewport(0, 0, 1, 1)
+            program.draw("triangles")
+            return bool(gloo.read_pixels((0, 0, 1, 1))[0, 0, 0] > 127)
+    except RuntimeError:  # vispy's word for an error of OpenGL
+        return False
+    finally:
+        gloo.set_viewport(*viewport)
 
 
 def brightness_of_sides(plate: Plate) -> list[float]:

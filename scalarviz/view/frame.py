@@ -40,6 +40,11 @@ class Box:
     def has(self, x: float, y: float) -> bool:
         return self.x <= x < self.right and self.y <= y < self.bottom
 
+    def meets(self, other: Box) -> bool:
+        """Whether two boxes have something in common."""
+        beside = self.right <= other.x or other.right <= self.x
+        return not (beside or self.bottom <= other.y or other.bottom <= self.y)
+
 
 @dataclass(frozen=True, slots=True)
 class Division:

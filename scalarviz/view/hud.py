@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scalarviz.view.frame import MARGIN, Box, Division
+from scalarviz.view.inspector import wrapped
 from scalarviz.view.paper import Paper
 from scalarviz.view.sight import Cubes, Sight, Words
 from scalarviz.view.theme import Theme
@@ -59,7 +60,10 @@ def draw_caption(
 ) -> None:
     """A title, the formula beside it if there is room, and the real numbers below."""
     title, formula, numbers = caption
-    lines = [line for line in (formula, *numbers) if line]
+    parts = [(line, i == 0) for i, line in enumerate((formula, *numbers)) if line]
+    lines = [
+        (part, strong) for line, strong in parts for part in wrapped(paper, line, box.width, 12.5)
+    ]
     y = box.y + 22.0
     paper.text(
         box.x,
@@ -69,12 +73,11 @@ def draw_caption(
         color=theme.ink,
         bold=True,
     )
-    high = min(18.0, (box.height - 30.0) / max(1, len(lines)))
-    for i, line in enumerate(lines):
-        y += high if i else 20.0
-        color = theme.ink if i == 0 and formula else theme.quiet
-        fitted = paper.fit(line, box.width, size=12.5, mono=True)
-        paper.text(box.x, y, fitted, size=12.5, color=color, mono=True)
+    y += 20.0
+    for line, strong in lines[: max(1, int((box.bottom - y) // 17.0) + 1)]:
+        color = theme.ink if strong else theme.quiet
+        paper.text(box.x, y, line, size=12.5, color=color, mono=True)
+        y += 17.0
 
 
 def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme) -> None:
@@ -93,9 +96,9 @@ def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme) -> None:
     ):
         at = box.x + part * box.width
         paper.text(at, y + 30.0, text, size=11, color=theme.quiet, anchor=anchor)
-    y += 50.0
-    paper.text(box.x, y, f"size: {size_name(cubes.size)}, log", size=12, color=theme.ink, bold=True)
-    x = box.x + 1.0
+    left, y = (box.x, y + 50.0) if box.height > 80.0 else (box.right + 28.0, y)
+    paper.text(left, y, f"size: {size_name(cubes.size)}, log", size=12, color=theme.ink, bold=True)
+    x = left + 1.0
     tops = np.asarray(cubes.size_scales)
     top = float(tops[0]) if len(tops) else 1.0
     for i in range(5):

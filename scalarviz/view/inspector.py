@@ -37,10 +37,11 @@ def draw_hover(paper: Paper, see: Projection, sight: Sight, theme: Theme, scene:
         paper.text(x + 12.0 + names, base, value, size=12, color=theme.ink, bold=True)
 
 
-def inspector_height(card: Card, room: float) -> float:
-    """How high its panel would like to be."""
-    lines = len(card.lines) + len(card.facts)
-    return min(room, 50.0 + ROW * lines + (52.0 if card.history is not None else 0.0))
+def inspector_height(paper: Paper, card: Card, width: float, room: float) -> float:
+    """How high its panel would like to be, so wide."""
+    lines = sum(len(wrapped(paper, line, width - 24.0, 11.0)) for line in card.lines)
+    history = 52.0 if card.history is not None else 0.0
+    return min(room, 42.0 + ROW * len(card.facts) + (ROW - 1.0) * lines + history)
 
 
 def draw_inspector(paper: Paper, box: Box, card: Card, theme: Theme) -> None:
@@ -57,18 +58,18 @@ def draw_inspector(paper: Paper, box: Box, card: Card, theme: Theme) -> None:
             sparkline(paper, Box(inside.x, y - 8.0, inside.width, 44.0), *card.history, theme)
             y += 52.0
         for line in card.lines:
-            for part in wrapped(paper, line, inside.width):
+            for part in wrapped(paper, line, inside.width, 11.0):
                 paper.text(inside.x, y, part, size=11, color=theme.ink, mono=True)
                 y += ROW - 1.0
 
 
-def wrapped(paper: Paper, line: str, width: float) -> list[str]:
+def wrapped(paper: Paper, line: str, width: float, size: float) -> list[str]:
     """A formula in lines that fit, broken before operators; what goes on is indented."""
     found: list[str] = []
     now = line[: len(line) - len(line.lstrip())]
     for word in line.split():
         longer = f"{now} {word}" if now.strip() else now + word
-        if now.strip() and paper.measure(longer, size=11, mono=True) > width:
+        if now.strip() and paper.measure(longer, size=size, mono=True) > width:
             found.append(now)
             longer = "    " + word
         now = longer

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Neurons,
 GAP = 1.3  # cells between a plate and a line of neurons
 BIAS_GAP = 0.5  # between weights and biases
 WIDER = 0.03  # of the longest side of a plate, that gaps are at least
+FEW, APART = 12, 1.6  # single values that stand in one row, and cells from one to the next
 WIRED = 128  # neurons; a longer line has no wires
 
 
@@ -119,15 +121,15 @@ def spread(count: int, axis: FloatArray, middle: FloatArray | None = None) -> Fl
 def cross(drawing: Drawing, place: int, operation: Operation) -> None:
     """A plate that the last line enters, and a line that leaves it at a right angle."""
     entering = drawing.leaving
+    along = numbered(drawing)
     if abs(entering[0]) > 0.5:
         leaving = DOWN if drawing.turn % 4 == 1 else UP
-        along = DOWN
     else:
-        leaving, along = RIGHT, RIGHT
+        leaving = RIGHT
     drawing.turn += 1
     inputs, outputs = drawing.points, operation.target.size
     forward = float(np.dot(leaving, along))  # whether the biases stand behind the last input
-    # Inputs are numbered rightward or downward; wires cross over from there to the outputs.
+    # Wires cross over from the inputs to the outputs.
     corner = inputs[0] + entering * drawing.gap - 0.5 * along
     add_plate(drawing, place, operation, corner, along, entering)
     count = len(inputs)
@@ -145,6 +147,14 @@ def cross(drawing: Drawing, place: int, operation: Operation) -> None:
     add_wires(drawing, points - back, points, place, False)
     label(drawing, operation, corner, along * count, entering * outputs, leaving)
     drawing.leaving = leaving
+
+
+def numbered(drawing: Drawing) -> FloatArray:
+    """The direction in which the last line of neurons is numbered."""
+    if abs(drawing.leaving[0]) < 0.5:
+        return RIGHT
+    points = drawing.points
+    return UP if len(points) > 1 and points[1, 1] > points[0, 1] else DOWN
 
 
 def label(
@@ -188,7 +198,7 @@ def go_on(drawing: Drawing, place: int, operation: Operation) -> None:
         drawing.fill(operation)
         return
     leaving = drawing.leaving
-    axis = DOWN if abs(leaving[0]) > 0.5 else RIGHT
+    axis = numbered(drawing)
     middle = drawing.points.mean(axis=0)
     if operation.kind == "scale":
         start = drawing.points[0] + leaving * drawing.gap - 0.5 * axis
@@ -205,10 +215,14 @@ def go_on(drawing: Drawing, place: int, operation: Operation) -> None:
         middle = middle + leaving * (len(parts) + drawing.gap)
         far = start + len(parts) * leaving + operation.source.size * axis
         left, right = sorted((float(start[0]), float(far[0])))
-        y = min(start[1], far[1]) - 0.35 if axis is DOWN else max(start[1], far[1]) + 0.35
+        below = axis is not RIGHT
+        y = min(start[1], far[1]) - 0.35 if below else max(start[1], far[1]) + 0.35
         ends = np.array([left, y, 0.0]), np.array([right, y, 0.0])
-        drawing.labels.append(Label(*drawing.about(operation.layer), *ends, axis is DOWN))
+        drawing.labels.append(Label(*drawing.about(operation.layer), *ends, below))
     points = spread(operation.target.size, axis, middle + leaving * drawing.gap)
+    if axis is RIGHT and drawing.plates:
+        # A wider line goes on to the right: on its left there may be plates.
+        points = points + max(0.0, drawing.points[0, 0] - points[0, 0]) * RIGHT
     if len(points) == len(drawing.points):
         add_wires(drawing, drawing.points, points, place, True)
     drawing.line(points, operation.target, operation.layer)
@@ -258,15 +272,33 @@ def add_wires(
         )
 
 
-def of_values(count: int, first: int, name: str, about: str) -> Layout:
-    """The parameters of an expression, line by line, about as wide as a screen."""
-    columns = max(1, min(count, round(np.sqrt(1.6 * count))))
-    rows, rest = divmod(count, columns)
-    plates = []
-    for top, height, width in ((0, rows, columns), (rows, 1, rest)):
-        if height and width:
-            corner = np.array([0.0, -float(top), 0.0])
-            at = first + top * columns
-            plates.append(Plate(at, height, width, width, corner, RIGHT, DOWN, NEAR, "value"))
-    below = np.array([0.0, -float(rows + (rest > 0)) - 0.35, 0.0])
-    return Layout(plates, (), (), [Label(name, about, below, below + columns * RIGHT)])
+def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
+    """Single values, by their rows of the bank: a few in a row with their names, or a block."""
+    if len(rows) <= FEW:
+        plates = [one_value(row, np.array([i * APART, 0.0, 0.0])) for i, row in enumerate(rows)]
+        labels = []
+        for plate, name in zip(plates, names, strict=True):
+            start = plate.origin + 1.25 * DOWN
+            labels.append(Label(name, "", start, start + RIGHT))
+        return Layout(plates, (), (), labels)
+    columns = round(np.sqrt(1.6 * len(rows)))
+    plates = [
+        one_value(row, np.array([float(i % columns), -float(i // columns), 0.0]))
+        for i, row in enumerate(rows)
+    ]
+    if all(b - a == 1 for a, b in pairwise(rows)):
+        whole, rest = divmod(len(rows), columns)
+        plates = [block_of_values(rows[0], whole, columns, 0)]
+        plates += [block_of_values(rows[whole * columns], 1, rest, whole)] if rest else []
+    start = np.array([0.0, -len(rows) / columns - 0.85, 0.0])
+    about = f"{len(rows)} parameters"
+    return Layout(plates, (), (), [Label("values", about, start, start + columns * RIGHT)])
+
+
+def one_value(row: int, corner: FloatArray) -> Plate:
+    return Plate(int(row), 1, 1, 1, corner, RIGHT, DOWN, NEAR, "value")
+
+
+def block_of_values(first: int, rows: int, columns: int, below: int) -> Plate:
+    corner = np.array([0.0, -float(below), 0.0])
+    return Plate(int(first), rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")

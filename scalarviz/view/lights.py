@@ -46,18 +46,13 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
     )
-    if moment is None or program is None or moment.kind in ("zero_grad", "step"):
+    # An expression has no operations that could be seen: all of it stays bright.
+    if moment is None or program is None or not program.operations or moment.kind not in KINDS:
         return shown
     shown.plates[:] = DIM
     shown.neurons[:] = DIM
-    KINDS.get(moment.kind, nothing)(layout, program, moment, part, shown)
+    KINDS[moment.kind](layout, program, moment, part, shown)
     return shown
-
-
-def nothing(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """An operation that is not in the picture, such as one of an expression: all stays bright."""
-    shown.plates[:] = 1.0
-    shown.neurons[:] = 1.0
 
 
 def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:

@@ -1,7 +1,7 @@
 """Means of blocks of a plate, for where its cubes are smaller than pixels.
 
-Level k has one texel for 2**k times 2**k cubes: the mean of their colors' numbers, and how much of
-the plate they cover. The levels of a plate lie side by side in a texture of bytes.
+Level k has one texel for 2**k times 2**k cubes: the mean of their colors, and how much of the plate
+they cover. The levels of a plate lie side by side in a texture of bytes.
 """
 
 from __future__ import annotations
@@ -41,46 +41,56 @@ def place_of(level: int, columns: int) -> int:
 
 
 def fill(
-    table: Bytes, plate: Plate, colors: FloatArray, sizes: FloatArray, scale: Scale, finest: int
+    table: Bytes,
+    plate: Plate,
+    colors: FloatArray,
+    sizes: FloatArray,
+    scale: Scale,
+    palette: FloatArray,
+    finest: int,
 ) -> None:
     """Write the means of a plate from level `finest` on into its part of the table.
 
-    The arrays are the bank's, of float32.
+    The arrays are the bank's, of float32; the palette has the colors of -1 to 1 and of no number.
     """
     levels = levels_of(plate)
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
     shape = plate.first, plate.stride, plate.rows, plate.columns
-    means = block_means(
-        colors, sizes.view(np.int32), shape, rows, columns, finest, np.array(scale, np.float32)
-    )
+    kinds = np.array(scale, np.float32), palette
+    means = block_means(colors, sizes.view(np.int32), shape, rows, columns, finest, *kinds)
     first_columns = room_of(plate)[1]
     for level in range(finest, levels + 1):
         left = place_of(level, first_columns)
-        here = table[: means.shape[0], left : left + means.shape[1]]
-        np.round(means * 255.0, out=means)
-        here[...] = means
-        means *= 1.0 / 255.0
+        write_bytes(means, table[: means.shape[0], left : left + means.shape[1]])
         if level < levels:
-            means = 0.25 * (
-                means[::2, ::2] + means[1::2, ::2] + means[::2, 1::2] + means[1::2, 1::2]
-            )
+            means = halved(means)
 
 
 @njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
 def block_means(
-    colors: Any, sizes: Any, shape: Any, rows: int, columns: int, level: int, scale: Any
+    colors: Any,
+    sizes: Any,
+    shape: Any,
+    rows: int,
+    columns: int,
+    level: int,
+    scale: Any,
+    palette: Any,
 ) -> Any:
-    """(rows, columns, 2): the mean color, 0 to 1, and the share that cubes cover.
+    """(rows, columns, 4): the colors times the share that cubes cover, 0 to 1, and that share.
 
     `sizes` are the bits of floats: their logarithm is read off them, to a tenth.
     """
     first, stride, plate_rows, plate_columns = shape
     side = 1 << level
-    found = np.empty((rows, columns, 2), np.float32)
-    one = np.float32(1.0)
+    found = np.empty((rows, columns, 4), np.float32)
+    zero, one = np.float32(0.0), np.float32(1.0)
     least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
     bits = np.float32(2.0**-23)
     bias = np.float32(-127.0) - scale[1]
+    none = len(palette) - 1
+    span = np.float32(0.5 * (none - 1))
+    middle = span + np.float32(0.5)
     for i in prange(rows):
         for j in range(columns):
             # Beyond the last cubes those on the border are repeated.
@@ -88,15 +98,50 @@ def block_means(
             left = min(j * side, plate_columns - 1)
             bottom = min(max(i * side + side, top + 1), plate_rows)
             right = min(max(j * side + side, left + 1), plate_columns)
-            color, cover = np.float32(0.0), np.float32(0.0)
+            red, green, blue, cover = zero, zero, zero, zero
             for row in range(top, bottom):
                 start = first + row * stride
                 for at in range(start + left, start + right):
-                    color += min(max(colors[at] * scale[0], -one), one)
+                    number = colors[at]
+                    place = min(max(number * scale[0], -one), one) * span + middle
+                    entry = np.int32(place) if number == number else np.int32(none)
                     size = np.float32(sizes[at] & 0x7FFFFFFF) * bits + bias
-                    part = least + more * min(max(one + size * scale[2], np.float32(0.0)), one)
-                    cover += part * part
+                    part = least + more * min(max(one + size * scale[2], zero), one)
+                    part *= part
+                    red += part * palette[entry, 0]
+                    green += part * palette[entry, 1]
+                    blue += part * palette[entry, 2]
+                    cover += part
             share = one / np.float32((bottom - top) * (right - left))
-            found[i, j, 0] = np.float32(0.5) + np.float32(0.5) * color * share
-            found[i, j, 1] = cover * share
+            found[i, j, 0] = red * share
+            found[i, j, 1] = green * share
+            found[i, j, 2] = blue * share
+            found[i, j, 3] = cover * share
+    return found
+
+
+@njit(cache=True, parallel=True)
+def write_bytes(means: Any, table: Any) -> None:
+    """Colors by themselves, and the share that is covered, in bytes."""
+    most, half = np.float32(255.0), np.float32(0.5)
+    for i in prange(means.shape[0]):
+        for j in range(means.shape[1]):
+            cover = means[i, j, 3]
+            for k in range(3):
+                table[i, j, k] = np.uint8(means[i, j, k] / cover * most + half)
+            table[i, j, 3] = np.uint8(cover * most + half)
+
+
+@njit(cache=True, parallel=True)
+def halved(means: Any) -> Any:
+    """The next level: half as many rows and columns."""
+    rows, columns, count = means.shape
+    found = np.empty((rows // 2, columns // 2, count), np.float32)
+    quarter = np.float32(0.25)
+    for i in prange(rows // 2):
+        for j in range(columns // 2):
+            for k in range(count):
+                upper = means[2 * i, 2 * j, k] + means[2 * i, 2 * j + 1, k]
+                lower = means[2 * i + 1, 2 * j, k] + means[2 * i + 1, 2 * j + 1, k]
+                found[i, j, k] = quarter * (upper + lower)
     return found

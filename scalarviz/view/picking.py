@@ -15,10 +15,11 @@ Half = Callable[[Plate, int], float]  # of the cube that shows a row of the bank
 
 
 def half_sides(sizes: FloatArray, top: float, decades: float) -> FloatArray:
-    """Half the side of a cube for each size, as the shader has it."""
+    """Half the side of a cube for each size, as the shader has it; of no number, the largest."""
     with np.errstate(divide="ignore"):
         part = 1.0 + np.log10(np.abs(sizes) / top + 1e-300) / decades
-    sides: FloatArray = HALF * (LEAST + (1.0 - LEAST) * np.clip(part, 0.0, 1.0))
+    part = np.clip(np.where(np.isnan(part), 1.0, part), 0.0, 1.0)
+    sides: FloatArray = HALF * (LEAST + (1.0 - LEAST) * part)
     return sides
 
 

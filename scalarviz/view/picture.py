@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 from vispy import gloo
 from vispy.visuals.transforms import MatrixTransform, NullTransform
 
-from scalarviz.checks import FloatArray
 from scalarviz.program import Program
 from scalarviz.view import hud
 from scalarviz.view.camera import Camera
@@ -114,7 +112,8 @@ class Picture:
                 Box(side.x + i * (wide + GAP), side.y, wide, side.height) for i in range(parts)
             ]
         else:
-            card_high = inspector_height(card, 0.45 * side.height) if card else 0.0
+            most = 0.64 * side.height
+            card_high = inspector_height(paper, card, side.width, most) if card else 0.0
             room = side.height - (card_high + GAP if card else 0.0)
             loss_high = min(200.0, 0.4 * room) if exhibit is not None else min(240.0, room)
             boxes = [Box(side.x, side.y, side.width, loss_high)]
@@ -124,9 +123,7 @@ class Picture:
                 wish = min(most, exhibit.height(side.width - 24.0) + 38.0)
                 boxes.append(Box(side.x, top, side.width, wish))
             if card is not None:
-                top = boxes[-1].bottom + GAP
-                boxes.append(Box(side.x, top, side.width, side.bottom - top))
-                boxes[-1] = Box(side.x, top, side.width, inspector_height(card, side.bottom - top))
+                boxes.append(Box(side.x, boxes[-1].bottom + GAP, side.width, card_high))
         loss_panel(paper, boxes[0], sight.curve, self.theme)
         if exhibit is not None:
             title = exhibit.title.partition("  ")[0]
@@ -172,40 +169,3 @@ def detach(visual: Any) -> None:
     system.document_transform = nothing
     system.canvas_transform = nothing
     system.framebuffer_transform = nothing
-
-
-class Canvas:
-    """A picture without a window: what is drawn comes back as an array."""
-
-    def __init__(self, width: int, height: int) -> None:
-        from scalarviz.view.offscreen import make_canvas
-
-        self.canvas = make_canvas(width, height)
-        self.width, self.height = width, height
-        self._room = (0, 0)
-
-    def render(
-        self,
-        picture: Picture,
-        sight: Sight,
-        camera: Camera,
-        ratio: float = 1.0,
-        samples: int = 1,
-    ) -> npt.NDArray[np.uint8]:
-        """(height, width, 3) bytes; each is the mean of `samples` squared."""
-        wide, high = round(self.width * ratio), round(self.height * ratio)
-        size = high * samples, wide * samples
-        self.canvas.set_current()
-        if self._room != size:
-            self._buffer = gloo.FrameBuffer(
-                gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
-            )
-            self._room = size
-        with self._buffer:
-            picture.draw(sight, camera, size[1], size[0], ratio * samples)
-            pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
-        if samples == 1:
-            return np.ascontiguousarray(pixels)
-        blocks = pixels.reshape(high, samples, wide, samples, 3)
-        mean: FloatArray = blocks.mean(axis=(1, 3))
-        return np.round(mean).astype(np.uint8)

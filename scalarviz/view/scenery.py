@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scalarviz.checks import FloatArray
 from scalarviz.view.colors import contrast, rgb
 from scalarviz.view.cube_shaders import HALF
-from scalarviz.view.frame import Projection
+from scalarviz.view.frame import Box, Projection
 from scalarviz.view.lights import Lights
 from scalarviz.view.paper import Paper
 from scalarviz.view.plates import Label, Neurons, Plate, Wires
@@ -26,24 +28,34 @@ def draw_scenery(paper: Paper, see: Projection, sight: Sight, lit: Lights, theme
         draw_wires(paper, see, bundle, span, theme)
     for line, bright in zip(sight.layout.neurons, lit.neurons.tolist(), strict=True):
         draw_neurons(paper, see, line, bright, sight, theme)
-    for label in sight.layout.labels:
-        draw_label(paper, see, label, theme)
+    draw_labels(paper, see, sight.layout.labels, theme)
 
 
-def draw_label(paper: Paper, see: Projection, label: Label, theme: Theme) -> None:
-    """The name of a plate and what it is, at its edge."""
+def draw_labels(paper: Paper, see: Projection, labels: Sequence[Label], theme: Theme) -> None:
+    """The names of plates at their edges, and what they are, where there is room for the words."""
+    placed, halo = [place_label(paper, see, label) for label in labels], theme.ground
+    taken: list[Box] = []
+    for down, size, bold, color in ((0.0, 13.0, True, theme.ink), (16.0, 12.0, False, theme.quiet)):
+        for label, (x, y, anchor) in zip(labels, placed, strict=True):
+            words = label.name if bold else label.about
+            wide = paper.measure(words, size=size, bold=bold)
+            left = x - wide * (anchor == "right")
+            room = Box(left, y + down - size, wide + 6.0, size + 3.0)
+            if not words or not np.isfinite(x + y) or any(map(room.meets, taken)):
+                continue
+            taken.append(room)
+            paper.text(
+                x, y + down, words, size=size, bold=bold, color=color, anchor=anchor, outline=halo
+            )
+
+
+def place_label(paper: Paper, see: Projection, label: Label) -> tuple[float, float, str]:
+    """Where the name of a plate begins, or ends, and which of the two."""
     (x, y), (right, end) = see(np.stack([label.start, label.end])).xy.tolist()
-    if not np.isfinite(x + y + right + end):
-        return
     wide = max(paper.measure(label.name, bold=True), paper.measure(label.about, size=12))
-    anchor = "left"
-    if label.leftward and wide > right - x:
-        x, y, anchor = right, end, "right"
-    y += 15.0 if label.below else -20.0
-    halo = theme.ground
-    paper.text(x, y, label.name, color=theme.ink, bold=True, anchor=anchor, outline=halo)
-    y += 16.0
-    paper.text(x, y, label.about, size=12, color=theme.quiet, anchor=anchor, outline=halo)
+    leftward = label.leftward and wide > right - x
+    x, y, anchor = (right, end, "right") if leftward else (x, y, "left")
+    return x, y + (15.0 if label.below else -20.0), anchor
 
 
 def draw_wires(
@@ -51,7 +63,8 @@ def draw_wires(
 ) -> None:
     """Thin lines; that part of them where light is now is bright."""
     start, end = see(bundle.start), see(bundle.end)
-    if np.nanmedian(start.unit) < WIRES:
+    units = start.unit[np.isfinite(start.unit)]
+    if not len(units) or np.median(units) < WIRES:
         return
     depth = np.stack([start.depth, end.depth], axis=1)
     good = np.isfinite(depth).all(axis=1)
@@ -74,8 +87,7 @@ def draw_neurons(
     good = np.asarray(np.isfinite(seen.xy).all(axis=1))
     if not good.any():
         return
-    radius = RADIUS * seen.unit[good]
-    xy, depth = seen.xy[good], seen.depth[good]
+    xy, radius, depth = seen.xy[good], RADIUS * seen.unit[good], seen.depth[good]
     buffers = sight.buffers
     ground = rgb((theme.ground,))[0]
     inside = buffers.values.get(line.values)
@@ -119,14 +131,9 @@ def write_on_neurons(
         if words:
             size = float(round(min(15.0, max(9.0, 0.30 * unit))))
             if known and unit > 2.0 * NUMBERS:
+                above = y - radius[i] - 4.0
                 paper.text(
-                    x,
-                    y - radius[i] - 4.0,
-                    words,
-                    size=size,
-                    color=theme.quiet,
-                    anchor="center",
-                    bold=True,
+                    x, above, words, size=size, color=theme.quiet, anchor="center", bold=True
                 )
                 words = ""
         if known and not words and unit > 2.0 * NUMBERS and inside is not None:

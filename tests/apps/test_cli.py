@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.apps import cli
+from scalarviz.apps import cli, watch
 
 ROOT = Path(__file__).parent.parent.parent
 OWN_SCENE = '''
@@ -85,13 +85,69 @@ def test_help_has_examples(run) -> None:
     )
 
 
-@pytest.mark.parametrize("verb", ["train", "watch"])
-def test_a_scene_runs_by_name_with_its_options(run, verb: str) -> None:
-    ran = run(verb, *SMALL, "--map", "grey", "--lr", "0.25", "--hidden", "2")
+@pytest.mark.parametrize("more", [["train"], ["watch", "--terminal"]])
+def test_a_scene_runs_by_name_with_its_options(run, more: list[str]) -> None:
+    verb, *options = more
+    ran = run(verb, *SMALL, "--map", "grey", "--lr", "0.25", "--hidden", "2", *options)
     assert ran.code == 0
     assert "grey" in ran.out
     assert "17 parameters, SGD(lr=0.25), engine python" in ran.out
     assert "5 steps: loss from" in ran.out
+
+
+def no_screen(patch: pytest.MonkeyPatch, folder: Path, *absent: str) -> None:
+    """As on a machine without a display, where these modules are not installed."""
+    patch.chdir(folder)
+    patch.delenv("DISPLAY", raising=False)
+    patch.delenv("WAYLAND_DISPLAY", raising=False)
+    found = watch.find_spec
+    patch.setattr(watch, "find_spec", lambda name: None if name in absent else found(name))
+
+
+@pytest.mark.parametrize(("absent", "file"), [((), "rgb.mp4"), (("av",), "rgb.png")])
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
+def test_watching_without_a_screen_says_so_and_draws_into_a_file(
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, absent: tuple[str, ...], file: str
+) -> None:
+    pytest.importorskip("PySide6", reason="without it, that is what is said first")
+    no_screen(monkeypatch, tmp_path, *absent)
+    ran = run("watch", *SMALL)
+    assert ran.code == 0
+    said = "there is no screen to open a window on: run it where DISPLAY is set. It is drawn into "
+    assert said + file in ran.out
+    assert "5 steps: loss from" in ran.out
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    assert (tmp_path / file).stat().st_size > 5000
+
+
+def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:
+    for name, said in (("a.png", "5 steps: loss from"), ("a.gif", "pictures"), ("a.html", "12 op")):
+        ran = run(
+            "render", *SMALL, "-o", str(tmp_path / name), "--pixels", "320x200", "--samples", "1"
+        )
+        assert ran.code == 0 and f"{tmp_path / name}: " in ran.out and said in ran.out
+        assert (tmp_path / name).stat().st_size > 5000
+
+
+def test_a_scene_with_an_option_called_like_one_of_a_picture_keeps_it(run, tmp_path: Path) -> None:
+    path = str(tmp_path / "a.png")
+    words = ("render", "expression", "--engine", "python", "--steps", "2", "-o", path)
+    assert run(*words, "--pixels", "320x200", "--samples", "10").code == 0  # of the scene
+
+
+def test_a_training_that_was_kept_is_opened_again(
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.safetensors"
+    assert run("train", *SMALL, "--save", str(kept)).code == 0
+    opened = []
+    monkeypatch.setattr(watch, "watch", lambda show, **options: opened.append((show, options)) or 0)
+    assert run("replay", str(kept)).code == 0
+    ((show, options),) = opened
+    assert show.session.step_index == 5 and show.title == "kept.safetensors"
+    assert options["play"] is False
+    ran = run("replay", str(tmp_path / "none.safetensors"))
+    assert ran.code == 1 and ran.err.count("\n") == 1
 
 
 def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:

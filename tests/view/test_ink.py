@@ -1,14 +1,14 @@
 """What a paper looks like: pixels, drawn by OpenGL without a window."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scalarviz.errors import DisplayError
 from scalarviz.view.fonts import ATLAS
 from scalarviz.view.paper import Paper
+from tests.studio import Studio
 
 WIDTH, HEIGHT = 64, 48  # logical pixels
 BLACK, WHITE = [0, 0, 0], [255, 255, 255]
@@ -17,14 +17,8 @@ Shown = Callable[..., np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def shown() -> Iterator[Shown]:
+def shown(studio: Studio) -> Shown:
     """shown(paper): its pixels on black, (rows, columns, 3) from 0 to 255."""
-    from scalarviz.view.offscreen import make_canvas
-
-    try:
-        canvas = make_canvas(WIDTH, HEIGHT)
-    except DisplayError as error:
-        pytest.skip(str(error))
     from vispy import gloo
 
     from scalarviz.view.ink import Ink
@@ -32,21 +26,19 @@ def shown() -> Iterator[Shown]:
     ink = Ink()
 
     def draw(paper: Paper, color: tuple[float, ...] = (0, 0, 0, 1), wall: Any = None) -> np.ndarray:
-        height, width = round(HEIGHT * paper.ratio), round(WIDTH * paper.ratio)
-        buffer = gloo.FrameBuffer(
-            gloo.RenderBuffer((height, width), "color"), gloo.RenderBuffer((height, width), "depth")
-        )
-        with buffer:
+        width, height = round(WIDTH * paper.ratio), round(HEIGHT * paper.ratio)
+
+        def draw_all() -> None:
             gloo.set_viewport(0, 0, width, height)
             gloo.clear(color=color, depth=True)
             if wall is not None:
                 gloo.set_state(depth_test=True, blend=False)
                 wall.draw("triangle_strip")
             ink.draw(paper, width, height)
-            return gloo.read_pixels((0, 0, width, height), alpha=False).astype(int)
 
-    yield draw
-    canvas.close()
+        return studio.shoot(draw_all, width, height)
+
+    return draw
 
 
 def ink_box(pixels: np.ndarray) -> tuple[int, int, int, int]:

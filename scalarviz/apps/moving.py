@@ -1,0 +1,167 @@
+"""Moving pictures: frames become a PNG, an MP4 or a GIF, whole or not at all."""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+import zlib
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.errors import InputError
+from scalarviz.files.atomic import as_path, replace_file
+
+Frame = npt.NDArray[np.uint8]
+COLORS = 256  # of a GIF
+MOST_SHARED = 24  # pictures of a GIF that its colors are chosen from
+
+
+def png(frame: Frame) -> bytes:
+    """A frame as a PNG file (RFC 2083): rows of RGB, each preceded by its filter, 2 for "up"."""
+    height, width, _ = frame.shape
+    above = np.zeros_like(frame)
+    above[1:] = frame[:-1]
+    rows = np.empty((height, 1 + 3 * width), np.uint8)
+    rows[:, 0] = 2
+    rows[:, 1:] = (frame - above).reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+class Encoder(ABC):
+    """Takes frames and becomes a file when its `with` ends; after an error there is none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def add(self, frame: Frame) -> None:
+        """One more frame, (height, width, 3)."""
+
+    @abstractmethod
+    def finish(self) -> bytes:
+        """The whole file."""
+
+    @abstractmethod
+    def give_up(self) -> None:
+        """Forget everything."""
+
+    def __enter__(self) -> Encoder:
+        return self
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is None:
+            replace_file(self.path, self.finish())
+        else:
+            self.give_up()
+
+
+@final
+class Mp4(Encoder):
+    """H.264, as every browser plays it."""
+
+    def __init__(self, path: Path, width: int, height: int, fps: int) -> None:
+        super().__init__(path)
+        import av
+
+        self._folder = tempfile.TemporaryDirectory()
+        self._part = Path(self._folder.name) / "video.mp4"
+        self._av: Any = av
+        self._file: Any = av.open(str(self._part), "w", options={"movflags": "faststart"})
+        self._stream: Any = self._file.add_stream("libx264", rate=fps)
+        # The format takes even sizes only: an odd last row or column is left out.
+        self._stream.width, self._stream.height = width // 2 * 2, height // 2 * 2
+        self._stream.pix_fmt = "yuv420p"
+        self._stream.options = {"crf": "18", "preset": "veryfast"}
+
+    def add(self, frame: Frame) -> None:
+        even = np.ascontiguousarray(frame[: self._stream.height, : self._stream.width])
+        picture = self._av.VideoFrame.from_ndarray(even, "rgb24")
+        self._file.mux(self._stream.encode(picture))
+
+    def finish(self) -> bytes:
+        self._file.mux(self._stream.encode())
+        self._file.close()
+        data = self._part.read_bytes()
+        self._folder.cleanup()
+        return data
+
+    def give_up(self) -> None:
+        self._file.close()
+        self._folder.cleanup()
+
+
+@final
+class Gif(Encoder):
+    """All pictures share one table of colors, so that nothing flickers."""
+
+    def __init__(self, path: Path, fps: int) -> None:
+        super().__init__(path)
+        self._frames: list[Any] = []
+        self._milliseconds = round(1000 / fps)
+
+    def add(self, frame: Frame) -> None:
+        from PIL import Image
+
+        self._frames.append(Image.fromarray(frame))
+
+    def finish(self) -> bytes:
+        import io
+
+        from PIL import Image
+
+        apart = max(1, len(self._frames) // MOST_SHARED)
+        some = self._frames[::apart]
+        width, height = some[0].size
+        sheet = Image.new("RGB", (width, height * len(some)))
+        for i, frame in enumerate(some):
+            sheet.paste(frame, (0, i * height))
+        colors = sheet.quantize(COLORS, method=Image.Quantize.MEDIANCUT)
+        frames = [
+            frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in self._frames
+        ]
+        file = io.BytesIO()
+        frames[0].save(
+            file,
+            "GIF",
+            save_all=True,
+            append_images=frames[1:],
+            duration=self._milliseconds,
+            loop=0,
+            optimize=False,
+        )
+        return file.getvalue()
+
+    def give_up(self) -> None:
+        self._frames.clear()
+
+
+def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> Encoder:
+    """What writes a file of this name."""
+    place = as_path(path)
+    kind = place.suffix.lower()
+    if kind == ".mp4":
+        require("av", "video", ".mp4")
+        return Mp4(place, round(size[0] * ratio), round(size[1] * ratio), fps)
+    if kind == ".gif":
+        require("PIL", "images", ".gif")
+        return Gif(place, fps)
+    raise InputError(f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
+
+
+def require(module: str, extra: str, kind: str) -> None:
+    if find_spec(module) is None:
+        name = {"av": "PyAV", "PIL": "Pillow"}[module]
+        raise InputError(
+            f"writing {kind} takes {name}, which is not installed: pip install 'scalarviz[{extra}]'"
+        )

@@ -1,0 +1,68 @@
+"""`scalarviz render`: what was typed becomes a picture, a video or a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scalarviz.apps.options import RENDERING
+from scalarviz.apps.render import Look, picture, record, storyboard
+from scalarviz.apps.show import Show
+from scalarviz.apps.train import closing, end_of
+from scalarviz.errors import InputError
+from scalarviz.formulas.table import pick
+
+SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of a picture; a video has another
+VIDEO = (1280, 720)
+KINDS = (".png", ".mp4", ".gif", ".html")
+
+
+def render(show: Show, given: Mapping[str, Any], name: str) -> int:
+    """Train as long as was asked for and draw; the exit code."""
+    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
+    path = Path(chosen["out"] or f"{name}.png")
+    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    look = Look(
+        size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
+        samples=chosen["samples"],
+        theme=chosen["theme"],
+        camera="flat" if kind == ".html" else chosen["camera"],
+        layout=chosen["layout"],
+        color=chosen["color"],
+        cubes=chosen["cubes"],
+        pin=chosen["pin"],
+    )
+    start, end = show.session.step_index, end_of(show, given["steps"])
+    if kind in (".mp4", ".gif"):
+        slow = chosen["operations"]
+        steps = given["steps"] or (1 if slow else end - start)
+        count = record(
+            *(show, path, steps),
+            every=chosen["every"],
+            unit="operation" if slow else "step",
+            fps=chosen["fps"],
+            move=chosen["move"],
+            look=look,
+        )
+        print(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
+        return 0
+    show.session.advance(end - start)
+    if kind == ".html":
+        count = storyboard(show, path, look=look)
+        print(f"{path}: one step in {count} operations")
+    else:
+        picture(show, path, look=look)
+        print(f"{path}: {closing(show, start, end)}")
+    return 0
+
+
+def pixels(text: str) -> tuple[int, int] | None:
+    """Width and height from a text such as "1280x720"; None from an empty one."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text.strip())
+    if found is None:
+        raise InputError(f"--pixels takes width x height, such as 1280x720, not {text!r}")
+    return int(found[1]), int(found[2])

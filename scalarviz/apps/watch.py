@@ -1,0 +1,83 @@
+"""Watching a training: in a window, or whatever else there is here to see it in.
+
+sv.watch(session)
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from scalarviz.apps.keep import Keep
+from scalarviz.apps.show import Show
+from scalarviz.checks import number
+from scalarviz.errors import DisplayError
+from scalarviz.formulas.table import pick
+from scalarviz.view.theme import THEMES
+
+PICTURES = 150  # of the video that is made where nothing can be shown
+NAME = "scalarviz"
+
+
+def watch(
+    show: object,
+    steps: int | None = None,
+    speed: float | None = None,
+    theme: str = "auto",
+    keep: Keep | None = None,
+    recipe: Any = None,
+    *,
+    terminal: bool = False,
+    name: str = NAME,
+    **options: Any,
+) -> int:
+    """Open a window on a session, or on a show, and let it play; the exit code that suits.
+
+    steps      after how many it pauses
+    speed      steps a second, 0 for flat out; None: the show's own way
+    theme      dark, light, or auto
+    terminal   draw in the terminal instead
+
+    Where no window can be opened it says why, and draws in the terminal if only PySide6 is missing;
+    else it trains and leaves a picture file, called by `name`.
+    """
+    from scalarviz.apps import terminal as in_terminal
+    from scalarviz.apps import window
+
+    show = Show.of(show)
+    pick({"auto": "", **THEMES}, theme, "theme")
+    if speed is not None:
+        number(speed, "the speed", 0.0)
+    if terminal:
+        return in_terminal.watch(show, steps, speed, theme, keep)
+    try:
+        window.check_window()
+    except DisplayError as lack:
+        if find_spec("PySide6") is None and sys.stdout.isatty():
+            print(f"{lack}. Until then it is drawn in the terminal.")
+            return in_terminal.watch(show, steps, speed, theme, keep)
+        return to_file(show, steps, theme, keep or Keep(), name, str(lack))
+    return window.watch(show, steps, speed, theme, keep, recipe, **options)
+
+
+def to_file(show: Show, steps: int | None, theme: str, keep: Keep, name: str, lack: str) -> int:
+    """Train and draw without a window: a video if it can be written here, else a picture."""
+    from scalarviz.apps.render import Look, picture, record
+    from scalarviz.apps.train import closing, end_of
+
+    path = f"{name}.mp4" if find_spec("av") is not None else f"{name}.png"
+    print(show.title)
+    print(f"{lack}. It is drawn into {path}; --terminal draws in the terminal.", flush=True)
+    look = Look(theme="dark" if theme == "auto" else theme, samples=1)
+    start = show.session.step_index
+    end = end_of(show, steps)
+    if path.endswith(".mp4"):
+        record(show, path, end - start, every=max(1, (end - start) // PICTURES), look=look)
+    else:
+        show.session.advance(end - start)
+        picture(show, path, look=look)
+    print(closing(show, start, end))
+    if saved := keep.at_end(show.session, False):
+        print(saved)
+    return 0

@@ -1,0 +1,117 @@
+"""How the window's controls look: two themes, and icons in the colour of their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtWidgets import QApplication, QStyle, QToolTip, QWidget
+
+
+@dataclass(frozen=True)
+class Look:
+    """The colours of a theme."""
+
+    ground: str
+    panel: str
+    raised: str
+    edge: str
+    ink: str
+    quiet: str
+    faint: str
+    accent: str
+    on_accent: str
+
+
+LOOKS = {
+    "dark": Look(
+        ground="#0e1116",
+        panel="#151a21",
+        raised="#262e39",
+        edge="#343d4a",
+        ink="#e6e9ee",
+        quiet="#9aa4b2",
+        faint="#646e7c",
+        accent="#8f6cf0",
+        on_accent="#0e1116",
+    ),
+    "light": Look(
+        ground="#ffffff",
+        panel="#f4f5f7",
+        raised="#ffffff",
+        edge="#c9ced6",
+        ink="#1c2128",
+        quiet="#5c6672",
+        faint="#969ea9",
+        accent="#6b46d9",
+        on_accent="#ffffff",
+    ),
+}
+
+
+def theme_of(name: str) -> str:
+    """A theme by its name; "auto" asks the system."""
+    if name != "auto":
+        return name
+    hints = QGuiApplication.styleHints()
+    return "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
+
+
+def palette_of(look: Look) -> QPalette:
+    """The colours of a theme, as Qt's Fusion style takes them."""
+    palette, role = QPalette(), QPalette.ColorRole
+    for which, color in {
+        role.Window: look.panel,
+        role.Base: look.raised,
+        role.AlternateBase: look.panel,
+        role.Button: look.raised,
+        role.Text: look.ink,
+        role.WindowText: look.ink,
+        role.ButtonText: look.ink,
+        role.BrightText: look.ink,
+        role.PlaceholderText: look.quiet,
+        role.Highlight: look.accent,
+        role.HighlightedText: look.on_accent,
+        role.Accent: look.accent,
+        role.Link: look.accent,
+        role.Light: look.raised,
+        role.Midlight: look.edge,
+        role.Mid: look.edge,
+        role.Dark: look.edge,
+        role.Shadow: look.ground,
+        role.ToolTipBase: look.raised,
+        role.ToolTipText: look.ink,
+    }.items():
+        palette.setColor(which, QColor(color))
+    for which in (role.Text, role.WindowText, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, which, QColor(look.faint))
+    return palette
+
+
+def dress(window: QWidget, theme: str) -> None:
+    """Give a window and all in it the colours of a theme."""
+    palette = palette_of(LOOKS[theme])
+    window.setPalette(palette)
+    QToolTip.setPalette(palette)
+
+
+def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str, side: int = 16) -> QIcon:
+    """A standard icon in another colour, so that it is seen on every ground."""
+    size = QSize(side, side)
+    drawn = widget.style().standardIcon(which).pixmap(size, widget.devicePixelRatioF())
+    tinted = QPixmap(drawn.size())
+    tinted.setDevicePixelRatio(drawn.devicePixelRatio())
+    tinted.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(tinted)
+    painter.drawPixmap(0, 0, drawn)
+    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
+    painter.fillRect(tinted.rect(), QColor(color))
+    painter.end()
+    return QIcon(tinted)
+
+
+def reduces_motion() -> bool:
+    """Whether the system is set to show no animations."""
+    style = QApplication.style()
+    return style.styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration) == 0

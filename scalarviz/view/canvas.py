@@ -1,0 +1,52 @@
+"""Canvas: pictures without a window; what is drawn comes back as an array."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+from vispy import gloo
+
+from scalarviz.view.camera import Camera
+from scalarviz.view.offscreen import make_canvas
+from scalarviz.view.picture import Picture
+from scalarviz.view.sight import Sight
+
+
+@final
+class Canvas:
+    """A place to draw on, of so many logical pixels."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.canvas = make_canvas(width, height)
+        self.width, self.height = width, height
+        self._room = (0, 0)
+
+    def render(
+        self,
+        picture: Picture,
+        sight: Sight,
+        camera: Camera,
+        ratio: float = 1.0,
+        samples: int = 1,
+    ) -> npt.NDArray[np.uint8]:
+        """(height, width, 3) bytes; each is the mean of `samples` squared."""
+        wide, high = round(self.width * ratio), round(self.height * ratio)
+        size = high * samples, wide * samples
+        self.canvas.set_current()
+        if self._room != size:
+            self._buffer = gloo.FrameBuffer(
+                gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
+            )
+            self._room = size
+        with self._buffer:
+            picture.draw(sight, camera, size[1], size[0], ratio * samples)
+            pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
+        if samples == 1:
+            return np.ascontiguousarray(pixels)
+        total = np.zeros((high, wide, 3), np.uint16)
+        for row in range(samples):
+            for column in range(samples):
+                total += pixels[row::samples, column::samples]
+        return ((total + samples**2 // 2) // samples**2).astype(np.uint8)

@@ -1,0 +1,69 @@
+"""A stage that notes what it is asked for, and draws nothing but a ground and a square."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
+
+
+class FakeStage:
+    """As much of a stage as a desk and a window need; `asked` is what they asked for, in order."""
+
+    channels = ("value", "gradient", "last change")
+
+    def __init__(self, show: Any, theme: str = "dark") -> None:
+        self.show = show
+        self.theme = theme
+        self.pinned: int | None = None
+        self.hover: int | None = None
+        self.help = False
+        self.color = "value"
+        self.size = "gradient"
+        self.layout = "crossbar"
+        self.per_layer = False
+        self.keys: list[tuple[str, str]] = []
+        self.rate = 0.0
+        self.asked: list[tuple[Any, ...]] = []
+        self.drawn: list[tuple[int, int, float]] = []
+        self.notices: list[str] = []
+        self.action, self.then = "", lambda: None
+        self.offers: Mapping[str, Callable[[], None]] = {}
+        self.broken: Exception | None = None
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name not in "look orbit move zoom frame_pinned frame_all hover_at rescale".split():
+            raise AttributeError(name)
+        return lambda *given: self.asked.append((name, *given))
+
+    def click(self, x: float, y: float) -> None:
+        self.asked.append(("click", x, y))
+        self.pinned = 3
+
+    def stepped(self, forward: bool) -> None:
+        self.asked.append(("stepped", forward))
+
+    def notice(self, text: str, action: str = "", then: Any = None) -> None:
+        self.notices.append(text)
+        self.action, self.then = action, then
+
+    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
+        self.offers = offers
+
+    def replace(self, show: Any) -> None:
+        self.asked.append(("replace",))
+        self.show = show
+        self.pinned = self.hover = None
+
+    def tick(self, now: float) -> bool:
+        return False
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        from vispy import gloo
+
+        if self.broken is not None:
+            raise self.broken
+        self.drawn.append((width, height, ratio))
+        gloo.set_viewport(0, 0, width, height)
+        gloo.clear(GROUNDS[self.theme])

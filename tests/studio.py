@@ -1,0 +1,170 @@
+"""What is needed to look at the picture's pixels: an OpenGL context, and short words for scenes."""
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.view.camera import Camera
+from scalarviz.view.colors import rgb
+from scalarviz.view.cube_shaders import HALF
+from scalarviz.view.frame import Box, Projection
+from scalarviz.view.plates import DOWN, NEAR, RIGHT, Plate
+from scalarviz.view.theme import THEMES
+
+BLACK = (0.0, 0.0, 0.0)
+WHITE = (1.0, 1.0, 1.0)
+
+
+def plate(
+    rows: int,
+    columns: int,
+    first: int = 0,
+    stride: int | None = None,
+    origin: Any = (0.0, 0.0, 0.0),
+    axes: Any = (RIGHT, DOWN, NEAR),
+) -> Plate:
+    """A plate that is looked at from the front, as long as nothing else is said."""
+    stride = columns if stride is None else stride
+    return Plate(first, rows, columns, stride, np.array(origin, float), *np.array(axes, float))
+
+
+def corners(plates: Any) -> np.ndarray:
+    return np.concatenate([each.corners() for each in plates])
+
+
+def project(camera: Camera, plates: Any, width: int = 320, height: int = 240) -> Projection:
+    """What a camera sees in a picture that has nothing around the scene."""
+    apart = np.linalg.norm(corners(plates) - np.array(camera.target), axis=1)
+    return Projection(camera, Box(0, 0, width, height), width, height, float(apart.max()) + 2.0)
+
+
+def framed(plates: Any, width: int = 320, height: int = 240, **camera: float) -> Projection:
+    """All of some plates."""
+    whole = Camera(**camera).framing(corners(plates), width / height)
+    return project(whole, plates, width, height)
+
+
+class Studio:
+    """A canvas that nobody sees; what is drawn comes back as (rows, columns, 3) from 0 to 255."""
+
+    def __init__(self) -> None:
+        from scalarviz.view.offscreen import make_canvas
+
+        self.canvas = make_canvas(64, 48)
+        self._rooms: dict[tuple[int, int], Any] = {}
+        self._ink: Any = None
+
+    def shoot(self, draw: Any, width: int, height: int) -> np.ndarray:
+        """What `draw()` leaves in so many device pixels."""
+        from vispy import gloo
+
+        self.canvas.set_current()
+        if (width, height) not in self._rooms:
+            size = (height, width)
+            self._rooms[width, height] = gloo.FrameBuffer(
+                gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
+            )
+        with self._rooms[width, height]:
+            draw()
+            return gloo.read_pixels((0, 0, width, height), alpha=False).astype(int)
+
+    def cubes(
+        self,
+        plates: Any,
+        colors: Any,
+        sizes: Any = None,
+        *,
+        theme: str = "dark",
+        scale: Any = 1.0,
+        top: Any = 1.0,
+        floats: bool | None = None,
+    ) -> Any:
+        """Cubes with these numbers; they are as large as can be if nothing is said of sizes."""
+        from scalarviz.view.cubes import Cubes
+        from scalarviz.view.picture import detach
+
+        self.canvas.set_current()
+        visual = Cubes(plates, len(colors), floats=floats)
+        look = THEMES[theme]
+        visual.set_map(look.map, look.ground, look.tray)
+        detach(visual)
+        visual.scales(scale, top)
+        visual.numbers(np.asarray(colors), np.ones(len(colors)) if sizes is None else sizes)
+        return visual
+
+    def look(self, visual: Any, see: Projection, ground: Any = BLACK, ratio: float = 1) -> Any:
+        """The pixels of cubes alone, so many to a logical one."""
+        from vispy import gloo
+        from vispy.visuals.transforms import MatrixTransform
+
+        width, height = round(see.width * ratio), round(see.height * ratio)
+
+        def draw() -> None:
+            gloo.set_viewport(0, 0, width, height)
+            gloo.set_state(depth_test=True, blend=False, cull_face=False)
+            gloo.clear(color=(*ground, 1.0), depth=True)
+            visual.viewport = (width, height)
+            visual.transform = MatrixTransform(see.matrix.T)
+            visual.draw()
+
+        return self.shoot(draw, width, height)
+
+    def paper(self, paper: Any, ground: Any = BLACK) -> np.ndarray:
+        """What is on a paper."""
+        from vispy import gloo
+
+        from scalarviz.view.ink import Ink
+
+        self.canvas.set_current()
+        self._ink = self._ink or Ink()
+        width, height = round(paper.width * paper.ratio), round(paper.height * paper.ratio)
+
+        def draw() -> None:
+            gloo.set_viewport(0, 0, width, height)
+            gloo.clear(color=(*ground, 1.0), depth=True)
+            self._ink.draw(paper, width, height)
+
+        return self.shoot(draw, width, height)
+
+    def stage(
+        self,
+        stage: Any,
+        now: float | None = None,
+        size: tuple[int, int] = (640, 480),
+        ratio: int = 1,
+    ) -> np.ndarray:
+        """A picture of a stage at some time."""
+        if now is not None:
+            stage.tick(now)
+        width, height = size[0] * ratio, size[1] * ratio
+        return self.shoot(lambda: stage.draw(width, height, ratio), width, height)
+
+
+def ids_of(pixels: np.ndarray) -> np.ndarray:
+    """The rows of the bank that colors stand for; -1 where all is white."""
+    found = pixels @ np.array([1, 256, 65536])
+    return np.where(found == 0xFFFFFF, -1, found)
+
+
+def at(pixels: np.ndarray, xy: Any) -> np.ndarray:
+    """The color at a place."""
+    return pixels[int(xy[1]), int(xy[0])]
+
+
+def shade(theme: str, value: Any, scale: float = 1.0) -> np.ndarray:
+    """The color of a number, 0 to 255."""
+    return THEMES[theme].map(value, scale) * 255.0
+
+
+def ground_of(theme: str) -> np.ndarray:
+    return rgb((THEMES[theme].ground,))[0] * 255.0
+
+
+def places(stage: Any, size: tuple[int, int]) -> dict[int, np.ndarray]:
+    """Where the middle of each cube's front is, by its row of the bank."""
+    see = stage.picture().see(stage.sight(), stage.eyes.camera, *size)
+    return {
+        each.index_of(row, column): see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
+        for each in stage.plan.plates
+        for row, column in np.ndindex(each.rows, each.columns)
+    }

@@ -1,0 +1,292 @@
+"""Cubes: each shows its own number, as a color and as a size, from wherever it is looked at."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.view.camera import CAMERAS, Camera
+from scalarviz.view.colors import contrast, rgb
+from scalarviz.view.cube_shaders import HALF, LEAST
+from scalarviz.view.layout import LAYOUTS
+from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.view.theme import THEMES
+from tests.studio import (
+    BLACK,
+    WHITE,
+    Studio,
+    at,
+    framed,
+    ids_of,
+    plate,
+    project,
+    shade,
+)
+
+NETWORK = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
+PLATES = LAYOUTS["crossbar"](NETWORK.program, lambda layer: ("", "")).plates
+COUNT = len(NETWORK.bank)
+BLUE, ORANGE = -1.0, 1.0
+
+
+def cells(plates: list[Plate]) -> list[tuple[Plate, int, int, int]]:
+    """Each cube's plate, row, column and row of the bank."""
+    return [
+        (each, row, column, each.index_of(row, column))
+        for each in plates
+        for row in range(each.rows)
+        for column in range(each.columns)
+    ]
+
+
+def face(see, each: Plate, row: int, column: int, half: float = HALF) -> np.ndarray:
+    """Where the middle of a cube's front is seen."""
+    return see(each.point(column + 0.5, row + 0.5, half)).xy[0]
+
+
+# Colors.
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("camera", CAMERAS)
+def test_each_parameter_has_a_cube_in_the_color_of_its_value(
+    studio: Studio, camera: str, theme: str
+) -> None:
+    values = np.random.default_rng(1).uniform(-1.5, 1.5, COUNT)
+    values[7] = np.nan
+    cubes = studio.cubes(PLATES, values, theme=theme, scale=1.2)
+    see = project(
+        CAMERAS[camera].framing(np.concatenate([p.corners() for p in PLATES]), 1.5), PLATES
+    )
+    pixels = studio.look(cubes, see)
+    found = cells(PLATES)
+    assert sorted(index for *_, index in found) == list(range(COUNT)) and COUNT == 59
+    for each, row, column, index in found:
+        seen = at(pixels, face(see, each, row, column))
+        np.testing.assert_allclose(seen, shade(theme, values[index], 1.2), atol=2)
+
+
+def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studio: Studio) -> None:
+    values = np.array([np.nan, np.inf, -np.inf, 1e30, -3.0, 1.0, -1.0, 1e-40, -0.0])
+    flat = plate(1, len(values))
+    for floats in (True, False):
+        see = framed([flat], fov=0.0)
+        pixels = studio.look(studio.cubes([flat], values, floats=floats), see)
+        seen = [at(pixels, face(see, flat, 0, i)) for i in range(len(values))]
+        expected = shade("dark", np.clip(values, -1.0, 1.0))
+        np.testing.assert_allclose(seen, expected, atol=2)
+        assert seen[0].tolist() == [255, 0, 255]
+
+
+def test_each_plate_has_a_scale_of_its_own(studio: Studio) -> None:
+    plates = [plate(1, 1), plate(1, 1, 1, origin=(2, 0, 0))]
+    see = framed(plates, fov=0.0)
+    pixels = studio.look(studio.cubes(plates, [0.5, 0.5], scale=[1.0, 0.5]), see)
+    for each, value in zip(plates, (0.5, 1.0), strict=True):
+        np.testing.assert_allclose(at(pixels, face(see, each, 0, 0)), shade("dark", value), atol=2)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_weight_near_zero_stands_out_from_the_ground(theme: str) -> None:
+    look = THEMES[theme]
+    assert contrast(look.map(0.0), rgb((look.ground,))[0]) >= 3.0
+
+
+@pytest.mark.parametrize("index", [0, 10, 23, 25, 31, 40, 57])
+def test_a_changed_weight_changes_its_own_cube_and_no_other(studio: Studio, index: int) -> None:
+    rng = np.random.default_rng(index)
+    values, sizes = rng.uniform(-1.0, 1.0, COUNT), 10.0 ** rng.uniform(-4.0, 0.0, COUNT)
+    see = framed(PLATES, azimuth=-25.0, elevation=20.0)
+    cubes = studio.cubes(PLATES, values, sizes)
+    before = studio.look(cubes, see)
+    values[index] += 0.7
+    sizes[index] = 1.0
+    cubes.numbers(values, sizes)
+    after = studio.look(cubes, see)
+    cubes.ids = True
+    own = ids_of(studio.look(cubes, see, WHITE)) == index
+    changed = (before != after).any(axis=2)
+    assert changed.sum() > 20 and not (changed & ~own).any()
+    (box,) = [
+        see(each.point(column + 0.5, row + 0.5) + HALF * np.array(list(product((-1, 1), repeat=3))))
+        for each, row, column, found in cells(PLATES)
+        if found == index
+    ]
+    y, x = np.nonzero(changed)
+    assert (box.xy.min(axis=0) - 1.0 <= [x.min(), y.min()]).all()
+    assert (box.xy.max(axis=0) + 1.0 >= [x.max(), y.max()]).all()
+
+
+# Sizes.
+
+
+def widths(pixels: np.ndarray, see, each: Plate, theme: str = "dark") -> list[int]:
+    """How many pixels the cubes of the first row are wide, in their middle."""
+    tray = np.round(rgb((THEMES[theme].tray,))[0] * 255.0)
+    found = []
+    for column in range(each.columns):
+        left, y = see(each.point(column, 0.5)).xy[0]
+        right = see(each.point(column + 1.0, 0.5)).xy[0, 0]
+        run = pixels[int(y), round(left) : round(right)]
+        found.append(int((np.abs(run - tray).max(axis=1) > 1).sum()))
+    return found
+
+
+@pytest.mark.parametrize("floats", [True, False])
+def test_the_side_of_a_cube_follows_the_logarithm_of_its_size(studio: Studio, floats: bool) -> None:
+    sizes = np.array([1e-4, 1e-3, -1e-2, 1e-1, 1.0, 0.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
+    line = plate(1, len(sizes))
+    see = framed([line], 1200, 120, fov=0.0)
+    cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes, floats=floats)
+    parts = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0])
+    unit = see(line.point(0, 0)).unit[0]
+    expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
+    assert unit > 80.0
+    np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
+
+
+def test_the_range_of_sizes_can_be_chosen(studio: Studio) -> None:
+    line = plate(1, 3)
+    see = framed([line], 300, 120, fov=0.0)
+    cubes = studio.cubes([line], np.full(3, 0.6), np.array([8.0, 0.8, 0.08]))
+    cubes.scales(1.0, 8.0, 2.0)
+    unit = see(line.point(0, 0)).unit[0]
+    expected = 2.0 * HALF * unit * np.array([1.0, 0.5 * (1.0 + LEAST), LEAST])
+    np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
+
+
+# Where numbers come from.
+
+
+BANK = 17_000_000
+LARGE = [
+    plate(3, 5000),
+    plate(40, 30, 4_194_304 + 17, 4097),
+    plate(40, 30, 16_777_216 - 100, 5000),
+    plate(30, 7, 16_777_216 + 4095, 33),
+    plate(3390, 5000, 5_000, 5000),
+    plate(5600, 3001, 0, 3001),
+]
+
+
+@pytest.fixture(scope="module")
+def numbers() -> np.ndarray:
+    return np.random.default_rng(0).uniform(-1.0, 1.0, BANK).astype(np.float32)
+
+
+@pytest.mark.parametrize("number", range(len(LARGE)))
+def test_the_right_number_is_found_however_far_into_the_bank(
+    studio: Studio, numbers: np.ndarray, number: int
+) -> None:
+    each = LARGE[number]
+    cubes = studio.cubes([each], numbers)
+    rng = np.random.default_rng(number)
+    rows, columns = each.rows - 1, each.columns - 1
+    places = [(0, 0), (rows, columns), (0, columns), (rows // 2, columns // 3)]
+    places += [(int(rng.integers(each.rows)), int(rng.integers(each.columns))) for _ in range(3)]
+    for row, column in places:
+        middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
+        see = project(Camera(middle, height=7.0, fov=0.0), [each], 160, 120)
+        pixels = studio.look(cubes, see)
+        for y, x in product(range(row - 3, row + 4), range(column - 3, column + 4)):
+            if 0 <= y <= rows and 0 <= x <= columns:
+                value = numbers[each.index_of(y, x)]
+                seen = at(pixels, face(see, each, y, x))
+                np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+
+
+def test_only_what_is_near_is_sent_and_it_is_there_when_one_comes_near(studio: Studio) -> None:
+    values = np.random.default_rng(0).uniform(-1.0, 1.0, 2 * 400 * 400)
+    plates = [plate(400, 400), plate(400, 400, 160_000, origin=(500, 0, 0))]
+    cubes = studio.cubes(plates, values)
+    studio.look(cubes, framed(plates, fov=0.0))  # as means only
+    for each in plates:
+        for row, column in ((0, 0), (399, 399), (123, 321)):
+            middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
+            see = project(Camera(middle, height=5.0, fov=0.0), plates)
+            seen = at(studio.look(cubes, see), (160, 120))
+            value = values[each.index_of(row, column)]
+            np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+    values[160_000 + 123 * 400 + 321] = ORANGE
+    cubes.numbers(values, np.ones(len(values)))
+    np.testing.assert_allclose(
+        at(studio.look(cubes, see), (160, 120)), shade("dark", ORANGE), atol=2
+    )
+
+
+# In space.
+
+
+def orientations() -> list[np.ndarray]:
+    """All ways to put a plate along the axes, mirrored ones included."""
+    return [
+        np.array(axes) * np.array(signs)[:, np.newaxis]
+        for axes in permutations((RIGHT, UP, NEAR))
+        for signs in product((1.0, -1.0), repeat=3)
+    ]
+
+
+@pytest.mark.parametrize("fov", [0.0, 40.0])
+def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
+    studio: Studio, fov: float
+) -> None:
+    values = np.linspace(-1.0, 1.0, 4)
+    for axes in orientations():
+        each = plate(2, 2, axes=axes)
+        see = framed([each], 120, 90, azimuth=30.0, elevation=25.0, fov=fov)
+        cubes = studio.cubes([each], values)
+        toward = np.array(axes[2]) @ see.camera.toward > 0.0
+        pixels = studio.look(cubes, see)
+        # Of the four, the cube that is nearest to the eye is wholly seen: its three outer faces.
+        places = [each.point(c + 0.5, r + 0.5)[()] for r in (0, 1) for c in (0, 1)]
+        nearest = int(np.argmax([place @ see.camera.toward for place in places]))
+        color = shade("dark", values[nearest])
+        shares = []
+        for axis in (RIGHT, UP, NEAR):
+            outward = axis * np.sign(axis @ see.camera.toward)
+            seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])
+            shares.append(float(np.median(seen / np.maximum(color, 1.0))))
+            np.testing.assert_allclose(seen, shares[-1] * color, atol=4)
+            if abs(axis @ axes[2]) > 0.5:
+                assert shares[-1] == pytest.approx(1.0, abs=0.02) or not toward
+        # Light comes from above, so the sides differ: one sees that they are faces of a solid.
+        assert min(shares) > 0.35 and max(shares) - min(shares) > 0.05
+
+
+def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:
+    flat, behind = plate(3, 3), plate(3, 3, 9, origin=(0.5, -0.5, -3.0))
+    through = plate(3, 3, 18, origin=(1.5, 0.0, 1.5), axes=(-NEAR, DOWN, RIGHT))
+    values = np.repeat([BLUE, ORANGE, 0.0], 9)
+    for order in permutations((flat, behind, through)):
+        for fov in (0.0, 50.0):
+            see = framed(order, azimuth=35.0, elevation=10.0, fov=fov)
+            cubes = studio.cubes(list(order), values)
+            cubes.ids = True
+            found = ids_of(studio.look(cubes, see, WHITE))
+            seen = see(np.concatenate([each.corners() for each in order]))
+            assert np.nanmax(np.abs(seen.depth)) <= 1.0
+            # The front of the middle cube of the first plate is half inside the third.
+            for each, row, column, index in cells(list(order)):
+                x, y = face(see, each, row, column)
+                own, top = float(face_depth(see, each, row, column)), int(found[int(y), int(x)])
+                if top not in (index, -1):
+                    (other,) = [p for p in order if p.place_of(top)]
+                    r, c = other.place_of(top)
+                    box = other.point(c + 0.5, r + 0.5) + HALF * np.array(
+                        list(product((-1, 1), repeat=3))
+                    )
+                    assert see(box).depth.min() < own
+    assert at(studio.look(studio.cubes([flat], values), framed([flat])), (160, 120))[2] > 200
+
+
+def face_depth(see, each: Plate, row: int, column: int) -> float:
+    return see(each.point(column + 0.5, row + 0.5, HALF)).depth[0]
+
+
+def test_the_back_of_a_plate_shows_cubes_and_no_tray(studio: Studio) -> None:
+    each = plate(4, 4, axes=(RIGHT, UP, -NEAR))
+    pixels = studio.look(studio.cubes([each], np.full(16, ORANGE), np.zeros(16)), framed([each]))
+    tray = np.round(rgb((THEMES["dark"].tray,))[0] * 255.0)
+    assert not (pixels == tray).all(axis=2).any()
+    assert (pixels == BLACK).all(axis=2).any() and (pixels[..., 0] > 150).any()

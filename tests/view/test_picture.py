@@ -1,0 +1,208 @@
+"""A picture: cubes, what stands around them, and what is written, each in its place and depth."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.program import Program
+from scalarviz.view.camera import CAMERAS, Camera
+from scalarviz.view.colors import contrast, rgb
+from scalarviz.view.cube_shaders import HALF
+from scalarviz.view.frame import Division
+from scalarviz.view.layout import LAYOUTS
+from scalarviz.view.lights import DIM
+from scalarviz.view.picture import Picture
+from scalarviz.view.plates import Layout, Neurons
+from scalarviz.view.sight import Buffers, Card, Cubes, Sight, Words
+from scalarviz.view.theme import THEMES
+from tests.studio import Studio, at, ground_of, plate, project, shade
+
+SIZE = (760, 560)
+RNG = np.random.default_rng(0)
+PROGRAM = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0).program
+LAYOUT = LAYOUTS["crossbar"](PROGRAM, lambda layer: (f"layer {layer}", "about"))
+VALUES, SIZES = RNG.uniform(-1.0, 1.0, 59), 10.0 ** RNG.uniform(-4.0, 0.0, 59)
+
+
+def sight_of(layout: Layout = LAYOUT, **more: Any) -> Sight:
+    count = len(layout.plates)
+    numbers = Cubes(VALUES, SIZES, "value", "gradient", np.ones(count), np.ones(count))
+    return Sight(layout, numbers, **more)
+
+
+def framed(picture: Picture, sight: Sight, camera: Camera) -> Camera:
+    inner = Division.of(*SIZE).inner
+    return camera.framing(sight.layout.points(), inner.width / inner.height)
+
+
+def shot(
+    studio: Studio, picture: Picture, sight: Sight, camera: Camera, size: tuple[int, int] = SIZE
+) -> np.ndarray:
+    return studio.shoot(lambda: picture.draw(sight, camera, *size, 1.0), *size)
+
+
+@pytest.fixture
+def picture(studio: Studio) -> Picture:
+    studio.canvas.set_current()
+    return Picture("dark", PROGRAM)
+
+
+def ids(studio: Studio, sight: Sight, see: Any) -> np.ndarray:
+    """Where there is a cube, in the whole picture."""
+    cubes = studio.cubes(sight.layout.plates, VALUES, SIZES)
+    cubes.ids = True
+    return studio.look(cubes, see, (1.0, 1.0, 1.0)) @ np.array([1, 256, 65536]) != 0xFFFFFF
+
+
+@pytest.mark.parametrize("camera", CAMERAS)
+def test_wires_are_seen_between_cubes_and_hidden_behind_them(
+    studio: Studio, picture: Picture, camera: str
+) -> None:
+    with_wires, without = sight_of(), sight_of(replace(LAYOUT, wires=()))
+    here = framed(picture, with_wires, CAMERAS[camera])
+    changed = shot(studio, picture, with_wires, here) != shot(studio, picture, without, here)
+    changed = changed.any(axis=2)
+    see = picture.see(with_wires, here, *SIZE)
+    hidden = ids(studio, with_wires, see)
+    # The backs of the largest cubes are as far away as wires: a pixel there may be either.
+    assert changed.sum() > 1_000 and (changed & hidden).sum() <= 5
+    for bundle in LAYOUT.wires:
+        ends = see(np.stack([bundle.start[0], bundle.end[0]])).xy
+        middle = [ends[0] + part * (ends[1] - ends[0]) for part in np.linspace(0.0, 1.0, 60)]
+        assert sum(changed[int(y), int(x)] for x, y in middle) > 10
+
+
+def test_a_neuron_behind_a_plate_is_hidden_and_one_before_it_is_not(
+    studio: Studio, picture: Picture
+) -> None:
+    each = plate(3, 3)
+    for height, seen in ((-2.0, False), (2.0, True)):
+        place = each.point(1.5, 1.5, height)[np.newaxis]
+        layout = Layout([each], [Neurons(place, "", "x")], [], [])
+        buffers = Buffers({"x": np.array([0.9])}, scale=1.0)
+        sight = sight_of(layout, buffers=buffers)
+        sight = replace(sight, cubes=replace(sight.cubes, sizes=np.ones(59)))
+        camera = framed(picture, sight, CAMERAS["flat"])
+        pixels = shot(studio, picture, sight, camera)
+        x, y = picture.see(sight, camera, *SIZE)(place).xy[0]
+        color = shade("dark", 0.9) if seen else shade("dark", VALUES[4])
+        np.testing.assert_allclose(at(pixels, (x + 6.0, y + 6.0)), color, atol=4)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: str) -> None:
+    studio.canvas.set_current()
+    picture = Picture(theme, PROGRAM)
+    values = {"inputs": np.array([0.2, 0.9, 0.4]), "affine 0": np.linspace(-2.0, 2.0, 8)}
+    values["tanh 0"] = np.tanh(values["affine 0"])
+    tints = {"inputs": np.diag(values["inputs"])}
+    sight = sight_of(buffers=Buffers(values, tints=tints, scale=2.0))
+    camera = framed(picture, sight, CAMERAS["flat"])
+    pixels, see = shot(studio, picture, sight, camera), picture.see(sight, camera, *SIZE)
+    first, hidden, last = LAYOUT.neurons
+    radius = 0.36 * see(first.points).unit[0]
+    for line, name, colors in (
+        (first, "inputs", tints["inputs"] * 255.0),
+        (hidden, "tanh 0", shade(theme, values["tanh 0"], 2.0)),
+    ):
+        assert line.values == name
+        for place, color in zip(see(line.points).xy, colors, strict=True):
+            np.testing.assert_allclose(at(pixels, place - [0.0, 0.4 * radius]), color, atol=8)
+    for place in see(last.points).xy:  # not reached yet
+        np.testing.assert_allclose(at(pixels, place), ground_of(theme), atol=4)
+
+
+def test_dim_plates_and_neurons_keep_forty_percent(studio: Studio, picture: Picture) -> None:
+    loss = next(moment for moment in PROGRAM.moments if moment.kind == "loss")
+    sight = sight_of(moment=loss)
+    camera = framed(picture, sight, CAMERAS["flat"])
+    pixels, see = shot(studio, picture, sight, camera), picture.see(sight, camera, *SIZE)
+    ground = ground_of("dark")
+    for each in LAYOUT.plates:
+        place = see(each.point(0.5, 0.5, HALF)).xy[0]
+        color = shade("dark", VALUES[each.first])
+        np.testing.assert_allclose(at(pixels, place), ground + DIM * (color - ground), atol=2)
+
+
+def test_labels_stand_where_they_are_put_and_not_behind_cubes(
+    studio: Studio, picture: Picture
+) -> None:
+    shot(studio, picture, sight_of(), framed(picture, sight_of(), CAMERAS["perspective"]))
+    assert {"layer 0", "layer 1", "about"} <= set(picture.words)
+    bare = sight_of(replace(LAYOUT, labels=()))
+    camera = framed(picture, sight_of(), CAMERAS["flat"])
+    changed = shot(studio, picture, sight_of(), camera) != shot(studio, picture, bare, camera)
+    see = picture.see(sight_of(), camera, *SIZE)
+    for label in LAYOUT.labels:
+        x, y = see(np.stack([label.start])).xy[0]
+        low, high = (0.0, 40.0) if label.below else (-40.0, 0.0)
+        box = changed[int(y + low) : int(y + high), max(0, int(x) - 60) : int(x) + 90]
+        assert box.any(axis=2).sum() > 60
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_cube_stands_out_from_tray_and_ground(studio: Studio, theme: str) -> None:
+    look = THEMES[theme]
+    each = plate(1, 9)
+    see = project(Camera((4.5, -0.5, 0.0), height=2.0, fov=0.0), [each], 1440, 240)
+    values = np.linspace(-1.0, 1.0, 9)
+    pixels = studio.look(studio.cubes([each], values, theme=theme), see) / 255.0
+    for column in range(9):
+        x, y = see(each.point(column + 0.5, 0.5)).xy[0]
+        face, rim = at(pixels, (x, y)), at(pixels, (x - 53.5, y))
+        for behind in rgb((look.ground, look.tray)):
+            assert max(contrast(face, behind), contrast(rim, behind)) >= 3.0
+
+
+def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Picture) -> None:
+    camera = framed(picture, sight_of(), CAMERAS["orthographic"])
+    plain = shot(studio, picture, sight_of(), camera)
+    see = picture.see(sight_of(), camera, *SIZE)
+    for which, row in (("pinned", 20), ("hover", 58)):
+        sight = sight_of(**{which: Card(row, "a weight", [("value", "1")], ["a line"])})
+        pixels = shot(studio, picture, sight, camera)
+        each, i, j = LAYOUT.plate_of(row)
+        xy = see(each.point(j + 0.5, i + 0.5)).xy[0]
+        reach = int(0.6 * see(np.zeros((1, 3))).unit[0])
+        x, y = xy.astype(int)
+        box = (slice(y - reach, y + reach), slice(x - reach, x + reach))
+        assert (pixels != plain).any(axis=2)[box].sum() > 30
+        assert "a weight" in picture.words and "value" in picture.words
+
+
+def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
+    caption = ("affine 0", "z = w x + b", ["= .1 * .2 + .3 * .4 + .5 * .6 = " + "1 + " * 40])
+    words = Words("A title " * 20, "about " * 40, [("step", "1")] * 30, caption)
+    chips = [("a message that is far too long " * 5, "press"), ("short", "")]
+    sight = sight_of(
+        words=words,
+        chips=chips,
+        offers=["go on", "start again", "leave"],
+        help=[("Space", "go on or pause " * 4)] * 40,
+        pinned=Card(3, "name " * 20, [("value", "1")] * 5, ["line " * 60] * 30),
+    )
+    for size in ((1280, 800), (760, 560), (420, 300), (200, 150), (60, 40), (7, 5)):
+        pixels = studio.shoot(lambda: picture.draw(sight, CAMERAS["flat"], *size, 1.0), *size)  # noqa: B023
+        assert pixels.shape == (size[1], size[0], 3)
+        for box, _ in picture.buttons:
+            assert box.right <= size[0] + 1.0 or size[0] < 420
+
+
+def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:
+    for layout in (Layout([plate(1, 1)], [], [], []), replace(LAYOUT, neurons=(), wires=())):
+        sight = sight_of(layout)
+        shot(studio, picture, sight, framed(picture, sight, CAMERAS["perspective"]))
+
+
+def test_a_network_without_parameters_is_drawn(studio: Studio) -> None:
+    program: Program = sv.Network([sv.FrequencyEncoding(2, octaves=1)], seed=0).program
+    layout = LAYOUTS["crossbar"](program, lambda layer: ("", ""))
+    studio.canvas.set_current()
+    picture = Picture("dark", program)
+    sight = Sight(
+        layout, Cubes(np.zeros(0), np.zeros(0), "value", "gradient", np.ones(0), np.ones(0))
+    )
+    shot(studio, picture, sight, Camera().framing(layout.points(), 1.4))
