@@ -4,6 +4,15 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.show import Show
 
+DOES = {
+    "invert": "invert colours",
+    "grey": "turn colours grey",
+    "sepia": "turn colours into sepia",
+    "hue": "turn every hue into another",
+    "swap": "let red, green and blue change places",
+    "copy": "copy colours",
+}
+
 
 def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=0):
     """A 3-8-3 network, tanh and sigmoid, learns a map from colours to colours.
@@ -30,6 +39,7 @@ def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=
     return Show(
         session,
         title=f"A {'-'.join(str(size) for size in sizes)} network learns colours: {map}",
+        about=f"Each cube is one weight. This network learns to {DOES[map]}.",
         hint="scalarviz watch rgb " + ("--hidden 0 --map grey" if map == "invert" else "--lr 2"),
         speed=10,
     )

@@ -184,6 +184,7 @@ ORDER = """
     apps.channels
     apps.reading
     apps.motion
+    apps.narration
     apps.messages
     apps.cards
     apps.eyes

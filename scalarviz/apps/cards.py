@@ -23,7 +23,8 @@ def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[
     found = [
         ("value", f"{value:.5g}"),
         ("gradient", f"{grad:.4g}"),
-        ("last change", f"{change:+.3g}" + (f"  since step {since:,}" if change else "")),
+        ("last change", f"{change:+.3g}" if change else "0"),
+        ("since step", f"{since:,}"),
     ]
     if session.network.bank.frozen[row]:
         found.append(("frozen", "no step moves it"))

@@ -15,6 +15,7 @@ from scalarviz.errors import OwnershipError
 from scalarviz.session import Session
 
 FASTEST = 1e5  # steps a second; an opening that would be faster goes on flat out
+SLOW = 3.0  # steps a second, up to which one sees what each operation does
 APART = 0.1  # seconds between two looks at the clock, by which the speed is measured
 
 
@@ -51,7 +52,7 @@ class Playing:
         if self.until is not None and self.session.step_index >= self.until:
             self.until = None
         self._seen.clear()
-        self.session.play(None if self.errand else self.speed, "step")
+        self._start(None if self.errand else self.speed)
         self.asked, self._since = True, perf_counter()
 
     def run_to(self, step: int) -> None:
@@ -128,4 +129,11 @@ class Playing:
     def _go_at(self, speed: float | None) -> None:
         self.speed = speed
         if self.asked and not self.errand:
+            self._start(speed)
+
+    def _start(self, speed: float | None) -> None:
+        """Whole steps; if they are slow enough to be seen, each operation of them."""
+        if speed is not None and speed <= SLOW:
+            self.session.play(speed * len(self.session.operations), "operation")
+        else:
             self.session.play(speed, "step")

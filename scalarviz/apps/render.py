@@ -141,7 +141,7 @@ def record(
     else:
         chosen = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
         moments = by_steps(show.session, steps, chosen)
-        stage.said = f"{chosen:,} step{'s' * (chosen > 1)} a picture"
+        stage.narration.pause = f"{chosen:,} step{'s' * (chosen > 1)} a picture"
     total = moments_in(show, steps, unit, every, fps)
     canvas, path_of = look.canvas(), camera_path(stage, move, cameras)
     with telling(progress, total) as tell, encoder:

@@ -17,14 +17,15 @@ from scalarviz.apps.eyes import Eyes
 from scalarviz.apps.ground import layout_of
 from scalarviz.apps.messages import Messages
 from scalarviz.apps.motion import Motion
+from scalarviz.apps.narration import Narration
 from scalarviz.apps.pointing import cube_at
 from scalarviz.apps.reading import Reading
 from scalarviz.apps.scales import Scales
 from scalarviz.apps.show import Show
-from scalarviz.apps.story import Caption, caption
+from scalarviz.apps.story import Caption
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
-from scalarviz.view.sight import Cubes, Sight, Words
+from scalarviz.view.sight import Cubes, Sight
 from scalarviz.view.theme import THEMES
 
 
@@ -37,7 +38,6 @@ class Stage:
     per_layer       whether each layer has scales of its own
     help            whether the keys are shown; `keys` are they
     rate            steps a second, as somebody else has measured them
-    said            what is said of the speed while it does not play by itself
     """
 
     def __init__(
@@ -56,13 +56,11 @@ class Stage:
         self.keys: list[tuple[str, str]] = []
         self.help = False
         self.rate = 0.0
-        self.said = "paused"
         self.hover: int | None = None
         self.pinned: int | None = None
         self._layout_name = layout
         self.scales = Scales()
         self._picture: Any = None
-        self._captioned: tuple[Any, Any] = (None, None)
         self._now = 0.0
         self._extent = (1280.0, 800.0)
         self._begin(camera)
@@ -73,6 +71,7 @@ class Stage:
         self.eyes = Eyes(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._card = Pinned(self.session)
+        self.narration = Narration(self.reading)
         self.rescale()
 
     @property
@@ -256,7 +255,7 @@ class Stage:
             ),
             reading.buffers(self.motion.done),
             reading.curve(),
-            self._words(),
+            self.narration.words(self.show, self.motion, self.pinned, self.rate),
             moment,
             part,
             reading.exhibit,
@@ -268,39 +267,8 @@ class Stage:
         )
 
     def captioned(self) -> Caption:
-        """What the operation does that is just done; asked for once for each."""
-        key = self.reading.key, self.pinned, self.session.focus
-        if key != self._captioned[0]:
-            self._captioned = key, caption(self.session, self.pinned)
-        said: Caption = self._captioned[1]
-        return said
-
-    def _caption(self) -> tuple[str, str, tuple[str, ...]] | None:
-        """The caption, while someone goes by operations and has the time to read."""
-        if not self.motion.walking or (self.session.playing and self.motion.hasty):
-            return None
-        said = self.captioned()
-        return said.title, said.formula, said.numbers
-
-    def _words(self) -> Words:
-        session = self.session
-        speed = [("", f"{self.rate:,.0f} steps a second")] if self.rate >= 0.5 else []
-        if not session.playing:
-            speed = [("", self.said)]
-        return Words(
-            self.show.title,
-            self.show.about,
-            [
-                ("step", f"{session.step_index:,}"),
-                ("epoch", f"{session.epoch:,.1f}"),
-                ("learning rate", f"{session.learning_rate:g}"),
-                *speed,
-                ("engine", session.engine),
-                ("done:", session.done or "nothing"),
-                ("next:", session.next),
-            ],
-            self._caption(),
-        )
+        """What the operation does that is just done."""
+        return self.narration.caption(self.pinned)
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         """Draw it into the OpenGL context that is current."""

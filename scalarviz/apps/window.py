@@ -86,9 +86,7 @@ def check_window() -> None:
             "a window takes PySide6, which is not installed: pip install 'scalarviz[desktop]'"
         )
     if not has_display():
-        raise DisplayError(
-            "there is no screen to open a window on: run it where DISPLAY is set"
-        )
+        raise DisplayError("there is no screen to open a window on: run it where DISPLAY is set")
     try:
         from PySide6 import QtOpenGLWidgets
     except ImportError as error:

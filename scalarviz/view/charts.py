@@ -90,7 +90,7 @@ def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
         color=theme.quiet,
         anchor="right",
     )
-    if len(curve.ghost_steps):
+    if len(curve.ghost_steps) and plot.width > 190.0:
         middle = plot.x + plot.width / 2
         paper.text(
             middle,

@@ -29,6 +29,10 @@ def test_numbers_are_those_of_the_last_look(reading: Reading) -> None:
     assert reading.since == 2 and reading.place == (3, 0, 0)
     reading.refresh(1.0)
     np.testing.assert_array_equal(reading.last.value, before)  # as long as the clock stands still
+    before = bank.value.copy()
+    reading.session.advance(1)
+    reading.refresh(2.0)
+    np.testing.assert_array_equal(reading.last.value, before)
 
 
 def test_an_edit_is_seen_at_once(reading: Reading) -> None:

@@ -43,6 +43,7 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(walk: Walk) -> None
 
 
 def test_a_step_has_an_arrow_and_the_old_color_around_the_new_one(walk: Walk) -> None:
+    walk.session.learning_rate = 30.0  # so that colors change
     walk.go_to("weight gradient 0")
     old, value = walk.colors(), walk.session.network.bank.value.copy()
     assert walk.go() == "step"
@@ -52,6 +53,7 @@ def test_a_step_has_an_arrow_and_the_old_color_around_the_new_one(walk: Walk) ->
     sight = walk.stage.sight()
     np.testing.assert_allclose(sight.cubes.sizes, change, atol=1e-7)
     assert sight.cubes.size == "change in this step" and (change != 0.0).all()
+    assert np.abs(old - new).max(axis=1).max() > 100
     for _, _, _, index, (x, y) in walk.cubes():
         side = 0.46 * unit - 1.0
         for place in ((x - side, y + 4.0), (x + 4.0, y - side), (x + side, y + 4.0)):

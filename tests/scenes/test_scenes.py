@@ -1,5 +1,6 @@
 """Every scene, for a few steps: what it is, what it shows, and how it can be run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,9 +79,10 @@ def test_every_option_of_a_scene_has_its_help(name: str) -> None:
     assert options["engine"].default == "auto"
 
 
-def test_a_scene_is_a_script_too() -> None:
+def test_a_scene_is_a_script_too(tmp_path: Path) -> None:
     command = [sys.executable, str(find("rgb"))]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    hidden = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=hidden)
     assert done.returncode == 0 and "2,000 steps: loss from" in done.stdout
 
 

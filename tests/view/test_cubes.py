@@ -28,6 +28,7 @@ NETWORK = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
 PLATES = LAYOUTS["crossbar"](NETWORK.program, lambda layer: ("", "")).plates
 COUNT = len(NETWORK.bank)
 BLUE, ORANGE = -1.0, 1.0
+LIGHT = np.array([-0.45, 0.8, 0.4])  # where it comes from
 
 
 def cells(plates: list[Plate]) -> list[tuple[Plate, int, int, int]]:
@@ -142,7 +143,7 @@ def test_the_side_of_a_cube_follows_the_logarithm_of_its_size(studio: Studio, fl
     parts = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0])
     unit = see(line.point(0, 0)).unit[0]
     expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
-    assert unit > 80.0
+    assert unit > 80.0 and LEAST == 0.35
     np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
 
 
@@ -236,22 +237,16 @@ def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
         each = plate(2, 2, axes=axes)
         see = framed([each], 120, 90, azimuth=30.0, elevation=25.0, fov=fov)
         cubes = studio.cubes([each], values)
-        toward = np.array(axes[2]) @ see.camera.toward > 0.0
         pixels = studio.look(cubes, see)
         # Of the four, the cube that is nearest to the eye is wholly seen: its three outer faces.
         places = [each.point(c + 0.5, r + 0.5)[()] for r in (0, 1) for c in (0, 1)]
         nearest = int(np.argmax([place @ see.camera.toward for place in places]))
-        color = shade("dark", values[nearest])
-        shares = []
         for axis in (RIGHT, UP, NEAR):
             outward = axis * np.sign(axis @ see.camera.toward)
+            # What faces the eye has its own color; the sides are lit from above and from the left.
+            bright = 0.66 + 0.24 * float(outward @ LIGHT) if abs(axis @ axes[2]) < 0.5 else 1.0
             seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])
-            shares.append(float(np.median(seen / np.maximum(color, 1.0))))
-            np.testing.assert_allclose(seen, shares[-1] * color, atol=4)
-            if abs(axis @ axes[2]) > 0.5:
-                assert shares[-1] == pytest.approx(1.0, abs=0.02) or not toward
-        # Light comes from above, so the sides differ: one sees that they are faces of a solid.
-        assert min(shares) > 0.35 and max(shares) - min(shares) > 0.05
+            np.testing.assert_allclose(seen, bright * shade("dark", values[nearest]), atol=2.5)
 
 
 def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:

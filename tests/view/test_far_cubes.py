@@ -164,6 +164,8 @@ def test_means_follow_numbers_scales_and_theme(studio: Studio, theme: str) -> No
 
     middle()
     cubes.set_map(look.map, look.ground, look.tray)
+    color = cover * shade(theme, 0.5) + (1.0 - cover) * tray
+    np.testing.assert_allclose(middle(), color, atol=2)
     for value, scale in ((0.5, 1.0), (0.5, 0.6), (-0.5, 0.6)):
         cubes.numbers(np.full(each.size, value), np.ones(each.size))
         cubes.scales(scale, 1.0)

@@ -128,6 +128,23 @@ def test_a_large_plate_is_picked_from_a_flat_angle(studio: Studio) -> None:
         assert all(a or b for a, b in zip(same, apart, strict=True)) and sum(same) >= 148
 
 
+@pytest.mark.parametrize("axes", [(RIGHT, DOWN, NEAR), (RIGHT, UP, NEAR)])
+def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: object) -> None:
+    each = plate(9, 9, axes=axes)
+    sizes = np.zeros(81, np.float32)
+    cubes = studio.cubes([each], sizes, sizes)
+    cubes.ids = True
+    for angles in ((80.0, 0.0), (-70.0, 20.0), (0.0, 80.0)):
+        target = tuple(each.point(5.0, 5.0).tolist())
+        see = project(Camera(target, *angles, 0.3, 40.0), [each], 64, 64)
+        eye = target + see.camera.distance * see.camera.toward
+        assert abs(eye[2]) < HALF
+        seen, picked = ids_of(studio.look(cubes, see, WHITE)), Eye([each], see, sizes, 1.0)
+        places = [(x, y) for x in range(1, 64, 6) for y in range(1, 64, 6)]
+        same = [picked(x + 0.5, y + 0.5) == seen[y, x] for x, y in places]
+        assert np.mean(same) > 0.97 and (seen != NONE).mean() > 0.1
+
+
 def test_nothing_is_picked_beside_the_plates_and_behind_the_eye() -> None:
     each = plate(3, 3)
     see = project(Camera((1.5, -1.5, 0.0), height=4.0), [each])

@@ -15,7 +15,7 @@ from scalarviz.view.frame import Division
 from scalarviz.view.layout import LAYOUTS
 from scalarviz.view.lights import DIM
 from scalarviz.view.picture import Picture
-from scalarviz.view.plates import Layout, Neurons
+from scalarviz.view.plates import Label, Layout, Neurons
 from scalarviz.view.sight import Buffers, Card, Cubes, Sight, Words
 from scalarviz.view.theme import THEMES
 from tests.studio import Studio, at, ground_of, plate, project, shade
@@ -141,6 +141,24 @@ def test_labels_stand_where_they_are_put_and_not_behind_cubes(
         low, high = (0.0, 40.0) if label.below else (-40.0, 0.0)
         box = changed[int(y + low) : int(y + high), max(0, int(x) - 60) : int(x) + 90]
         assert box.any(axis=2).sum() > 60
+
+
+def test_words_that_would_lie_on_others_are_left_out(studio: Studio, picture: Picture) -> None:
+    ends = [np.array([x, -4.0, 0.0]) for x in (0.0, 0.2, 9.0)]
+    labels = [Label(f"name {i}", f"about {i}", end, end + 1.0) for i, end in enumerate(ends)]
+    sight = sight_of(replace(LAYOUT, labels=labels))
+    shot(studio, picture, sight, framed(picture, sight, CAMERAS["flat"]))
+    words = set(picture.words)
+    assert {"name 0", "about 0", "name 2", "about 2"} <= words and "name 1" not in words
+
+
+def test_all_of_the_scene_is_within_reach(studio: Studio, picture: Picture) -> None:
+    for azimuth, elevation, fov in ((85.0, 0.0, 0.0), (-85.0, 60.0, 28.0), (40.0, -85.0, 70.0)):
+        sight = sight_of()
+        camera = framed(picture, sight, Camera(azimuth=azimuth, elevation=elevation, fov=fov))
+        for here in (camera, camera.zoomed(9.0), camera.moved(2.0, 1.0), camera.zoomed(0.02)):
+            depth = picture.see(sight, here, *SIZE)(LAYOUT.points()).depth
+            assert (np.abs(depth[np.isfinite(depth)]) <= 1.0).all() or here.fov
 
 
 @pytest.mark.parametrize("theme", THEMES)
