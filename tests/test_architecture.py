@@ -140,6 +140,7 @@ ORDER = """
     view.plates
     view.layout
     view.camera
+    view.texels
     view.cube_shaders
     view.means
     view.nearness

@@ -130,7 +130,8 @@ class Window(QMainWindow):
         if moves or self.view.stale or self.desk.session.playing:
             self.view.refresh()
         # What is to be painted is painted now, not when Qt finds time for it.
-        QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
+        if self.desk.session.engine == "python":
+            QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self) -> None:
         state = self.desk.state

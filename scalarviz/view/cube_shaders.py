@@ -1,8 +1,9 @@
 """The shaders of the cubes, in GLSL 1.20, which every OpenGL since 2.1 understands.
 
 One box is drawn for every plate. For each of its pixels the ray of sight is followed from cell to
-cell of the grid; the first cube that it meets is what is seen. Where cubes are smaller than pixels
-the mean of those that a pixel covers is taken instead, from a table of means.
+cell of the grid; the first cube that it meets is what is seen. Cubes of a few pixels become flat
+squares with smooth edges. Where they are smaller than pixels the mean of those that a pixel covers
+is taken instead, from a table of means.
 
 Places on a plate are (column, row, height). The address of a number is a pair, the row and the
 column of the texture, since a float counts exactly only to 16,777,216.
@@ -23,6 +24,8 @@ STEPS = 512  # cells that a ray goes through at most
 HALF = 0.46  # of a cell: half the side of the largest cube
 LEAST = 0.35  # of that: the smallest cube
 COLORS = 512  # in the table of colors
+# Cells a pixel: where cubes become flat squares with smooth edges, and where these become means.
+FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
 DECADES = 4.0  # of sizes, from the smallest cube to the largest
 
 VERTEX = """
@@ -135,19 +138,44 @@ vec4 mean_at(vec2 place, float level) {
     return vec4(mean.rgb * mean.a, mean.a);
 }
 
-vec3 averaged(vec2 place, vec2 longer, float smaller, float larger, vec3 ray) {
+// The cubes on which a pixel lies, where they are about as large as pixels: colors and cover again.
+// `count` is how many there are, or 0 for none: a loop that ends at once costs nothing where it is
+// software that draws, which computes both sides of an `if`.
+vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
+    vec4 sum = vec4(0.0);
+    vec2 first = floor(place - 0.5);
+    for (int i = 0; i < MOST_STEPS; i++) {
+        if (float(i) >= count) break;
+        vec2 cell = first + vec2(mod(float(i), 2.0), floor(float(i) / 2.0));
+        vec2 where = address(clamp(cell, vec2(0.0), grid.xy - 1.0));
+        float side = 2.0 * share(number(where, 1.0));
+        // From the side they cover more of the plate than from straight on.
+        side = sqrt(1.0 - pow(1.0 - side * side, 1.0 / upright));
+        vec2 low = max(place - 0.5 * box, cell + 0.5 - 0.5 * side);
+        vec2 high = min(place + 0.5 * box, cell + 0.5 + 0.5 * side);
+        vec2 part = max(high - low, vec2(0.0)) / box;
+        bool there = all(greaterThan(cell, vec2(-0.5))) && all(lessThan(cell, grid.xy - 0.5));
+        float value = number(where, 0.0);
+        vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
+        sum += there ? part.x * part.y * vec4(color, 1.0) : vec4(0.0);
+    }
+    return sum;
+}
+
+// And where they are smaller: the mean of `count` places along the longer side of a pixel.
+vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float upright,
+              float count) {
     float level = clamp(log2(max(smaller, 0.25 * larger)) + 0.5, 1.0, looks.w);
     float whole = max(min(floor(level), looks.w - 1.0), 1.0);
     vec4 sum = vec4(0.0);
-    for (int i = 0; i < 4; i++) {
-        vec2 at = clamp(place + longer * ((float(i) + 0.5) / 4.0 - 0.5), vec2(0.0), grid.xy);
+    for (int i = 0; i < MOST_STEPS; i++) {
+        if (float(i) >= count) break;
+        vec2 at = clamp(place + longer * ((float(i) + 0.5) / count - 0.5), vec2(0.0), grid.xy);
         sum += mix(mean_at(at, whole), mean_at(at, min(whole + 1.0, looks.w)),
-                   clamp(level - whole, 0.0, 1.0));
+                   clamp(level - whole, 0.0, 1.0)) / count;
     }
-    vec3 color = sum.rgb / max(sum.a, 1e-4);
-    float upright = abs(ray.z) / length(ray);
-    float covered = 1.0 - pow(max(1.0 - 0.25 * sum.a, 0.0), 1.0 / max(upright, 0.05));
-    return mix(u_tray, color * mix(0.75, 1.0, upright), covered);
+    float covered = 1.0 - pow(max(1.0 - sum.a, 0.0), 1.0 / upright);
+    return vec4(sum.rgb / max(sum.a, 1e-4) * covered, covered);
 }
 
 void main() {
@@ -172,7 +200,7 @@ void main() {
     float size_y = length(by_y);
     float larger = max(size_x, size_y);
     float smaller = min(size_x, size_y);
-    float far = looks.w > 0.5 && u_ids < 0.5 ? smoothstep(0.55, 1.0, larger) : 0.0;
+    float far = u_ids < 0.5 ? smoothstep(FLAT_FROM, FLAT_TO, larger) : 0.0;
 
     // Where the ray enters the box, and where it leaves it; v_place is on its far side.
     vec3 low = (vec3(0.0, 0.0, -HALF) - v_place) * inverse;
@@ -182,6 +210,7 @@ void main() {
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
     float leave = min(min(exits.x, exits.y), exits.z);
     float depth_at = leave;
+    bool on_tray = ray.z < 0.0 && exits.z <= leave + 1e-4;
     vec3 result = vec3(0.0);
     bool met = false;
     vec2 cell = vec2(0.0);
@@ -241,19 +270,33 @@ void main() {
         }
         if (!met) {
             // Between the cubes the tray is seen, from the front only.
-            if (u_ids > 0.5 || ray.z >= 0.0 || exits.z > leave + 1e-4) {
-                if (far <= 0.0) discard;
-                result = u_ground;
+            if (u_ids > 0.5 || !on_tray) {
+                if (far < 0.5) discard;
+                far = 1.0;
             } else {
                 result = mix(u_ground, u_tray, looks.y);
             }
         }
     }
+    vec2 box = abs(by_x) + abs(by_y);
+    if (!on_tray && (any(lessThan(middle.xy, -0.5 * box)) ||
+                     any(greaterThan(middle.xy, grid.xy + 0.5 * box)))) {
+        // Beside the plate there are only the sides of cubes.
+        if (far > 0.0 && !met) discard;
+        far = 0.0;
+    }
+    vec2 place = clamp(middle.xy, vec2(0.0), grid.xy);
+    box = clamp(box, vec2(0.05), vec2(1.0));
+    vec2 longer = size_x > size_y ? by_x : by_y;
+    float upright = max(abs(ray.z) / length(ray), 0.05);
+    float mean = looks.w > 0.5 ? smoothstep(MEANS_FROM, CUBES_TO, larger) : 0.0;
+    float places = clamp(ceil(larger / max(smaller, 1e-6) - 0.2), 1.0, 4.0);
+    vec4 seen = mix(cubes_at(place, box, upright, far > 0.0 && mean < 1.0 ? 4.0 : 0.0),
+                    means_at(place, longer, smaller, larger, upright, mean > 0.0 ? places : 0.0),
+                    mean);
     if (far > 0.0) {
-        vec2 place = clamp(middle.xy, vec2(0.0), grid.xy);
-        vec2 longer = size_x > size_y ? by_x : by_y;
-        vec3 mean = lit(averaged(place, longer, smaller, larger, ray), place);
-        result = mix(result, mean, far);
+        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * u_tray;
+        result = mix(result, lit(color, place), far);
         if (!met) depth_at = enter;
     }
     vec2 clip = v_depth.xy + depth_at * v_depth.zw;
@@ -262,65 +305,19 @@ void main() {
 }
 """
 
-# Where textures hold floats, a texel is a number of `numbers`, or four of `plates`.
-FLOATS = """
-float one_number(vec2 at) {
-    return texture2D(u_numbers, at / u_numbers_size).r;
-}
 
-vec4 four_numbers(float part) {
-    return texture2D(u_plates, vec2(part + 0.5, v_plate + 0.5) / u_plates_size);
-}
-
-bool is_number(float value) {
-    return value <= 0.0 || value > 0.0;
-}
-"""
-
-# Where they do not, a texel is the four bytes of a float as they lie in memory: the fraction, its
-# lowest byte first, then the exponent and the sign.
-BYTES = """
-const float NO_NUMBER = 3.4e38;
-
-float decoded(vec4 texel) {
-    vec4 bytes = floor(texel * 255.0 + 0.5);
-    float negative = step(128.0, bytes.a);
-    float odd = step(128.0, bytes.b);
-    float exponent = (bytes.a - 128.0 * negative) * 2.0 + odd;
-    float fraction = (bytes.b - 128.0 * odd) * 65536.0 + bytes.g * 256.0 + bytes.r;
-    if (exponent > 254.5 && fraction > 0.0) return NO_NUMBER;
-    float size = (1.0 + fraction / 8388608.0) * exp2(min(exponent - 127.0, 126.0));
-    return exponent < 0.5 ? 0.0 : size * (1.0 - 2.0 * negative);
-}
-
-float one_number(vec2 at) {
-    return decoded(texture2D(u_numbers, at / u_numbers_size));
-}
-
-float of_plate(float place) {
-    return decoded(texture2D(u_plates, vec2(place + 0.5, v_plate + 0.5) / u_plates_size));
-}
-
-vec4 four_numbers(float part) {
-    float first = 4.0 * part;
-    vec2 upper = vec2(of_plate(first), of_plate(first + 1.0));
-    return vec4(upper, of_plate(first + 2.0), of_plate(first + 3.0));
-}
-
-bool is_number(float value) {
-    return value < 0.99 * NO_NUMBER;
-}
-"""
-
-
-def fragment(packing: str = FLOATS) -> str:
-    """The fragment shader; `packing` is how texels become numbers."""
+def fragment(packing: str) -> str:
+    """The fragment shader; `packing` is how texels become numbers, one of `texels`."""
     text = FRAGMENT
     for name, value in {
         "HALF_SIDE": str(HALF),
         "LEAST_SIDE": str(LEAST),
         "SPLIT_COLUMNS": f"{SPLIT}.0",
         "MOST_STEPS": str(STEPS),
+        "FLAT_FROM": str(FLAT_FROM),
+        "FLAT_TO": str(FLAT_TO),
+        "MEANS_FROM": str(MEANS_FROM),
+        "CUBES_TO": str(CUBES_TO),
         "COLOR_SPAN": str(0.5 * (COLORS - 1) / COLORS),
         "PACKING": packing,
     }.items():

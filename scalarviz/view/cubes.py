@@ -12,21 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from vispy import gloo
-from vispy.gloo import gl
 from vispy.visuals import Visual
 
 from scalarviz.checks import FloatArray
 from scalarviz.view.colors import NOT_A_NUMBER, ColorMap, rgb
 from scalarviz.view.cube_shaders import (
-    BYTES,
     COLORS,
+    CUBES_TO,
     DECADES,
-    FLOATS,
     HALF,
+    MEANS_FROM,
     SPLIT,
     TEXELS,
     VERTEX,
@@ -35,6 +33,7 @@ from scalarviz.view.cube_shaders import (
 from scalarviz.view.means import fill, levels_of, room_of
 from scalarviz.view.nearness import ANYHOW, Near, nearness
 from scalarviz.view.plates import Plate
+from scalarviz.view.texels import BYTES, FLOATS, has_float_textures, packed, texture_of
 
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
 # The six sides of a box as triangles, each clockwise as seen from outside.
@@ -47,10 +46,6 @@ SIDES = np.array(
     np.uint32,
 )
 LIGHT = np.array([-0.45, 0.8, 0.4])  # where it comes from
-ALONE, ALL = (
-    0.58,
-    1.05,
-)  # cells a pixel: below the first no means are seen, above the second no cube
 
 
 class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
@@ -60,7 +55,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self.floats = has_float_textures() if floats is None else floats
         Visual.__init__(self, VERTEX, fragment(FLOATS if self.floats else BYTES))
         self._draw_mode = "triangles"
-        self.set_gl_state(depth_test=True, blend=False, cull_face="front")
+        self.set_gl_state(depth_test=True, depth_func="less", blend=False, cull_face="front")
         self.plates = list(plates)
         self.count = count
         self.viewport = (1, 1)
@@ -145,7 +140,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         nothing = np.zeros(self.count, np.float32)
         self._given = (nothing, nothing)
         self._near: list[Near] = []
-        self._numbers = texture_of(self._packed(self._staging))
+        self._numbers = texture_of(packed(self._staging, self.floats))
         self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
         self._colors = gloo.Texture2D(
             np.zeros((1, COLORS, 3), np.uint8), interpolation="linear", wrapping="clamp_to_edge"
@@ -159,7 +154,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self.scales(1.0, 1.0)
         self.lights()
         nowhere = np.zeros((1, TEXELS, 4), np.float32)
-        self._lines = texture_of(self._packed(self._table if len(self._table) else nowhere))
+        self._lines = texture_of(packed(self._table if len(self._table) else nowhere, self.floats))
         self._mean_texture = gloo.Texture2D(
             self._means, interpolation="linear", wrapping="clamp_to_edge"
         )
@@ -189,7 +184,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
 
     def _prepare_draw(self, view: Any) -> None:
         if self._changed:
-            self._lines.set_data(self._packed(self._table))
+            self._lines.set_data(packed(self._table, self.floats))
             self._changed = False
         large = [i for i, levels in enumerate(self._table[:, 2, 3]) if levels]
         found = nearness([self.plates[i] for i in large], view.get_transform(), self.viewport)
@@ -207,10 +202,10 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         touched = np.zeros(self._height, bool)
         for i, plate in enumerate(self.plates):
             levels = int(self._table[i, 2, 3])
-            if near[i].least < ALL or not levels:
+            if near[i].least < CUBES_TO or not levels:
                 last = plate.index_of(plate.rows - 1, plate.columns - 1)
                 touched[plate.first // SPLIT : last // SPLIT + 1] = True
-            if levels and near[i].most > ALONE:
+            if levels and near[i].most > MEANS_FROM:
                 finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
                 self._send_means(i, plate, max(1, min(levels, finest)))
         rows = np.flatnonzero(touched)
@@ -223,16 +218,9 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             if last - first < self._height:
                 offset = half * self._height
                 changed = self._staging[offset + first : offset + last]
-                self._numbers.set_data(self._packed(changed), offset=(offset + first, 0))
+                self._numbers.set_data(packed(changed, self.floats), offset=(offset + first, 0))
         if last - first == self._height:
-            self._numbers.set_data(self._packed(self._staging))
-
-    def _packed(self, data: FloatArray) -> Any:
-        """Floats as a texture takes them, in one axis more; nothing is copied."""
-        rows = len(data)
-        if self.floats:
-            return data.reshape(rows, data.shape[1], -1)
-        return data.astype("<f4", copy=False).view(np.uint8).reshape(rows, -1, 4)
+            self._numbers.set_data(packed(self._staging, self.floats))
 
     def _send_means(self, i: int, plate: Plate, finest: int) -> None:
         color, top = (float(number) for number in self._table[i, 1, 2:])
@@ -241,63 +229,6 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         table = self._means[above : above + rows]
         fill(table, plate, *self._given, scale, self._palette, finest)
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
-
-
-def texture_of(data: Any) -> Any:
-    """A texture that gives back each float, or each byte / 255, as it is."""
-    kind = {1: "r32f", 4: "rgba32f"}[data.shape[2]] if data.dtype == np.float32 else None
-    return gloo.Texture2D(
-        data, interpolation="nearest", wrapping="clamp_to_edge", internalformat=kind
-    )
-
-
-PROBE = """
-uniform sampler2D u_one;
-uniform sampler2D u_four;
-uniform vec4 u_sent;
-
-void main() {
-    vec4 arrived = vec4(texture2D(u_one, vec2(0.5)).r, texture2D(u_four, vec2(0.5)).gba);
-    gl_FragColor = vec4(arrived == u_sent ? 1.0 : 0.0);
-}
-"""
-SENT = np.array([3.25, -1234.5677, 4.1e8, 1.25e-20], np.float32)  # no smaller float holds them
-KNOWN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
-
-
-def has_float_textures() -> bool:
-    """Whether textures hold floats in the current OpenGL context: one is drawn and looked at, once.
-
-    The state of OpenGL is to be set anew after it, but for the viewport.
-    """
-    canvas = gloo.get_current_canvas()
-    if canvas is None:
-        return True
-    if canvas.context not in KNOWN:
-        canvas.context.flush_commands()  # so that the viewport is what it was said to be
-        KNOWN[canvas.context] = arrive(SENT)
-    return KNOWN[canvas.context]
-
-
-def arrive(sent: FloatArray) -> bool:
-    """Whether four floats come through textures of one and of four unharmed."""
-    corners = "attribute vec2 a_at; void main() { gl_Position = vec4(a_at, 0.0, 1.0); }"
-    program = gloo.Program(corners, PROBE)
-    program["a_at"] = np.array([(-1, -1), (3, -1), (-1, 3)], np.float32)
-    program["u_sent"] = sent
-    viewport = gl.glGetParameter(gl.GL_VIEWPORT)
-    try:
-        program["u_one"] = texture_of(sent[np.newaxis, :1, np.newaxis])
-        program["u_four"] = texture_of(sent[np.newaxis, np.newaxis])
-        with gloo.FrameBuffer(gloo.RenderBuffer((1, 1), "color")):
-            gloo.set_state(depth_test=False, blend=False, cull_face=False)
-            gloo.set_viewport(0, 0, 1, 1)
-            program.draw("triangles")
-            return bool(gloo.read_pixels((0, 0, 1, 1))[0, 0, 0] > 127)
-    except RuntimeError:  # vispy's word for an error of OpenGL
-        return False
-    finally:
-        gloo.set_viewport(*viewport)
 
 
 def brightness_of_sides(plate: Plate) -> list[float]:

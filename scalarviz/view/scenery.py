@@ -54,7 +54,9 @@ def place_label(paper: Paper, see: Projection, label: Label) -> tuple[float, flo
     (x, y), (right, end) = see(np.stack([label.start, label.end])).xy.tolist()
     wide = max(paper.measure(label.name, bold=True), paper.measure(label.about, size=12))
     leftward = label.leftward and wide > right - x
+    room = see.box.right + 16.0  # words that begin in the scene end there too
     x, y, anchor = (right, end, "right") if leftward else (x, y, "left")
+    x = max(room - wide, 0.0) if anchor == "left" and room - wide < x < room else x
     return x, y + (15.0 if label.below else -20.0), anchor
 
 

@@ -286,7 +286,7 @@ def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
     studio.stage(stage, 0.0, SIZE)
     rng = np.random.default_rng(0)
     behind = 0
-    for now in range(60):
+    for now in range(24):
         session.advance(1, "operation")
         each = stage.plan.plates[rng.integers(len(stage.plan.plates))]
         place = tuple(each.point(0.0, 0.0, 0.3).tolist())
@@ -296,4 +296,4 @@ def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
         studio.stage(stage, now + 0.4, (200, 150))
         see = stage.picture().see(stage.sight(), stage.eyes.camera, 200, 150)
         behind += not np.isfinite(see(stage.plan.wires[0].start).unit).any()
-    assert behind > 5
+    assert behind > 2

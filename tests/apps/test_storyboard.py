@@ -169,7 +169,9 @@ def test_wires_at_work_are_white_as_far_as_light_has_come(walk: Walk) -> None:
 # Back.
 
 
-@pytest.mark.parametrize("part", [0.1, 0.7])
+@pytest.mark.parametrize(
+    "part", [0.3, *(pytest.param(p, marks=pytest.mark.slow) for p in (0.1, 0.7))]
+)
 def test_going_back_shows_the_same_pictures_in_reverse(walk: Walk, part: float) -> None:
     scene = Division.of(*SIZE).scene
 

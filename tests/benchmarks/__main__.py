@@ -9,6 +9,7 @@ import sys
 
 from tests.benchmarks import (
     batched_step,
+    frames,
     growth,
     memory,
     replicas,
@@ -16,6 +17,7 @@ from tests.benchmarks import (
     start,
     texture,
     training_step,
+    watched,
     xor,
 )
 from tests.benchmarks.sides import heading, options
@@ -33,5 +35,7 @@ if __name__ == "__main__":
         sessions,
         xor,
         texture,
+        frames,
+        watched,
     ):
         part.report(chosen)

@@ -64,8 +64,9 @@ def test_a_plate_has_no_holes_from_wherever_it_is_seen(
             see = project(camera, [each], 100, 75)
             pixels, tray = studio.look(cubes, see, GREEN), inside(see, each)
             looked_at += tray.sum()
-            for nothing in ([0, 255, 0], ground_of("dark")):
-                assert not ((pixels == nothing).all(axis=2) & tray).any()
+            assert not ((pixels == [0, 255, 0]).all(axis=2) & tray).any()
+            # Nor is there a seam of the ground's color around it, over what may be behind.
+            assert (np.abs(pixels - ground_of("dark")).max(axis=2) > 3).all()
     assert looked_at > 5_000
 
 
@@ -89,7 +90,7 @@ def test_a_distant_plate_does_not_shimmer(
     studio: Studio, million, azimuth: float, elevation: float, fov: float
 ) -> None:
     with_means = million._table[:, 2, 3].copy()
-    for height, most in ((150.0, 0.22), (300.0, 0.08), (1200.0, 0.02)):
+    for height, most in ((150.0, 0.4), (300.0, 0.18), (1200.0, 0.03)):
         camera = Camera((500.0, -500.0, 0.0), azimuth, elevation, height, fov)
         calm = moved(studio, million, camera)
         million._table[:, 2, 3] = 0.0  # cube by cube, however small they are
@@ -97,7 +98,7 @@ def test_a_distant_plate_does_not_shimmer(
         wild = moved(studio, million, camera)
         million._table[:, 2, 3] = with_means
         million._changed = True
-        assert wild > 20.0 and calm < most * wild
+        assert wild > 9.0 and calm < most * wild
 
 
 def expected(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -124,6 +125,21 @@ def test_from_far_one_sees_the_mean_of_the_colors(studio: Studio, kind: str, hei
     np.testing.assert_allclose(own.mean(axis=0), expected(values, SIZES), atol=3)
 
 
+@pytest.mark.parametrize("side", [30, 150])
+def test_cubes_of_about_a_pixel_have_smooth_edges(studio: Studio, side: int) -> None:
+    # Else stripes would run over the plate wherever its rows and those of the pixels beat together.
+    each = plate(side, side)
+    sizes = 10.0 ** np.random.default_rng(side).uniform(-4.0, 0.0, each.size)
+    values = np.full(each.size, 0.8)
+    cubes = studio.cubes([each], values, sizes)
+    for cells in (0.5, 0.57, 0.66, 0.73, 0.8, 0.9, 0.97):
+        middle = side / 2.0 + 0.3
+        camera = Camera((middle, -middle, 0.0), height=240.0 * cells, fov=0.0)
+        see = project(camera, [each])
+        own = studio.look(cubes, see)[inside(see, each, 3.0)]
+        np.testing.assert_allclose(own.mean(axis=0), expected(values, sizes), atol=5)
+
+
 def test_there_is_no_jump_in_brightness_on_the_way_from_cubes_to_means(studio: Studio) -> None:
     each = plate(400, 400)
     cubes = studio.cubes([each], VALUES[: each.size], SIZES[: each.size])
@@ -133,8 +149,8 @@ def test_there_is_no_jump_in_brightness_on_the_way_from_cubes_to_means(studio: S
         see = project(Camera((203.0, -191.0, 0.0), -11.0, 7.0, height, 0.0), [each])
         found.append(studio.look(cubes, see)[inside(see, each, 8.0)].mean(axis=0))
     found = np.array(found)
-    assert np.abs(np.diff(found, axis=0)).max() < 6.0
-    assert np.ptp(found, axis=0).max() < 16.0
+    assert np.abs(np.diff(found, axis=0)).max() < 4.0
+    assert np.ptp(found, axis=0).max() < 13.0
 
 
 @pytest.mark.parametrize("elevation", [60.0, 75.0, 82.0])

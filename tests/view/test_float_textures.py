@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.view import cubes as module
+from scalarviz.view import texels as module
 from scalarviz.view.camera import Camera
 from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
