@@ -56,7 +56,7 @@ THEMES = table(
         Theme(
             "light",
             MAPS["light"],
-            tray="#eceef2",
+            tray="#fafbfc",
             ink="#1b2028",
             quiet="#5a6472",
             faint="#c3cad4",

@@ -147,6 +147,18 @@ def test_plates_are_turned_in_turn_and_face_the_eye() -> None:
     np.testing.assert_allclose(middles, 0.0, atol=1e-9)
 
 
+@given(program=deep_networks())
+def test_on_posters_a_neuron_stands_beside_its_row(program: Program) -> None:
+    layout = laid_out(program, "posters")
+    for place, operation in enumerate(program.operations):
+        for each in plates_of(layout, place, "weight", "bias"):
+            lines = [n for n in layout.neurons if operation.target.name in (n.sums, n.values)]
+            (line,) = lines
+            rows = each.point(0.5, np.arange(each.rows) + 0.5)
+            np.testing.assert_allclose(rows[:, 1], line.points[:, 1], atol=1e-9)
+            assert (line.points[:, 0] > each.corners()[:, 0].max()).all()
+
+
 def test_the_storyboard_s_network_stands_as_it_says() -> None:
     _, layout = dense(3, 8, 3, output="sigmoid")
     inputs, hidden, outputs = (line.points for line in layout.neurons)
