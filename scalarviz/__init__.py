@@ -47,7 +47,7 @@ _HOMES = {
     "picture": "apps.render",
     "record": "apps.render",
     "storyboard": "apps.render",
-    "Show": "apps.show",
+    "Show": "stage.show",
     "ScalarvizError": "errors",
     "data": "data",
 }
@@ -59,7 +59,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.apps.render import picture as picture
     from scalarviz.apps.render import record as record
     from scalarviz.apps.render import storyboard as storyboard
-    from scalarviz.apps.show import Show as Show
     from scalarviz.apps.watch import watch as watch
     from scalarviz.bank import Bank as Bank
     from scalarviz.errors import ScalarvizError as ScalarvizError
@@ -86,6 +85,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.precision import Precision as Precision
     from scalarviz.replicas import replicate as replicate
     from scalarviz.session import Session as Session
+    from scalarviz.stage.show import Show as Show
     from scalarviz.value import Value as Value
     from scalarviz.value import maximum as maximum
     from scalarviz.value import minimum as minimum

@@ -2,8 +2,8 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.show import Show, whole_numbers
 from scalarviz.formulas.table import pick
+from scalarviz.stage.show import Show, whole_numbers
 
 SHAPES = {
     "circle": data.Circle,

@@ -3,7 +3,7 @@
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.apps.show import Show
+from scalarviz.stage.show import Show
 
 
 def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):

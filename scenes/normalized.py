@@ -2,8 +2,8 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.show import Show
 from scalarviz.formulas.table import pick
+from scalarviz.stage.show import Show
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 

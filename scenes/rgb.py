@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.show import Show
+from scalarviz.stage.show import Show
 
 DOES = {
     "invert": "invert colours",

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.show import Show
+from scalarviz.stage.show import Show
 
 
 def scene(

@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.show import Show
+from scalarviz.stage.show import Show
 
 
 def scene(hidden=8, lr=0.01, engine="auto", seed=0):

@@ -1,4 +1,4 @@
-"""What every test shares: how hypothesis searches, and a compiler to CUDA that needs no GPU."""
+"""What every test shares: how hypothesis searches, a compiler to CUDA, a session, a canvas."""
 
 import importlib.util
 from collections.abc import Callable, Iterator
@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import scalarviz as sv
+from scalarviz import data
 from scalarviz.errors import DisplayError
+from scalarviz.stage.show import Show
 from tests.studio import Studio
 
 # `make test` looks at the same examples each time; `make test-all` looks for new ones. There is no
@@ -56,3 +59,14 @@ def studio() -> Iterator[Studio]:
         pytest.skip(str(error))
     yield made
     made.canvas.close()
+
+
+@pytest.fixture
+def colours() -> sv.Session:
+    network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
+    return sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
+@pytest.fixture
+def show(colours: sv.Session) -> Show:
+    return Show(colours, title="colours", hint="more")

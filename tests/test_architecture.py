@@ -172,55 +172,58 @@ ORDER = """
     apps.keys
     apps.stop
     apps.scenes
-    apps.show
+    stage.show
     apps.options
     apps.pace
-    apps.sights
-    apps.followed
-    apps.wording
-    apps.story
+    stage.sights
+    stage.followed
+    stage.wording
+    stage.story
     apps.page
-    apps.ground
-    apps.sample
-    apps.channels
-    apps.reading
-    apps.motion
-    apps.narration
-    apps.messages
-    apps.cards
-    apps.eyes
-    apps.scales
-    apps.pointing
-    apps.stage
+    stage.ground
+    stage.sample
+    stage.channels
+    stage.reading
+    stage.motion
+    stage.narration
+    stage.messages
+    stage.cards
+    stage.eyes
+    stage.scales
+    stage.pointing
+    stage.stage
+    stage
     apps.moving
     apps.render
-    apps.warm
-    apps.tour
+    desk.warm
+    desk.tour
     apps.train
     apps.render_scene
-    apps.desk_stage
-    apps.desk_options
-    apps.desk_keys
-    apps.desk_offers
-    apps.desk_play
-    apps.desk_undo
-    apps.desk_export
-    apps.desk_state
-    apps.desk
-    apps.desk_opening
-    apps.window_look
-    apps.window_fields
-    apps.window_rows
-    apps.window_options
-    apps.window_menus
-    apps.window_controls
-    apps.window_picture
-    apps.window_frame
+    desk.picture
+    desk.options
+    desk.keys
+    desk.offers
+    desk.play
+    desk.undo
+    desk.export
+    desk.state
+    desk.desk
+    desk.opening
+    desk
+    window.look
+    window.fields
+    window.rows
+    window.options
+    window.menus
+    window.controls
+    window.picture
+    window.frame
     apps.bench
     apps.probes
     apps.doctor
     apps.terminal
-    apps.window
+    window.window
+    window
     apps.notebook
     apps.watch
     apps.cli

@@ -6,8 +6,8 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.stage import Stage
 from scalarviz.program import NONE
+from scalarviz.stage.stage import Stage
 from scalarviz.view.colors import rgb
 from scalarviz.view.cube_shaders import HALF
 from scalarviz.view.frame import Projection

@@ -15,9 +15,9 @@ from rich.table import Table
 
 from scalarviz.apps.pace import Portions
 from scalarviz.apps.scenes import find, load
-from scalarviz.apps.show import Show
 from scalarviz.engines import ENGINES
 from scalarviz.session import Session
+from scalarviz.stage.show import Show
 
 SCENES = ("rgb", "xor", "circle", "texture")
 SECONDS = 1.5  # of each

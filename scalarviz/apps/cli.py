@@ -147,9 +147,9 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
     """Open a window on a scene; the exit code."""
-    from scalarviz.apps.desk_options import Recipe
     from scalarviz.apps.options import make_show
     from scalarviz.apps.watch import watch
+    from scalarviz.desk.options import Recipe
 
     keep = keep_of(given, "")
     show = make_show(scene, given)
@@ -214,9 +214,9 @@ def replay(
     terminal: bool = False,
 ) -> None:
     """Open a training that was kept in a file, where it stood."""
-    from scalarviz.apps.show import Show
     from scalarviz.apps.watch import watch
     from scalarviz.session import Session
+    from scalarviz.stage.show import Show
 
     show = Show(Session.load(path), title=os.path.basename(path))
     name = os.path.splitext(os.path.basename(path))[0]

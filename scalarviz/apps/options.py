@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.apps.scenes import Scene
-from scalarviz.apps.show import Show
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
+from scalarviz.stage.show import Show
 
 TYPES = (bool, int, float, str)
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

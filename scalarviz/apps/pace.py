@@ -7,9 +7,9 @@ from collections import deque
 from time import perf_counter
 from typing import final
 
-from scalarviz.apps.show import Show
 from scalarviz.checks import number
 from scalarviz.session import Session
+from scalarviz.stage.show import Show
 
 FRAME = 1 / 20  # seconds
 PORTION = 0.01  # seconds of steps, after which keys are looked at again

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from scalarviz.apps.story import Caption
 from scalarviz.errors import InputError
+from scalarviz.stage.story import Caption
 from scalarviz.view.colors import MAPS
 
 PNG = b"\x89PNG\r\n\x1a\n"

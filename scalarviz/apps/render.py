@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from scalarviz.apps.moving import Encoder, encoder_for, png
 from scalarviz.apps.page import Still, page
-from scalarviz.apps.show import Show
-from scalarviz.apps.stage import Stage
-from scalarviz.apps.story import Caption
 from scalarviz.checks import number, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.stage.story import Caption
 from scalarviz.view.camera import Camera, along_path
 
 Frame = npt.NDArray[np.uint8]

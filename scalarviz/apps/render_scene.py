@@ -9,10 +9,10 @@ from typing import Any
 
 from scalarviz.apps.options import RENDERING
 from scalarviz.apps.render import Look, picture, record, storyboard
-from scalarviz.apps.show import Show
 from scalarviz.apps.train import closing, end_of
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
+from scalarviz.stage.show import Show
 
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of a picture; a video has another
 VIDEO = (1280, 720)

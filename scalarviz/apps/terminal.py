@@ -24,12 +24,12 @@ from rich.live import Live
 from scalarviz.apps.keep import Keep
 from scalarviz.apps.keys import Keys, NoKeys, keyboard
 from scalarviz.apps.pace import FRAME, Pace
-from scalarviz.apps.show import Show
-from scalarviz.apps.sights import exhibit_of, held_out_loss, plates_of
 from scalarviz.apps.stop import Stop
 from scalarviz.apps.train import can_draw, closing, end_of, train
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
+from scalarviz.stage.show import Show
+from scalarviz.stage.sights import exhibit_of, held_out_loss, plates_of
 from scalarviz.view.colors import MAPS, ColorMap, spread
 from scalarviz.view.curve import round_up
 from scalarviz.view.exhibit import Look

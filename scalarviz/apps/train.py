@@ -16,11 +16,11 @@ from rich.progress import (
 
 from scalarviz.apps.keep import Keep
 from scalarviz.apps.pace import FRAME, Portions
-from scalarviz.apps.show import Show
-from scalarviz.apps.sights import exhibit_of, held_out_loss
 from scalarviz.apps.stop import Stop
 from scalarviz.checks import size
 from scalarviz.session import Session
+from scalarviz.stage.show import Show
+from scalarviz.stage.sights import exhibit_of, held_out_loss
 from scalarviz.view.blocks import ACCENT
 
 LINES = 10  # of a training without a bar

@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.apps.keep import Keep
-from scalarviz.apps.show import Show
 from scalarviz.checks import number
 from scalarviz.errors import DisplayError
 from scalarviz.formulas.table import pick
+from scalarviz.stage.show import Show
 from scalarviz.view.theme import THEMES
 
 PICTURES = 150  # of the video that is made where nothing can be shown
@@ -43,7 +43,7 @@ def watch(
     else it trains and leaves a picture file, called by `name`.
     """
     from scalarviz.apps import terminal as in_terminal
-    from scalarviz.apps import window
+    from scalarviz.window import window
 
     show = Show.of(show)
     pick({"auto": "", **THEMES}, theme, "theme")

@@ -7,22 +7,8 @@ from typing import Any
 
 import pytest
 
-import scalarviz as sv
-from scalarviz import data
 from scalarviz.apps import pace, terminal
-from scalarviz.apps.show import Show
 from scalarviz.apps.terminal import watch
-
-
-@pytest.fixture
-def colours() -> sv.Session:
-    network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
-    return sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
-
-
-@pytest.fixture
-def show(colours: sv.Session) -> Show:
-    return Show(colours, title="colours", hint="more")
 
 
 class Tty(io.StringIO):

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from scalarviz.apps.page import COLORS, Still, page
-from scalarviz.apps.story import Caption
 from scalarviz.errors import InputError
+from scalarviz.stage.story import Caption
 
 NASTY = "<script>alert(\"1\")</script> & 'more'"
 VOID = set("meta link img input path br".split())

@@ -16,9 +16,9 @@ from scalarviz import data
 from scalarviz.apps import terminal
 from scalarviz.apps.keep import Keep
 from scalarviz.apps.pace import Pace
-from scalarviz.apps.show import Show
 from scalarviz.apps.terminal import Watching
 from scalarviz.errors import GradientError, InputError, UnknownNameError
+from scalarviz.stage.show import Show
 from scalarviz.view.colors import MAPS, rgb, to_bytes
 from scalarviz.view.exhibit import Look
 

@@ -11,9 +11,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.apps import keep as keep_module
 from scalarviz.apps.keep import Keep
-from scalarviz.apps.show import Show
 from scalarviz.apps.train import train
 from scalarviz.errors import FileError, InputError
+from scalarviz.stage.show import Show
 
 
 @pytest.fixture

@@ -50,7 +50,8 @@ def watched(name: str) -> float:
     """Steps a second while its window is open."""
     from PySide6.QtCore import QTimer
 
-    from scalarviz.apps import window, window_frame
+    from scalarviz.window import frame as window_frame
+    from scalarviz.window import window
 
     show, found = show_of(name), {}
     session, run = show.session, window_frame.Window.run

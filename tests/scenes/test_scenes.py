@@ -12,9 +12,9 @@ import pytest
 from scalarviz import data
 from scalarviz.apps.options import own_options
 from scalarviz.apps.scenes import find, load, scenes
-from scalarviz.apps.show import Show
-from scalarviz.apps.sights import exhibit_of, held_out_loss
 from scalarviz.apps.train import train
+from scalarviz.stage.show import Show
+from scalarviz.stage.sights import exhibit_of, held_out_loss
 from scalarviz.view.graph import Graph
 from scalarviz.view.pictures import Pictures
 from scalarviz.view.plane import Plane

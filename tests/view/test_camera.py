@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.apps.eyes import Eyes
 from scalarviz.errors import InputError
+from scalarviz.stage.eyes import Eyes
 from scalarviz.view.camera import CAMERAS, STEEPEST, Camera, along_path
 from scalarviz.view.frame import Box, Division, Projection
 from scalarviz.view.layout import LAYOUTS

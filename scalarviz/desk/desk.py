@@ -1,0 +1,330 @@
+"""Desk: everything that a user can do to a training and its picture, without any toolkit.
+
+A window or a widget is a thin face of it: it calls a command where something is clicked, asks for
+`state` some times a second, and calls `attend` about as often. All of that is one thread; the
+training that plays has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import final
+
+from scalarviz.desk.export import Exports
+from scalarviz.desk.keys import deed_of, help_rows
+from scalarviz.desk.offers import offers_of
+from scalarviz.desk.options import DATA, Options, Recipe, settings_now
+from scalarviz.desk.picture import Picture
+from scalarviz.desk.play import Playing
+from scalarviz.desk.state import UNITS, State, state_of, units_of
+from scalarviz.desk.undo import Undo, as_number
+from scalarviz.engines import ENGINES
+from scalarviz.errors import ScalarvizError
+from scalarviz.formulas.table import pick
+from scalarviz.session import Session, Unit
+from scalarviz.stage.show import Show
+
+CHANNELS = {"color": "color", "size": "size"}
+AT_ONCE = 100  # steps that a hand may wait for; more are taken while the picture goes on
+
+
+@final
+class Desk:
+    """A show, the picture of it, and what is done to both.
+
+    recipe  how the show was made, so that it can be made again with other options
+    steps   after how many it pauses by itself, the first time; None: as many as the show says
+    speed   steps a second, 0 for flat out; None: the show's own way
+
+    `start_editing` and `leave` belong to the face: they open the field for the pinned weight's
+    value, and close everything.
+    """
+
+    def __init__(
+        self,
+        show: Show,
+        stage: Picture,
+        recipe: Recipe | None = None,
+        *,
+        steps: int | None = None,
+        speed: float | None = None,
+    ) -> None:
+        self.show = show
+        self.stage: Picture = stage
+        self.unit: Unit = "step"
+        self.message = ""
+        stage.keys = help_rows()
+        self.start_editing: Callable[[], None] = self.ask_for_pin
+        self.leave: Callable[[], None] = lambda: None
+        self.playing = Playing(show, steps, speed)
+        self.options = Options(recipe, show)
+        self.changes = Undo(show.session)
+        self.exports = Exports()
+        self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
+
+    @property
+    def session(self) -> Session:
+        return self.show.session
+
+    # Going on, and back.
+
+    def toggle_play(self) -> None:
+        if self.session.playing:
+            self.pause()
+        else:
+            self.play()
+
+    def play(self) -> None:
+        """Go on in the background."""
+        self.stage.offer({})
+        with self._told():
+            self.playing.play()
+
+    def pause(self) -> None:
+        """Stop; an error that has stopped it already is told."""
+        try:
+            self.playing.pause()
+        except ScalarvizError as error:
+            self.tell(str(error))
+        except Exception as error:  # what happened in its thread must not be lost with it
+            self.tell(f"The training has stopped: {type(error).__name__}: {error}")
+
+    def attend(self) -> None:
+        """See to what happens by itself: an error, the end of a run, the speed of an opening."""
+        playing = self.playing
+        self.stage.rate = playing.measured()
+        self._rename()
+        for result in self.exports.results():
+            self.tell(result)
+        if playing.ended:
+            self.pause()
+        elif playing.arrived:
+            goal = playing.until if playing.errand else None
+            self.pause()
+            playing.until = None
+            if goal is None:
+                self.stage.offer({name: partial(self.take, name) for name in offers_of(self)})
+            else:
+                self.seek(goal)
+        else:
+            playing.quicken()
+
+    def take(self, offer: str) -> None:
+        """Do what was offered at the end of a run."""
+        self.stage.offer({})
+        pick(offers_of(self), offer, "offer")()
+
+    def step(self, direction: int, times: int = 1) -> None:
+        """Go on (+1) or back (-1), so many times the chosen unit."""
+        self._go(direction, times, self.unit)
+
+    def operation(self, direction: int) -> None:
+        """Go on or back by one operation, whatever the unit."""
+        self._go(direction, 1, "operation")
+
+    def _go(self, direction: int, times: int, unit: Unit) -> None:
+        self._stand_still()
+        before = self.session.clock
+        with self._told():
+            each = self.session.course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+            if direction < 0:
+                self.session.back(times, unit)
+            elif times * each > AT_ONCE:
+                self.playing.run_to((before.step // each + times) * each)
+            else:
+                self.session.advance(times, unit)
+        if (unit, times) == ("operation", 1) and self.session.clock != before:
+            self.stage.stepped(direction > 0)
+
+    def seek(self, step: int) -> None:
+        """Go to a step that this branch has been at."""
+        self._stand_still()
+        with self._told():
+            self.session.seek(max(0, min(step, self.session.course.branch.end.step)))
+
+    def reset(self) -> None:
+        """Start again with the same first weights."""
+        self._stand_still()
+        self.playing.restart()
+        with self._told():
+            self.session.reset()
+
+    def set_unit(self, unit: str) -> None:
+        """Choose what the arrows move by."""
+        with self._told():
+            self.session.course.check_unit(unit)
+            self.unit = pick(UNITS, unit, "unit")
+
+    def set_speed(self, speed: float | None) -> None:
+        """So many steps a second from now on; None: flat out."""
+        with self._told():
+            self.playing.set_speed(speed)
+
+    def _stand_still(self) -> None:
+        self.pause()
+        self.stage.offer({})
+
+    def _rename(self) -> None:
+        """Another target has another title, also in a past that was gone back to."""
+        title = self.options.title(settings_now(self.session))
+        if title != self.show.title:
+            self.show = self.stage.show = replace(self.show, title=title)
+
+    def quit(self) -> None:
+        """Leave nothing behind that goes on."""
+        self.pause()
+        self.exports.stop()
+
+    # What the user changes.
+
+    def set_rate(self, rate: float) -> None:
+        with self._told():
+            self.session.learning_rate = rate
+
+    def set_engine(self, name: str) -> None:
+        with self._told():
+            self.session.to(name)
+
+    def set_activation(self, layer: int, name: str) -> None:
+        with self._told():
+            self.session.set_activation(layer, name)
+
+    def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
+        """Give a weight another value; the many of a number that is dragged are undone at once."""
+        with self._told():
+            self.changes.edit(row, as_number(value), dragged=dragged)
+
+    def freeze(self, row: int, on: bool) -> None:
+        """Keep a weight from moving, or let it move again."""
+        with self._told():
+            self.changes.freeze(row, on)
+
+    def undo(self) -> None:
+        """Do the reverse of the last edit or freeze that was done in this past."""
+        with self._told():
+            self.changes.undo()
+
+    def set_option(self, name: str, value: object) -> None:
+        """Choose an option of the scene; some of them begin another training."""
+        session = self.session
+        if name == "engine":
+            return self.set_engine(str(value))
+        with self._told():
+            if name == "lr":
+                return self.set_rate(as_number(value))
+            made = self.options.set(session, settings_now(session), name, value)
+            if made is not None:
+                self._replace(made, self.options)
+            elif name in DATA:
+                self.tell("Changing the target keeps the weights")
+        return None
+
+    def drop(self, path: str | Path) -> None:
+        """Take a file that was dropped on the picture: a picture to learn, or a training."""
+        if str(path).endswith(".safetensors"):
+            return self.load(path)
+        with self._told():
+            self.options.set_picture(self.session, settings_now(self.session), str(path))
+        return None
+
+    # The numbers, the branches, the files.
+
+    def next_sample(self, direction: int = 1) -> None:
+        """Show the numbers of another sample of the batch."""
+        with self._told():
+            count = self.session.course.trainer.batches.size
+            self.session.focus = (self.session.focus + direction) % count
+
+    def previous_sample(self) -> None:
+        self.next_sample(-1)
+
+    def switch(self, branch: int) -> None:
+        """Go over to another branch."""
+        self._stand_still()
+        with self._told(branching=False):
+            self.session.switch(branch)
+
+    def save(self, path: str | Path) -> None:
+        """Keep everything in a file."""
+        with self._told():
+            self.session.save(path)
+            self.tell(f"Saved to {path}")
+
+    def export(self, path: str | Path) -> None:
+        """Draw what was done so far into a video, or the next step into a page, meanwhile."""
+        with self._told():
+            self.exports.start(self.show, self.stage, Path(path))
+            self.tell(f"{Path(path).name} is being drawn, which takes a while")
+
+    def load(self, path: str | Path) -> None:
+        """Go on with a training from a file."""
+        with self._told():
+            session = Session.load(path)
+            same = session.data.name == self.session.data.name
+            show = replace(self.show, session=session) if same else Show.of(session)
+            self._replace(show, Options(self.options.recipe if same else None, show))
+            self.tell(f"Goes on from {path}")
+
+    def _replace(self, show: Show, options: Options) -> None:
+        """Go over to another training, and go on with it if this one was playing."""
+        plays = self.session.playing
+        self.pause()
+        self.show, self.options = show, options
+        self.options.begin(show)
+        self.changes = Undo(show.session)
+        self.playing.begin(show)
+        self.set_unit(self.unit if self.unit in units_of(show.session) else "step")
+        self.stage.replace(show)
+        if plays:
+            self.play()
+
+    # The picture.
+
+    def set_channel(self, which: str, name: str) -> None:
+        """Choose what the "color" or "size" of the cubes stands for."""
+        with self._told():
+            pick(dict.fromkeys(self.stage.channels), name, "channel")
+            setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
+
+    def click(self, x: float, y: float) -> None:
+        """Pin the cube at a place of the picture, or press what can be pressed there."""
+        with self._told(branching=False):
+            self.stage.click(x, y)
+
+    def press(self, key: str, shift: bool = False) -> bool:
+        """Do what a key does; whether it does anything."""
+        if deed := deed_of(key):
+            deed(self, shift)
+        return deed is not None
+
+    def ask_for_pin(self) -> None:
+        self.tell("Click on a cube: its number can be changed then")
+
+    # What is said and shown.
+
+    def tell(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+        """Say something on the picture, perhaps with something to click."""
+        self.message = text
+        self.stage.notice(text, action, then)
+
+    @contextmanager
+    def _told(self, *, branching: bool = True) -> Iterator[None]:
+        """Tell an error, and that a branch has begun: with a way back."""
+        session, before = self.session, self.session.course.branch
+        try:
+            yield
+        except ScalarvizError as error:
+            self.tell(str(error))
+        now = session.course.branch
+        if branching and session is self.session and now is not before:
+            text = f"New branch from step {now.fork.step:,}; the old future is kept"
+            self.tell(text, "return", partial(self.switch, before.number))
+
+    @property
+    def state(self) -> State:
+        """What controls show; training is not held up."""
+        return state_of(self)

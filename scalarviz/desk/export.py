@@ -1,0 +1,109 @@
+"""Exports: videos and pages are drawn by another process, while the training goes on.
+
+python -m scalarviz.desk.export RUN.safetensors OUT.mp4 '{"title": "...", "look": {...}}'
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, final
+
+from scalarviz.apps.render import record, storyboard
+from scalarviz.desk.picture import Picture
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.formulas.table import pick
+from scalarviz.session import Session
+from scalarviz.stage.show import Show
+
+COMMAND = ("-m", "scalarviz.desk.export")
+VIDEOS = (".mp4", ".gif")
+PAGES = (".html", ".htm")
+
+
+@final
+class Export:
+    """A process that draws a run into a file."""
+
+    def __init__(self, session: Session, path: Path, about: dict[str, Any]) -> None:
+        self.path = path
+        self._folder = TemporaryDirectory()
+        run = Path(self._folder.name) / "run.safetensors"
+        try:
+            session.save(run)
+        except ScalarvizError:
+            self._folder.cleanup()
+            raise
+        command = [sys.executable, *COMMAND, str(run), str(path), json.dumps(about)]
+        quiet = subprocess.DEVNULL
+        self._child = subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE, text=True)
+
+    @property
+    def goes_on(self) -> bool:
+        return self._child.poll() is None
+
+    def result(self) -> str:
+        """How it went, in one sentence."""
+        _, said = self._child.communicate()
+        self._folder.cleanup()
+        if self._child.returncode == 0:
+            return f"Exported to {self.path}"
+        return f"{self.path.name} was not made: {(said.strip().splitlines() or ['?'])[-1]}"
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        self._child.terminate()
+        self.result()
+
+
+@final
+class Exports:
+    """All that are being made."""
+
+    def __init__(self) -> None:
+        self._made: list[Export] = []
+
+    def start(self, show: Show, stage: Picture, path: Path) -> None:
+        """Draw what was done so far into a video, or the next step into a page."""
+        kind = path.suffix.lower()
+        pick({each: each for each in (*VIDEOS, *PAGES)}, kind, "kind of file")
+        if kind in VIDEOS and show.session.course.branch.end.step == 0:
+            raise InputError("there is nothing to make a video of yet: let it play first")
+        look = {"theme": stage.theme, "layout": stage.layout, "per_layer": stage.per_layer}
+        look |= {"color": stage.color, "cubes": stage.size, "pin": stage.pinned}
+        self._made.append(Export(show.session, path, {"title": show.title, "look": look}))
+
+    def results(self) -> list[str]:
+        """How those went that have ended since the last time."""
+        ended = [export for export in self._made if not export.goes_on]
+        self._made = [export for export in self._made if export not in ended]
+        return [export.result() for export in ended]
+
+    def stop(self) -> None:
+        """Nobody waits for them any more."""
+        for export in self._made:
+            export.stop()
+        self._made.clear()
+
+
+def main(run: str, path: str, about: str) -> None:
+    """Draw a run that was kept into a file."""
+    told = json.loads(about)
+    session = Session.load(run)
+    show = Show(session, title=told["title"])
+    if Path(path).suffix.lower() in VIDEOS:
+        steps = session.course.branch.end.step
+        session.seek(0)
+        record(show, path, steps, progress=False, **told["look"])
+    else:
+        storyboard(show, path, **told["look"])
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:4])
+    except ScalarvizError as error:
+        sys.exit(str(error))

@@ -1,0 +1,70 @@
+"""The opening: what happens by itself in the first moments, until the training plays."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import final
+
+from scalarviz.desk.desk import Desk
+from scalarviz.desk.tour import Tour
+from scalarviz.desk.warm import DONE, SAID, Warming
+from scalarviz.errors import ScalarvizError
+from scalarviz.timeline import Clock
+
+
+@final
+class Opening:
+    """Kernels are compiled where that was never done, the first step is shown, then it plays.
+
+    tour  whether the first step is shown operation by operation; None: only the first time
+    play  whether it plays by itself in the end
+
+    Whoever does something meanwhile has seen enough.
+    """
+
+    def __init__(self, desk: Desk, tour: bool | None = None, *, play: bool = True) -> None:
+        self.desk = desk
+        self.warming = Warming(desk.session)
+        self.tour = Tour(desk.session, tour)
+        self._plays = play
+        self._left: Clock | None = None  # where the tour left the training
+        if self.warming.going_on:
+            desk.tell(SAID)
+
+    def attend(self) -> None:
+        """Do what is due; called some times a second, from the first picture on."""
+        desk = self.desk
+        if desk.session is not self.warming.session:
+            self.warming.stop()
+            self.warming = Warming(desk.session)
+            self.tour.active = False
+        try:
+            if self.warming.attend():
+                desk.tell(DONE)
+            if not self.warming.waits:
+                self._go_on()
+        except ScalarvizError as error:
+            self.tour.active = False
+            desk.tell(str(error))
+
+    def _go_on(self) -> None:
+        desk, session = self.desk, self.desk.session
+        if self.tour.active:
+            if session.playing or self._left not in (None, session.clock):
+                self.tour.active = self._plays = False
+                return
+            if self._left is None:
+                desk.tell("One step, operation by operation", "skip", desk.play)
+            before = session.clock
+            self.tour.attend(perf_counter())
+            self._left = session.clock
+            if session.clock != before:
+                desk.stage.stepped(True)
+        elif self._plays:
+            self._plays = False
+            if not session.playing:
+                desk.play()
+
+    def leave(self) -> None:
+        """Nobody waits for anything any more."""
+        self.warming.stop()

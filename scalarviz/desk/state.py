@@ -1,0 +1,147 @@
+"""What a face shows of a desk: read many times a second, without waiting for the training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.desk.options import Choice, rate_now, settings_now
+from scalarviz.session import Session, Unit
+from scalarviz.timeline import Clock
+
+if TYPE_CHECKING:
+    from scalarviz.desk.desk import Desk
+
+
+UNITS: dict[str, Unit] = {
+    "operation": "operation",
+    "phase": "phase",
+    "sample": "sample",
+    "step": "step",
+    "epoch": "epoch",
+}
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A branch: its number, the step at which it left its parent, and the last that it has got to.
+
+    `parent` is the number of the one it left; -1 for the first.
+    """
+
+    number: int
+    parent: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The weight that is looked at."""
+
+    row: int
+    name: str
+    value: float
+    frozen: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that controls show, at one moment. A `speed` of None is flat out."""
+
+    title: str
+    playing: bool
+    unit: str
+    units: tuple[str, ...]
+    clock: Clock
+    end: int  # the last step that is known
+    done: str
+    loss: float
+    speed: float | None
+    rate: float
+    focus: int
+    samples: int
+    branch: int
+    branches: tuple[Fork, ...]
+    engine: str
+    engines: tuple[str, ...]
+    options: tuple[Choice, ...]
+    pinned: Pinned | None
+    edits: int  # that can be undone
+    color: str
+    size: str
+    channels: tuple[str, ...]
+    layout: str
+    per_layer: bool
+    theme: str
+    help: bool
+    message: str
+
+    @property
+    def step(self) -> int:
+        return self.clock.step
+
+
+def units_of(session: Session) -> tuple[Unit, ...]:
+    """What the arrows can move by; samples only where a step has one."""
+    one = session.course.trainer.batches.size == 1
+    return tuple(unit for unit in UNITS.values() if one or unit != "sample")
+
+
+def forks_of(session: Session) -> tuple[Fork, ...]:
+    """All branches."""
+    return tuple(
+        Fork(
+            branch.number,
+            branch.parent.number if branch.parent is not None else -1,
+            branch.fork.step,
+            branch.end.step,
+        )
+        for branch in list(session.course.branches)
+    )
+
+
+def pinned_of(session: Session, row: int | None) -> Pinned | None:
+    """A weight by its row; None if there is none, or no such row."""
+    bank = session.network.bank
+    if row is None or not 0 <= row < len(bank):
+        return None
+    value = float(np.asarray(bank.value[row]))
+    return Pinned(row, bank.name_of(row), value, bool(bank.frozen[row]))
+
+
+def state_of(desk: Desk) -> State:
+    """Everything that controls show; only plain attributes are read, no lock is waited for."""
+    session, stage, course = desk.session, desk.stage, desk.session.course
+    settings = settings_now(session)
+    return State(
+        title=desk.show.title,
+        playing=session.playing,
+        unit=desk.unit,
+        units=units_of(session),
+        clock=course.clock,
+        end=course.branch.end.step,
+        done=session.done,
+        loss=session.loss,
+        speed=desk.playing.speed,
+        rate=rate_now(session),
+        focus=session.focus,
+        samples=course.trainer.batches.size,
+        branch=course.branch.number,
+        branches=forks_of(session),
+        engine=settings.engine,
+        engines=desk.engines,
+        options=desk.options.choices(settings),
+        pinned=pinned_of(session, stage.pinned),
+        edits=len(desk.changes),
+        color=stage.color,
+        size=stage.size,
+        channels=tuple(stage.channels),
+        layout=stage.layout,
+        per_layer=stage.per_layer,
+        theme=stage.theme,
+        help=stage.help,
+        message=desk.message,
+    )

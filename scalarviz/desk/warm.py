@@ -1,0 +1,102 @@
+"""Compiling kernels in another process, so that a window can be open meanwhile.
+
+    python -m scalarviz.desk.warm float32
+
+compiles all that the cpu engine needs for one working type, and notes on disk that it did.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, final
+
+from scalarviz.bank import Dtype
+from scalarviz.engines import cpu_steps, kernel_file
+from scalarviz.layers import Dense, LayerNorm
+from scalarviz.network import Network
+from scalarviz.optimizer import SGD
+from scalarviz.session import Session
+
+COMMAND = ("-m", "scalarviz.desk.warm")
+LIGHT = 3e5  # multiplications a step, up to which objects are quick enough until then
+SAID = "The kernels are being compiled, once on this machine; until then the objects do the work"
+DONE = "The kernels are ready: from now on the cpu engine does the work"
+
+
+def mark_of(dtype: Dtype) -> Path:
+    return kernel_file.compiled_mark(cpu_steps.__name__, dtype)
+
+
+def compile_all(dtype: Dtype) -> None:
+    """Take each kind of step once, whole and operation by operation."""
+    for batch in (1, 8):
+        layers = [Dense(2, 3, "tanh"), LayerNorm(3), Dense(3, 1, "sigmoid")]
+        network = Network(layers, dtype=dtype)
+        data = [[0.0, 1.0]] * 8, [[1.0]] * 8
+        session = Session(network, data, "mse", SGD(0.1), batch=batch, engine="cpu")
+        session.advance(2)
+        session.advance(len(session.operations), "operation")
+        network([[0.0, 1.0]] * 200)
+    mark_of(dtype).touch()
+
+
+@final
+class Warming:
+    """A child that compiles for a session; while it works, the session runs on its objects.
+
+    waits  whether the session is too large for that, and stands still until then
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.waits = False
+        self._child: Any = None
+        network = session.network
+        if session.engine != "cpu" or not hasattr(network, "layers"):
+            return
+        dtype = network.bank.dtype
+        if mark_of(dtype).exists():
+            return
+        command = [sys.executable, *COMMAND, dtype]
+        try:
+            self._child = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        except OSError:  # then it is compiled when it is needed, as ever
+            return
+        self.waits = len(network.bank) * session.course.trainer.batches.size > LIGHT
+        if not self.waits:
+            session.to("python")
+
+    @property
+    def going_on(self) -> bool:
+        """Whether the child still works."""
+        return self._child is not None and self._child.poll() is None
+
+    def attend(self) -> bool:
+        """Whether the child has ended just now; the session is on its engine again then."""
+        if self._child is None or self.going_on:
+            return False
+        self._child = None
+        self.waits = False
+        if self.session.engine == "python":
+            self.session.to("cpu")
+        return True
+
+    def wait(self) -> None:
+        """Until the child has ended."""
+        if self._child is not None:
+            self._child.wait()
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        if self.going_on:
+            self._child.terminate()
+            self._child.wait()
+        self._child = None
+
+
+if __name__ == "__main__":
+    compile_all("float64" if sys.argv[1:] == ["float64"] else "float32")

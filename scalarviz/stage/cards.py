@@ -1,0 +1,98 @@
+"""Cards: what the inspector says of a weight that is hovered over, or pinned."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.errors import ScalarvizError
+from scalarviz.explanation import Explanation
+from scalarviz.session import Session
+from scalarviz.stage.channels import Source
+from scalarviz.view.sight import Card
+
+TERMS = 3  # of a sum that are spelled out
+
+
+def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[str, str]]:
+    """Value, gradient and last change of a weight, as they are shown."""
+    value, grad = float(source.numbers.value[row]), float(source.numbers.grad[row])
+    change = value - float(source.before[row])
+    found = [
+        ("value", f"{value:.5g}"),
+        ("gradient", f"{grad:.4g}"),
+        ("last change", f"{change:+.3g}" if change else "0"),
+        ("since step", f"{since:,}"),
+    ]
+    if session.network.bank.frozen[row]:
+        found.append(("frozen", "no step moves it"))
+    return found
+
+
+def hover_card(session: Session, row: int | None, source: Source, since: int) -> Card | None:
+    """The small card beside a cube."""
+    if row is None:
+        return None
+    name = session.network.bank.name_of(row)
+    return Card(row, name, [*facts(session, row, source, since), ("row of the bank", f"{row:,}")])
+
+
+@final
+class Pinned:
+    """The card of the pinned weight; its arithmetic is asked for only when the clock has moved."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._key: object = None
+        self._lines: list[str] = []
+
+    def card(self, row: int | None, source: Source, since: int, key: object) -> Card | None:
+        """Numbers, history, and while nothing moves the arithmetic of the step."""
+        if row is None:
+            return None
+        if self.session.playing:
+            self._key, self._lines = None, ["pause to see its arithmetic"]
+        elif (row, key) != self._key:
+            self._lines = arithmetic(self.session, row)
+            self._key = row, key
+        name = self.session.network.bank.name_of(row)
+        return Card(
+            row, name, facts(self.session, row, source, since), self._lines, self._history(row)
+        )
+
+    def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
+        if row not in self.session.pinned:
+            return None
+        steps, values = self.session.history(row)
+        return (steps, values) if len(steps) > 1 else None
+
+
+def arithmetic(session: Session, row: int) -> list[str]:
+    """How the gradient of a weight adds up, and what the optimizer makes of it."""
+    try:
+        said = session.explain(row)
+    except ScalarvizError:
+        return ["no step has been taken yet"]
+    lines = gradient_lines(said)
+    lines += [str(line) for line in said.lines]
+    return lines
+
+
+def gradient_lines(said: Explanation) -> list[str]:
+    """The sum over the batch: some terms, how many more there are, and the total."""
+    if said.total is None:
+        return ["its gradient is not known yet"]
+    if said.products is None or said.g is None:
+        return [f"grad = {said.total:.6g}"]
+    count = len(said.products)
+    lines = ["grad = sum of x * g" if count > 1 else "grad = x * g"]
+    for x, g, product in zip(said.x[:TERMS], said.g[:TERMS], said.products[:TERMS], strict=True):
+        lines.append(f"  {x:.4g} * {g:.4g} = {product + 0.0:.4g}")
+    if count > TERMS:
+        rest = float(np.sum(said.products[TERMS:]))
+        lines.append(f"  ... {count - TERMS} more = {rest:.4g}")
+    if count > 1:
+        lines.append(f"  total = {said.total:.6g}")
+    return lines

@@ -1,0 +1,205 @@
+"""Reading: what a picture needs to know of a session, asked for without holding up its training."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.engines.snapshot import Numbers
+from scalarviz.errors import ScalarvizError
+from scalarviz.network import Network
+from scalarviz.program import Moment, Program
+from scalarviz.session import Session
+from scalarviz.stage.ground import tints_of
+from scalarviz.stage.sample import Way, backward, forward
+from scalarviz.stage.sights import exhibit_of
+from scalarviz.view.curve import round_up
+from scalarviz.view.exhibit import Exhibit
+from scalarviz.view.sight import Buffers, Curve
+
+LARGE = 300_000  # numbers, above which a sample is followed only while nothing moves
+POINTS = 700  # of a curve
+SHARE = 4.0  # what is learned is asked for at most this part of the time: 1 / (1 + SHARE)
+
+
+@final
+class Reading:
+    """The numbers of a session as they were when it was last looked at.
+
+    numbers  of the bank; `last`, those before the clock moved, and `since`, the step then
+    way      of the focus sample through the network; empty for an expression
+    place    where the clock stood: step, operation, and the number of the branch
+    held     whether the focus sample is shown as it was before the clock moved
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.program: Program = session.network.program
+        self.has_layers = isinstance(session.network, Network)
+        self.way = Way()
+        self.exhibit: Exhibit | None = None
+        self.target: FloatArray | None = None
+        self.held = False
+        self._before: tuple[Way, FloatArray | None] = (self.way, self.target)
+        self._snapshot = session.snapshot()
+        self._snapshot.request()
+        self.numbers: Numbers = self._snapshot.read()
+        self.last = self.numbers
+        self.since = session.step_index
+        self.moments: tuple[Moment, ...] = session.course.trainer.moments
+        self.key = self._key()
+        self._twin: Any = None
+        self._twin_key: Any = None
+        self._asked, self._cost = -np.inf, 0.0
+        self._exhibit_key: Any = None
+        self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
+        self._curve_key: tuple[int, ...] = ()
+        self._curve_due = 0.0
+        self._earlier = self.numbers.value
+        self._earlier_key: Any = None
+        self._follow()
+
+    def _key(self) -> tuple[int, ...]:
+        return (*self.session.clock.key, self.session.current_branch.number)
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return self.key[0], self.key[1], self.key[3]
+
+    def refresh(self, now: float | None = None) -> None:
+        """Look again; `now` limits how often the exhibit is asked."""
+        key, old = self._key(), self.numbers
+        if self.session.playing:
+            if self._snapshot.ready:
+                self.numbers = self._snapshot.read()
+                self._snapshot.request()
+        else:
+            self._snapshot.request()
+            self.numbers = self._snapshot.read()
+        if key != self.key:
+            self.last, self.since = old, self.key[0]
+            self._before = self.way, self.target
+        self.key = key
+        self._follow()
+        self._look(now)
+
+    def before(self) -> tuple[FloatArray, int]:
+        """The values before the last change, and the step from which they are.
+
+        While it plays, those of the picture before; at rest between two steps, exactly one step
+        earlier, which is made again for that.
+        """
+        step, operation, _ = self.place
+        if self.session.playing or operation or not step or self.since == step - 1:
+            return self.last.value, self.since
+        if self._earlier_key != self.key:
+            course = self.session.course
+            with self.session.doing(), course.at_work():
+                self._earlier = course.trainer.bank.value.copy()
+            self._earlier_key = self.key
+        return self._earlier, step - 1
+
+    # The focus sample.
+
+    def _follow(self) -> None:
+        if not self.has_layers or (self.session.playing and len(self.numbers.value) > LARGE):
+            return
+        session, trainer = self.session, self.session.course.trainer
+        clock = session.clock
+        step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
+        inputs, targets = trainer.batches.at(step)
+        focus = min(session.focus, len(inputs) - 1)
+        way = forward(self.program, self.numbers.value, inputs[focus])
+        self.target = np.asarray(targets[focus], np.float64)
+        self.way = way
+        try:
+            backward(self.program, self.numbers.value, way, self.target, trainer.loss, len(inputs))
+        except (ScalarvizError, ArithmeticError):  # a loss that these outputs have no value of
+            way.flows.clear()
+
+    def buffers(self, done: int) -> Buffers:
+        """The sample after so many moments of the step; 0 is all of it."""
+        way, target = self._before if self.held else (self.way, self.target)
+        if not way.values:
+            return Buffers()
+        operations = self.program.operations
+        known, flows = {self.program.inputs.name}, set()
+        for moment in self.moments[:done] if done else self.moments:
+            if moment.kind == "forward":
+                known.add(operations[moment.operation].target.name)
+            elif done and moment.kind == "delta":
+                operation = operations[moment.operation]
+                last = operation.target is self.program.outputs
+                flows.add(operation.target.name if last else operation.source.name)
+                if operation.kind == "activation":
+                    flows.add(operation.source.name)
+            elif done and moment.kind == "input gradient":
+                flows.add(operations[moment.operation].source.name)
+        values = {name: v for name, v in way.values.items() if name in known}
+        finite = [np.abs(v[np.isfinite(v)]) for v in values.values()]
+        scale = max((float(v.max()) for v in finite if v.size), default=1.0)
+        return Buffers(
+            values,
+            way.saturated,
+            tints_of(self.session, values),
+            max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
+            {name: flow for name, flow in way.flows.items() if name in flows},
+            target if self.program.outputs.name in known else None,
+        )
+
+    # What is learned.
+
+    def _look(self, now: float | None) -> None:
+        """Ask a copy of the network; not all the time if that takes long."""
+        key = (self.key, id(self.session.data), self.session.network.activations)
+        if key == self._exhibit_key:
+            return
+        waited = np.inf if now is None else now - self._asked
+        if waited < SHARE * self._cost and self.session.playing:
+            return
+        start = perf_counter()
+        try:
+            self.exhibit = exhibit_of(self.session, self._ask())
+        except ScalarvizError:  # data that was just exchanged
+            return
+        self._cost = perf_counter() - start
+        self._asked = start if now is None else now
+        self._exhibit_key = key
+
+    def _ask(self) -> Any:
+        """Something with the numbers of this reading that maps inputs to outputs."""
+        network = self.session.network
+        if not self.has_layers:
+            return network
+        if self._twin is None or self._twin_key != (network.activations, network.engine):
+            self._twin = network.copy()
+            engine = "cpu" if network.engine == "cuda" else network.engine
+            if self._twin.engine != engine:
+                self._twin.to(engine)
+            self._twin_key = network.activations, network.engine
+        self._twin.bank.value[:] = self.numbers.value
+        return self._twin
+
+    # The course of the loss.
+
+    def curve(self) -> Curve:
+        """The losses of this branch, and of the one that it left or that left it last.
+
+        Of a long training they are gone through anew only now and then while it plays.
+        """
+        session = self.session
+        branch, start = session.current_branch, perf_counter()
+        key = branch.number, len(branch.record), len(session.branches)
+        waits = session.playing and start < self._curve_due and key[::2] == self._curve_key[::2]
+        if key != self._curve_key and not waits:
+            others = [each for each in session.branches if each is not branch and each.end.step]
+            own = branch.curve(POINTS)
+            ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
+            self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
+            now = perf_counter()
+            self._curve_key, self._curve_due = key, now + SHARE * (now - start)
+        steps, losses, *ghosts = self._curves
+        return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)

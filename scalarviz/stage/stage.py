@@ -1,0 +1,299 @@
+"""Stage: a session as it is looked at: channels, scales, camera, what is pinned, moment by moment.
+
+It asks the session for what is shown, and never holds its training up. Whoever draws it gives it
+the time: a window its clock, a video the number of the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.formulas.table import pick
+from scalarviz.session import Session
+from scalarviz.stage.cards import Pinned, hover_card
+from scalarviz.stage.channels import CHANGE, Source, names_of
+from scalarviz.stage.eyes import Eyes
+from scalarviz.stage.ground import layout_of
+from scalarviz.stage.messages import Messages
+from scalarviz.stage.motion import Motion
+from scalarviz.stage.narration import Narration
+from scalarviz.stage.pointing import cube_at
+from scalarviz.stage.reading import Reading
+from scalarviz.stage.scales import Scales
+from scalarviz.stage.show import Show
+from scalarviz.stage.story import Caption
+from scalarviz.view.sight import Cubes, Sight
+from scalarviz.view.theme import THEMES
+
+
+@final
+class Stage:
+    """What is shown of a show, and how.
+
+    pinned, hover   rows of the bank, or None
+    color, size     the channels
+    per_layer       whether each layer has scales of its own
+    help            whether the keys are shown; `keys` are they
+    rate            steps a second, as somebody else has measured them
+    """
+
+    def __init__(
+        self,
+        show: object,
+        theme: str = "dark",
+        camera: str = "perspective",
+        layout: str = "crossbar",
+        *,
+        reduced_motion: bool = False,
+    ) -> None:
+        self.show = Show.of(show)
+        self.reduced_motion = reduced_motion
+        self.theme = pick(THEMES, theme, "theme").name
+        self.messages = Messages()
+        self.keys: list[tuple[str, str]] = []
+        self.help = False
+        self.rate = 0.0
+        self.hover: int | None = None
+        self.pinned: int | None = None
+        self._layout_name = layout
+        self.scales = Scales()
+        self._picture: Any = None
+        self._now = 0.0
+        self._extent = (1280.0, 800.0)
+        self._begin(camera)
+
+    def _begin(self, camera: str) -> None:
+        self.reading = Reading(self.session)
+        self.plan = layout_of(self.session, self._layout_name)
+        self.eyes = Eyes(self.plan, camera, cuts=self.reduced_motion)
+        self.motion = Motion(self.reading, cuts=self.reduced_motion)
+        self._card = Pinned(self.session)
+        self.narration = Narration(self.reading)
+        self.rescale()
+
+    @property
+    def session(self) -> Session:
+        return self.show.session
+
+    def replace(self, show: object) -> None:
+        """Look at another session from now on."""
+        self.pin(None)
+        self.show = Show.of(show)
+        self.hover = None
+        self._picture = None
+        self._begin(self.eyes.name)
+
+    # What is chosen.
+
+    @property
+    def channels(self) -> list[str]:
+        return names_of(list(self.reading.numbers.slots), self.reading.has_layers)
+
+    @property
+    def color(self) -> str:
+        return self.scales.color
+
+    @color.setter
+    def color(self, name: str) -> None:
+        self.scales.color = pick({each: each for each in self.channels}, name, "channel")
+        self.rescale()
+
+    @property
+    def size(self) -> str:
+        return self.scales.size
+
+    @size.setter
+    def size(self, name: str) -> None:
+        self.scales.size = pick({each: each for each in self.channels}, name, "channel")
+        self.rescale()
+
+    @property
+    def per_layer(self) -> bool:
+        return self.scales.per_layer
+
+    @per_layer.setter
+    def per_layer(self, on: bool) -> None:
+        self.scales.per_layer = on
+        self.rescale()
+
+    @property
+    def layout(self) -> str:
+        return self._layout_name
+
+    @layout.setter
+    def layout(self, name: str) -> None:
+        self.plan = layout_of(self.session, name)
+        self._layout_name = name
+        self.eyes.set_layout(self.plan)
+        self.rescale()
+
+    def rescale(self) -> None:
+        """Choose scales that suit the numbers of now; they stay until somebody asks again."""
+        begins = self.session.step_index == 0
+        self.scales.choose(self._source(), self.plan.plates, begins=begins)
+
+    # Where it is looked at from.
+
+    def look(self, name: str) -> None:
+        self.eyes.look(name)
+
+    def orbit(self, dx: float, dy: float) -> None:
+        self.eyes.orbit(dx, dy)
+
+    def move(self, dx: float, dy: float) -> None:
+        self.eyes.move(dx, dy)
+
+    def zoom(self, factor: float, x: float, y: float) -> None:
+        self.eyes.zoom(factor, x, y)
+
+    def frame_pinned(self) -> None:
+        if self.pinned is not None:
+            self.eyes.frame_cube(self.pinned)
+
+    def frame_all(self) -> None:
+        self.help = False
+        self.eyes.frame_all()
+
+    # The mouse.
+
+    def hover_at(self, x: float, y: float) -> None:
+        self.hover = self.cube_at(x, y)
+
+    def click(self, x: float, y: float) -> None:
+        """Press what is there, or pin the cube that is there; beside all of them, none."""
+        for box, name in reversed(self._picture.buttons if self._picture else []):
+            if box.has(x, y):
+                if name == "rescale":
+                    self.rescale()
+                else:
+                    self.messages.press(name)
+                return
+        self.pin(self.cube_at(x, y))
+
+    def pin(self, row: int | None) -> None:
+        """Keep the history of a weight, and show its arithmetic."""
+        if self.pinned is not None and self.pinned != row:
+            self.session.pin(self.pinned, False)
+        if row is not None:
+            self.session.pin(row)
+        self.pinned = row
+
+    def cube_at(self, x: float, y: float) -> int | None:
+        """The row of the cube that is seen at a pixel."""
+        if self._picture is None:
+            return None
+        sight = self.sight()
+        see = self._picture.see(sight, self.eyes.camera, *self._extent)
+        return cube_at(sight, see, x, y)
+
+    # What is said.
+
+    def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+        """A message for some seconds, with something to press, or nothing."""
+        self.messages.notice(text, action, then, self._now)
+
+    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
+        """Large choices; none takes them away."""
+        self.messages.offer(offers)
+
+    def stepped(self, forward: bool) -> None: ...  # the reading sees it by itself
+
+    # One picture.
+
+    def tick(self, now: float) -> bool:
+        """Let time go on; whether something moves by itself."""
+        self._now = now
+        moving = self.eyes.tick(now)
+        return self.motion.tick(now) or moving or self.messages.tick(now)
+
+    @property
+    def _inspects(self) -> bool:
+        return self.hover is not None or self.pinned is not None
+
+    def _source(self) -> Source:
+        reading, scales = self.reading, self.scales
+        before = reading.last.value
+        if CHANGE in (scales.color, scales.size) or self._inspects:
+            before = reading.before()[0]
+        return Source(reading.numbers, before, reading.program, reading.way)
+
+    def sight(self) -> Sight:
+        """All that a picture shows now."""
+        now = self._now
+        reading, session = self.reading, self.session
+        reading.refresh(now)
+        self.motion.follow(now)
+        source = self._source()
+        since = reading.before()[1] if self._inspects else 0
+        moment, part = self.motion.shown()
+        scales, plates = self.scales, self.plan.plates
+        mixed = self.motion.mixed(
+            scales.color, scales.size, source, plates, per_layer=scales.per_layer
+        )
+        if scales.lacks(source):
+            self.rescale()
+        clipped = scales.clipped(plates, mixed.colors)
+        chips = self.messages.chips()
+        if clipped:
+            chips.append((f"{clipped:,} cubes clipped", "rescale"))
+        frozen = np.asarray(session.network.bank.frozen)
+        return Sight(
+            self.plan,
+            Cubes(
+                mixed.colors,
+                mixed.sizes,
+                scales.color,
+                mixed.size_name or scales.size,
+                scales.colors,
+                scales.sizes if mixed.size_scales is None else mixed.size_scales,
+                scales.per_layer,
+                clipped,
+                frozen if frozen.any() else None,
+                mixed.before,
+            ),
+            reading.buffers(self.motion.done),
+            reading.curve(),
+            self.narration.words(self.show, self.motion, self.pinned, self.rate),
+            moment,
+            part,
+            reading.exhibit,
+            hover_card(session, self.hover, source, since),
+            self._card.card(self.pinned, source, since, reading.key),
+            chips,
+            self.messages.offers(),
+            self.keys if self.help else (),
+        )
+
+    def captioned(self) -> Caption:
+        """What the operation does that is just done."""
+        return self.narration.caption(self.pinned)
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw it into the OpenGL context that is current."""
+        if width < 2 or height < 2:
+            return
+        picture = self.picture()
+        self.resize(width / ratio, height / ratio)
+        picture.draw(self.sight(), self.eyes.camera, width, height, ratio)
+
+    def resize(self, width: float, height: float) -> None:
+        """The picture has so many logical pixels from now on."""
+        self._extent = width, height
+        self.eyes.frame(self._extent)
+
+    def leave(self) -> None:
+        """Nobody looks any more: let go of what was asked of the session."""
+        self.pin(None)
+
+    def picture(self) -> Any:
+        """What draws it; bound to the context in which it is first used."""
+        from scalarviz.view.picture import Picture
+
+        if self._picture is None:
+            self._picture = Picture(self.theme, self.reading.program)
+        if self._picture.theme.name != self.theme:
+            self._picture.set_theme(self.theme)
+        return self._picture

@@ -1,0 +1,1 @@
+"""The desktop window: a face of the desk, in Qt."""

@@ -1,0 +1,230 @@
+"""The window: the picture, the controls below it, the keyboard, and the time between them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any, final
+
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QMainWindow,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from scalarviz.apps.keep import Keep
+from scalarviz.apps.stop import Stop
+from scalarviz.desk.desk import Desk
+from scalarviz.desk.opening import Opening
+from scalarviz.window.controls import Controls
+from scalarviz.window.look import dress
+from scalarviz.window.menus import Menus
+from scalarviz.window.picture import View
+
+FRAME = 33  # milliseconds between two looks at everything
+LOOKS = 2  # frames between two looks at the controls
+# Seconds after which a thread lets others in. Where NumPy lets them in more often than that, for
+# moments that are too short, they never come to their turn.
+SWITCH = 0.0001
+SIZE = 1280, 800
+
+NAMES = {
+    Qt.Key.Key_Space: "space",
+    Qt.Key.Key_Left: "left",
+    Qt.Key.Key_Right: "right",
+    Qt.Key.Key_Up: "up",
+    Qt.Key.Key_Down: "down",
+    Qt.Key.Key_Escape: "escape",
+}
+OTHERS = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.MetaModifier
+)
+FIELDS = (QLineEdit, QAbstractSpinBox)  # in which one types
+MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # which have the focus only after a Tab
+
+
+@final
+class Window(QMainWindow):
+    """A face of a desk.
+
+    `error` is what went wrong in drawing, after which the window closed itself.
+    """
+
+    def __init__(self, desk: Desk, stop: Stop, keep: Keep | None = None) -> None:
+        super().__init__()
+        self.desk = desk
+        self.stop = stop
+        self.keep = keep or Keep()
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self._state: object = None
+        self._theme = ""
+        self._count = 0
+        self.opening: Opening | None = None
+        self.view = View(desk, self._fail)
+        self.controls = Controls(desk)
+        self.menus = Menus(self, desk, self.photograph)
+        desk.start_editing = self.controls.edit_pinned
+        desk.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
+        self.setCentralWidget(self._body())
+        self.setAcceptDrops(True)
+        self.resize(*SIZE)
+        self.view.widget.setFocus()
+        self._show_state()
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start(0)
+
+    def _body(self) -> QWidget:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.view.widget, 1)
+        layout.addWidget(self.controls)
+        return body
+
+    def run(self, opening: Opening | None = None) -> None:
+        """Be open until somebody closes it; the opening begins with the first picture."""
+        self.opening = opening
+        self.show()
+        self.loop.exec()
+
+    # Time.
+
+    def _tick(self) -> None:
+        """Look at everything, draw if there is anything new, and leave the training its half."""
+        if self.stop.asked:
+            self.close()
+            return
+        began = perf_counter()
+        try:
+            if self.opening is not None and self.view.drawn:
+                self.opening.attend()
+            self.desk.attend()
+            self.keep.now_and_then(self.desk.session)
+            self.desk.playing.undisturbed(self._refresh)
+        finally:
+            spent = 1000.0 * (perf_counter() - began)
+            rest = spent if self.desk.session.playing else 1.0
+            self._timer.start(round(max(FRAME - spent, rest)))
+
+    def _refresh(self) -> None:
+        self._count += 1
+        moves = self.desk.stage.tick(perf_counter())
+        if self._count % LOOKS == 0:
+            self._show_state()
+        if moves or self.view.stale or self.desk.session.playing:
+            self.view.refresh()
+        # What is to be painted is painted now, not when Qt finds time for it.
+        if self.desk.session.engine == "python":
+            QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
+
+    def _show_state(self) -> None:
+        state = self.desk.state
+        if state == self._state and self.controls.shows_all:
+            return
+        self._state, self.view.stale = state, True
+        if state.theme != self._theme:
+            self._theme = state.theme
+            dress(self, state.theme)
+            self.controls.dress(state.theme, state.playing)
+        self.setWindowTitle(f"{state.title} - scalarviz")
+        self.controls.show_state(state)
+        self.menus.show_state(state)
+
+    def _fail(self, error: Exception) -> None:
+        self.error = error
+        QTimer.singleShot(0, self.close)
+
+    # What comes from outside.
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Keys come to the window before they come to what has the focus: take them there."""
+        self.windowHandle().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take keys wherever the focus is, except those that a control needs itself."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._press(event, self.focusWidget())
+        return False
+
+    def _press(self, event: QKeyEvent, focus: QWidget | None) -> bool:
+        key = Qt.Key(event.key())
+        name = NAMES.get(key, event.text().lower())
+        if isinstance(focus, FIELDS):
+            if key in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has taken it
+            return False
+        if event.modifiers() & OTHERS or not name:
+            return False
+        if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
+            if name == "escape":
+                self.view.widget.setFocus()
+            return name == "escape"
+        if event.isAutoRepeat() and name == "space":
+            return True
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        return self.desk.press(name, shift)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if files:
+            event.acceptProposedAction()
+            self.desk.drop(files[0])
+
+    def photograph(self, path: str) -> str:
+        """Write what is seen to a file, and say whether that went well."""
+        name = path if Path(path).suffix else f"{path}.png"
+        widget: Any = self.view.widget
+        if widget.grabFramebuffer().save(name):
+            return f"Exported to {name}"
+        return f"{name} cannot be written: choose another folder, or a name that ends in .png"
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._timer.stop()
+        self.desk.quit()
+        if self.opening is not None:
+            self.opening.leave()
+        self.view.close()
+        event.accept()
+        self.loop.quit()
+
+
+@contextmanager
+def quick_turns() -> Iterator[None]:
+    """Threads let each other in sooner, so that controls answer while a training plays."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def application() -> QApplication:
+    """The program that all windows belong to."""
+    found = QApplication.instance()
+    if isinstance(found, QApplication):
+        return found
+    made = QApplication(["scalarviz"])
+    made.setApplicationDisplayName("scalarviz")
+    made.setStyle("Fusion")
+    return made

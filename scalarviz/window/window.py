@@ -1,0 +1,127 @@
+"""The desktop window: `watch` opens it. Nothing of Qt is loaded before that."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from scalarviz.apps.keep import Keep
+from scalarviz.apps.stop import Stop
+from scalarviz.apps.train import closing
+from scalarviz.desk.desk import Desk
+from scalarviz.desk.options import Recipe
+from scalarviz.desk.picture import Picture
+from scalarviz.errors import DisplayError
+from scalarviz.stage.show import Show
+from scalarviz.view.offscreen import has_display
+
+PACKAGES = (
+    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 "
+    "libglib2.0-0 libdbus-1-3 libfontconfig1"
+)
+
+
+def watch(
+    show: object,
+    steps: int | None = None,
+    speed: float | None = None,
+    theme: str = "auto",
+    keep: Keep | None = None,
+    recipe: Recipe | None = None,
+    *,
+    tour: bool = False,
+    reduced_motion: bool = False,
+    play: bool = True,
+) -> int:
+    """Open a window in which a training is seen and taken in hand, until somebody closes it.
+
+    `show` is a Show or a Session. `speed` is in steps a second, 0 for flat out; None is the show's
+    own way. `theme` is "dark", "light", or "auto" to ask the system. With a `recipe` the options of
+    the scene can be chosen. The first step is shown slowly, the first time on this machine or with
+    `tour`. With `reduced_motion` nothing glides; the system can ask for that too.
+
+    The exit code that suits comes back: 0, or 130 after Ctrl-C.
+    """
+    show, keep = Show.of(show), keep or Keep()
+    check_window()
+    from scalarviz.desk.opening import Opening
+    from scalarviz.window.frame import Window, application, quick_turns
+    from scalarviz.window.look import reduces_motion, theme_of
+
+    application()
+    stage = make_stage(show, theme_of(theme), reduced_motion or reduces_motion())
+    desk = Desk(show, stage, recipe, steps=steps, speed=speed)
+    start = show.session.step_index
+    with quick_turns(), Stop() as stop:
+        window = Window(desk, stop, keep)
+        opening = Opening(desk, True if tour else None, play=play)
+        try:
+            window.run(opening)
+        finally:
+            desk.quit()
+            opening.leave()
+    if window.error is not None:
+        raise window.error
+    print(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
+    if saved := keep.at_end(desk.session, stop.asked):
+        print(saved)
+    return stop.code
+
+
+def make_stage(show: Show, theme: str, reduced_motion: bool) -> Picture:
+    """The picture of a show."""
+    from scalarviz.stage.stage import Stage
+
+    return Stage(show, theme, reduced_motion=reduced_motion)
+
+
+def check_window() -> None:
+    """Refuse where no window can be opened: Qt itself would end the program."""
+    if find_spec("PySide6") is None:
+        raise DisplayError(
+            "a window takes PySide6, which is not installed: pip install 'scalarviz[desktop]'"
+        )
+    if not has_display():
+        raise DisplayError("there is no screen to open a window on: run it where DISPLAY is set")
+    try:
+        from PySide6 import QtOpenGLWidgets
+    except ImportError as error:
+        raise lack(error) from error
+    del QtOpenGLWidgets
+    if sys.platform == "linux":
+        check_linux()
+
+
+def check_linux() -> None:
+    """Try what Qt would need on X11."""
+
+    platform = os.environ.get("QT_QPA_PLATFORM", "")
+    if os.environ.get("WAYLAND_DISPLAY") or platform not in ("", "xcb"):
+        return
+    import PySide6
+
+    plugin = Path(PySide6.__file__).parent / "Qt" / "plugins" / "platforms" / "libqxcb.so"
+    try:
+        xcb: Any = ctypes.CDLL("libxcb.so.1")
+        if plugin.exists():
+            ctypes.CDLL(str(plugin))
+    except OSError as error:
+        raise lack(error) from error
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
+    connection = xcb.xcb_connect(None, None)
+    failed = xcb.xcb_connection_has_error(connection)
+    xcb.xcb_disconnect(connection)
+    if failed:
+        display = os.environ.get("DISPLAY", "")
+        raise DisplayError(f"the screen {display!r} does not answer: set DISPLAY to one that does")
+
+
+def lack(error: Exception) -> DisplayError:
+    """Something of the system is missing that Qt needs."""
+    mend = f": sudo apt-get install {PACKAGES}" if sys.platform == "linux" else ""
+    return DisplayError(f"Qt cannot be loaded ({error}){mend}")

@@ -1,0 +1,118 @@
+"""The window on a screen of its own: every case of window_cases.py, in a process of its own.
+
+So the process of the tests stays free of Qt, and needs no screen.
+"""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from scalarviz.errors import DisplayError
+from scalarviz.window.window import watch
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = Path(__file__).with_name("window_cases.py").read_text(encoding="utf-8")
+CASES = [
+    node.name
+    for node in ast.parse(SOURCE).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
+]
+QUICK = (
+    "case_space_plays_and_pauses",
+    "case_stops_and_commas_go_by_operations",
+    "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
+    "case_the_picture_is_drawn_in_the_theme",
+    "case_closing_ends_every_thread",
+)
+SCREEN = ("-screen", "0", "1400x900x24", "-nolisten", "tcp")
+
+
+@pytest.fixture(scope="module")
+def screen() -> Iterator[Mapping[str, str]]:
+    """The environment of a program that opens windows, on a screen that nobody sees."""
+    if sys.platform != "linux" or shutil.which("Xvfb") is None:
+        pytest.skip("there is no Xvfb to open windows on")
+    if find_spec("PySide6") is None:
+        pytest.skip("PySide6 is not installed")
+    readable, writable = os.pipe()
+    command = ["Xvfb", "-displayfd", str(writable), *SCREEN]
+    server = subprocess.Popen(command, pass_fds=[writable], stderr=subprocess.DEVNULL)
+    os.close(writable)
+    with os.fdopen(readable) as told:
+        number = told.readline().strip()
+    hidden = ("WAYLAND_DISPLAY", "PYOPENGL_PLATFORM", "QT_QPA_PLATFORM", "EGL_PLATFORM")
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
+    yield {**kept, "DISPLAY": f":{number}", "LIBGL_ALWAYS_SOFTWARE": "1"}
+    server.terminate()
+    server.wait()
+
+
+def run(cases: list[str], screen: Mapping[str, str]) -> dict[str, str]:
+    """What went wrong in each case."""
+    command = [sys.executable, "-m", "tests.window.window_cases", *cases]
+    done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    if len(lines) < len(cases):
+        raise AssertionError(f"it broke off after {len(lines)} cases:\n{done.stderr}")
+    told = [json.loads(line) for line in lines]
+    return {name: wrong for name, wrong, _ in told}
+
+
+@pytest.fixture(scope="module")
+def quickly(screen: Mapping[str, str]) -> dict[str, str]:
+    return run(list(QUICK), screen)
+
+
+@pytest.fixture(scope="module")
+def thoroughly(screen: Mapping[str, str]) -> dict[str, str]:
+    return run([case for case in CASES if case not in QUICK], screen)
+
+
+@pytest.mark.parametrize("case", QUICK)
+def test_the_core_of_the_window(case: str, quickly: Mapping[str, str]) -> None:
+    assert not quickly[case], quickly[case]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case not in QUICK])
+def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> None:
+    assert not thoroughly[case], thoroughly[case]
+
+
+# Where no window can be opened.
+
+
+def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: object) -> None:
+    pytest.importorskip("PySide6")
+    monkeypatch.setattr("scalarviz.window.window.has_display", lambda: False)
+    with pytest.raises(DisplayError, match="no screen to open a window on"):
+        watch(show)
+
+
+def test_without_pyside_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, show: object
+) -> None:
+    monkeypatch.setattr("scalarviz.window.window.find_spec", lambda name: None)
+    with pytest.raises(DisplayError, match=r"pip install 'scalarviz\[desktop\]'"):
+        watch(show)
+
+
+def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> None:
+    program = (
+        "from scalarviz.window.window import check_window\n"
+        "from scalarviz.errors import DisplayError\n"
+        "try:\n    check_window()\nexcept DisplayError as error:\n    print(error)"
+    )
+    there = {**screen, "DISPLAY": ":59999"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=there, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().startswith("the screen ':59999' does not answer")

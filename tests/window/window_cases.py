@@ -1,0 +1,636 @@
+"""What is tried in a real window on a screen of its own; test_window.py runs it and reads how it
+went.
+
+    python -m tests.window.window_cases CASE ...
+
+prints a line of JSON for each case: its name, and what went wrong, or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QSpinBox, QWidget
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.apps.scenes import find, load
+from scalarviz.apps.stop import Stop
+from scalarviz.desk import tour
+from scalarviz.desk.desk import Desk
+from scalarviz.desk.options import Recipe
+from scalarviz.stage.show import Show
+from scalarviz.window import window as door
+from scalarviz.window.frame import Window, application, quick_turns
+from tests.desk.fake_stage import FakeStage
+
+Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+
+
+def colours() -> Show:
+    network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
+    loss, optimizer = "mse", sv.SGD(0.5)
+    session = sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
+    return Show(session, title="colours")
+
+
+class Bench:
+    """An open window over a stage that draws a plain colour, and hands to use it."""
+
+    def __init__(self, show: Show | None = None, recipe: Recipe | None = None, **given: Any):
+        show = show or (recipe.make({}) if recipe else colours())
+        self.stage: Any = FakeStage(show)
+        self.desk = Desk(show, self.stage, recipe, **given)
+        self.stop = Stop()
+        self.window = Window(self.desk, self.stop)
+        self.window.show()
+        self.window.activateWindow()
+        assert QTest.qWaitForWindowActive(self.window), "no window was shown"
+        self.bar, self.picture = self.window.controls, self.window.view.widget
+        self.until(lambda: self.stage.drawn)
+
+    @property
+    def session(self) -> Any:
+        return self.desk.session
+
+    def wait(self, seconds: float = 0.12) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            QApplication.processEvents()
+            time.sleep(0.002)
+
+    def until(self, happened: Callable[[], object], seconds: float = 10.0) -> None:
+        end = time.perf_counter() + seconds
+        while not happened():
+            assert time.perf_counter() < end, "it never happened"
+            self.wait(0.01)
+
+    def press(self, *keys: Any, by: Qt.KeyboardModifier = NONE, on: QWidget | None = None) -> None:
+        """Keys or texts, where the focus is or somewhere else."""
+        if on is not None:
+            on.setFocus()
+        for key in keys:
+            for each in key if isinstance(key, str) else [key]:
+                QTest.keyClick(self.window.windowHandle(), each, by)
+        self.wait()
+
+    def click(self, widget: QWidget, x: float | None = None, y: float | None = None) -> None:
+        at = widget.rect().center() if x is None else QPoint(round(x), round(y or 0))
+        QTest.mouseClick(widget, Left, NONE, at)
+        self.wait()
+
+    def choose(self, box: QComboBox, name: str) -> None:
+        """Choose from a list as a keyboard does."""
+        box.setFocus()
+        place = box.findText(name)
+        assert place >= 0, name
+        while box.currentIndex() != place:
+            QTest.keyClick(box, Key.Key_Down if box.currentIndex() < place else Key.Key_Up)
+        self.picture.setFocus()
+        self.wait()
+
+    def pixel(self) -> tuple[int, int, int]:
+        """The colour in the middle of the picture."""
+        widget: Any = self.picture
+        image = widget.grabFramebuffer()
+        color = image.pixelColor(image.width() // 2, image.height() // 2)
+        return color.red(), color.green(), color.blue()
+
+    def close(self) -> None:
+        self.window.close()
+        self.wait(0.02)
+
+
+# The cases.
+
+
+def case_space_plays_and_pauses() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Space)
+    assert bench.session.playing and bench.bar.play.accessibleName() == "Pause"
+    bench.until(lambda: bench.session.step_index > 3)
+    bench.press(Key.Key_Space)
+    assert not bench.session.playing and bench.bar.play.accessibleName() == "Play"
+    bench.click(bench.bar.play)
+    assert bench.session.playing
+    bench.press(Key.Key_Space)
+    assert not bench.session.playing
+    bench.click(bench.bar.on)
+    bench.press(Key.Key_Space)  # it is not the button's now
+    assert bench.session.playing
+    bench.close()
+
+
+def case_arrows_go_by_the_unit() -> None:
+    bench = Bench()
+    far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
+    assert [bench.bar.unit.itemText(i) for i in range(bench.bar.unit.count())] == list(far)
+    for unit, place in far.items():
+        bench.choose(bench.bar.unit, unit)
+        assert bench.desk.unit == unit
+        bench.press(Key.Key_Right)
+        assert bench.session.clock.place == place, unit
+        assert bench.bar.on.toolTip() == f"On by one {unit}"
+        bench.press(Key.Key_Left)
+        assert bench.session.clock.place == (0, 0), unit
+    bench.choose(bench.bar.unit, "step")
+    bench.press(Key.Key_Right, by=Shift)
+    assert bench.session.step_index == 10
+    bench.press(Key.Key_Left, by=Shift)
+    assert bench.session.step_index == 0
+    bench.click(bench.bar.on)
+    bench.click(bench.bar.on)
+    bench.click(bench.bar.back)
+    assert bench.session.step_index == 1
+    bench.close()
+
+
+def case_samples_are_a_unit_where_a_step_has_one() -> None:
+    bench = Bench(recipe=Recipe(load(find("xor")), {"engine": "python"}))
+    bench.choose(bench.bar.unit, "sample")
+    bench.press(Key.Key_Right, Key.Key_Right)
+    assert bench.session.step_index == 2
+    assert not bench.bar.sample.isEnabled()
+    bench.close()
+
+
+def case_stops_and_commas_go_by_operations() -> None:
+    bench = Bench()
+    bench.press(".", ".", ",")
+    assert bench.session.clock.place == (0, 1)
+    assert bench.bar.where.text().startswith("0 + 1 of 0")
+    asked = [each for each in bench.stage.asked if each[0] == "stepped"]
+    assert asked == [("stepped", True), ("stepped", True), ("stepped", False)]
+    bench.press("r")
+    assert bench.session.clock.place == (0, 0)
+    bench.close()
+
+
+def case_up_and_down_change_the_rate_of_the_next_step() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Up, Key.Key_Up, Key.Key_Down)
+    assert bench.session.learning_rate == 1.0 and bench.bar.rate_text.text() == "1"
+    bench.press(".", Key.Key_Up)
+    assert bench.session.learning_rate == 1.0 and bench.bar.rate_text.text() == "2"
+    bench.press(Key.Key_Right, Key.Key_Right)
+    assert bench.session.learning_rate == 2.0
+    bench.close()
+
+
+def case_the_rate_is_typed_and_slid() -> None:
+    bench = Bench()
+    bench.click(bench.bar.rate_text)
+    bench.press("0.125", Key.Key_Return)
+    assert bench.session.learning_rate == 0.125
+    assert bench.window.focusWidget() is bench.picture, "keys belong to the picture again"
+    bench.click(bench.bar.rate, bench.bar.rate.width() - 1, 10)
+    assert bench.session.learning_rate == 10.0
+    bench.click(bench.bar.speed, bench.bar.speed.width() - 1, 10)
+    assert bench.desk.state.speed is None and bench.bar.speed_text.text() == "flat out"
+    bench.click(bench.bar.speed, 1, 10)
+    assert bench.desk.state.speed == 1.0
+    bench.close()
+
+
+def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Right, by=Shift)
+    line = bench.bar.timeline
+    assert (line.maximum(), line.value()) == (10, 10)
+    bench.click(line, line.place(4), 10)
+    assert bench.session.step_index == 4 and line.value() == 4
+    bench.stage.pinned = 3
+    bench.wait()
+    bench.press("e", "0.75", Key.Key_Return)
+    assert bench.session.network.bank.value[3] == 0.75
+    assert bench.stage.notices == ["New branch from step 4; the old future is kept"]
+    assert list(line.marks) == [4] and "branch 2" in bench.bar.where.text()
+    bench.stage.then()
+    bench.wait()
+    assert bench.session.current_branch.number == 0 and line.maximum() == 10
+    bench.press("b")
+    assert bench.session.current_branch.number == 1
+    bench.close()
+
+
+def case_the_timeline_is_drawn_with_its_marks() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Right, by=Shift)
+    line = bench.bar.timeline
+    above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
+    plain = line.grab().toImage().pixelColor(above)
+    bench.desk.seek(4)
+    bench.desk.edit(3, 0.75)
+    bench.desk.step(+1, 8)
+    bench.wait()
+    assert list(line.marks) == [4]
+    mark = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
+    assert line.grab().toImage().pixelColor(mark).lightness() > plain.lightness() + 80
+    bench.close()
+
+
+def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
+    bench = Bench()
+    bar, bank = bench.bar, bench.session.network.bank
+    assert not bar.value.isEnabled() and not bar.undo.isEnabled()
+    bench.click(bench.picture)
+    assert bench.stage.pinned == 3 and bar.value.isEnabled()
+    before = float(bank.value[3])
+    assert abs(float(bar.value.text()) - before) < 1e-5
+    assert "perceptron 1" in bar.value.toolTip()
+    bench.click(bar.value)
+    bench.press("0.5 r", Key.Key_Backspace, Key.Key_Backspace)
+    assert bar.value.text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
+    bench.press(Key.Key_Return)
+    assert bank.value[3] == 0.5
+    bench.click(bar.value)
+    bench.press("7", Key.Key_Escape)
+    assert bank.value[3] == 0.5 and bar.value.text() == "0.5"
+    drag(bench, bar.value, +40)
+    assert 0.65 < bank.value[3] < 0.75 and bench.session.current_branch.number == 0
+    bench.click(bar.frozen)
+    assert bank.frozen[3] and bar.frozen.isChecked()
+    bench.press(Key.Key_Right)
+    for _ in range(3):
+        bench.click(bar.undo)
+    assert not bank.frozen[3] and bank.value[3] == before
+    assert not bar.undo.isEnabled()
+    bench.click(bar.value)
+    bench.press("nonsense", Key.Key_Return)
+    assert "a number is wanted" in bench.stage.notices[-1]
+    bench.close()
+
+
+def drag(bench: Bench, widget: QWidget, dx: int, button: Qt.MouseButton = Left) -> None:
+    start = widget.rect().center()
+    QTest.mousePress(widget, button, NONE, start)
+    for part in (0.25, 0.5, 0.75, 1.0):
+        QTest.mouseMove(widget, start + QPoint(round(dx * part), 0))
+        bench.wait(0.02)
+    QTest.mouseRelease(widget, button, NONE, start + QPoint(dx, 0))
+    bench.wait()
+
+
+def case_keys_work_wherever_the_focus_is() -> None:
+    bench = Bench()
+    for widget in (bench.bar.color, bench.bar.timeline, bench.bar.undo, bench.picture):
+        widget.setFocus()
+        bench.press(".", on=widget)
+    assert bench.session.clock.operation == 4
+    bench.bar.timeline.setFocus()  # as after a Tab: its own keys are its own
+    bench.desk.seek(0)
+    bench.desk.step(+1, 10)
+    bench.wait()
+    bench.press(Key.Key_Left, on=bench.bar.timeline)
+    assert bench.session.step_index == 9
+    bench.press(Key.Key_Escape, on=bench.bar.timeline)
+    assert bench.window.focusWidget() is bench.picture
+    bench.press("?")
+    assert bench.stage.help
+    bench.press("d")
+    assert bench.stage.theme == "light"
+    bench.press("<")
+    assert bench.session.focus == 7 and bench.bar.focus.text() == "8 of 8"
+    bench.click(bench.bar.after)
+    assert bench.session.focus == 0
+    bench.close()
+
+
+def case_everything_is_reached_by_tab_and_has_a_name() -> None:
+    bench = Bench()
+    bench.stage.pinned = 3
+    bench.desk.edit(3, 0.5)
+    bench.wait()
+    seen: list[QWidget] = []
+    for _ in range(40):
+        QTest.keyClick(bench.window.focusWidget(), Key.Key_Tab)
+        widget = bench.window.focusWidget()
+        if widget in seen:
+            break
+        seen.append(widget)
+    bar = bench.bar
+    wanted = [
+        *(bar.start, bar.back, bar.play, bar.on, bar.unit, bar.timeline, bar.options, bar.speed),
+        *(bar.rate, bar.rate_text, bar.color, bar.sizes, bar.before, bar.after, bar.value),
+        *(bar.frozen, bar.undo, bench.picture),
+    ]
+    assert set(wanted) <= set(seen)
+    assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
+    bench.close()
+
+
+def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
+    bench = Bench()
+    bench.choose(bench.bar.color, "last change")
+    bench.choose(bench.bar.sizes, "value")
+    assert (bench.stage.color, bench.stage.size) == ("last change", "value")
+    bench.press("c")
+    assert bench.bar.color.currentText() == bench.stage.color == "value"
+    bench.close()
+
+
+def case_options_are_chosen_in_their_panel() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.click(bench.bar.options)
+    panel = bench.bar.panel
+    assert panel.isVisible()
+    fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
+    assert {"engine", "map", "hidden", "depth", "batch", "seed"} <= set(fields)
+    shown = bench.window.screen().geometry()
+    assert shown.contains(panel.geometry())
+    colour_map, hidden = fields["map"], fields["hidden"]
+    assert isinstance(colour_map, QComboBox) and isinstance(hidden, QSpinBox)
+    bench.choose(colour_map, "sepia")
+    assert bench.session.data.settings()["map"] == "sepia"
+    hidden.setFocus()
+    hidden.selectAll()
+    QTest.keyClicks(hidden, "4")
+    QTest.keyClick(hidden, Key.Key_Return)
+    bench.wait()
+    assert len(bench.session.network.bank) == 31 and bench.stage.asked[-1] == ("replace",)
+    assert bench.window.windowTitle().startswith("A 3-4-3 network learns colours: sepia")
+    panel.close()
+    bench.press(Key.Key_Right)
+    assert bench.session.step_index == 1
+    bench.close()
+
+
+def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
+    bench = Bench()
+    drag(bench, bench.picture, +40)
+    drag(bench, bench.picture, +40, Qt.MouseButton.RightButton)
+    orbits = [each for each in bench.stage.asked if each[0] == "orbit"]
+    moves = [each for each in bench.stage.asked if each[0] == "move"]
+    assert sum(each[1] for each in orbits) == sum(each[1] for each in moves) == 40.0
+    assert not [each for each in bench.stage.asked if each[0] == "click"]
+    turn = QPoint(0, 240)
+    wheel = QWheelEvent(
+        QPointF(30, 40),
+        QPointF(bench.picture.mapToGlobal(QPoint(30, 40))),
+        QPoint(),
+        turn,
+        Qt.MouseButton.NoButton,
+        NONE,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(bench.picture, wheel)
+    QTest.mouseMove(bench.picture, QPoint(50, 60))
+    bench.click(bench.picture, 70, 80)
+    zooms = [each for each in bench.stage.asked if each[0] == "zoom"]
+    assert zooms[0][1] > 1.2 and zooms[0][2:] == (30.0, 40.0)
+    assert ("hover_at", 50.0, 60.0) in bench.stage.asked
+    assert ("click", 70.0, 80.0) in bench.stage.asked
+    bench.close()
+
+
+def case_the_picture_is_drawn_in_the_theme() -> None:
+    bench = Bench()
+    assert bench.pixel() == (64, 128, 64)
+    dark = bench.bar.grab().toImage().pixelColor(2, 20)
+    bench.press("d")
+    assert bench.pixel() == (191, 255, 191)
+    light = bench.bar.grab().toImage().pixelColor(2, 20)
+    assert dark.lightness() < 60 and light.lightness() > 200
+    bench.close()
+
+
+def case_nothing_is_drawn_while_nothing_changes() -> None:
+    bench = Bench()
+    bench.wait(0.3)
+    before = len(bench.stage.drawn)
+    bench.wait(0.5)
+    assert len(bench.stage.drawn) <= before + 1
+    bench.desk.step(+1)
+    bench.wait(0.2)
+    assert len(bench.stage.drawn) > before
+    bench.close()
+
+
+def case_the_controls_leave_the_room_to_the_picture() -> None:
+    bench = Bench()
+    for width, height, most in ((1280, 800, 110), (900, 600, 125)):
+        bench.window.resize(width, height)
+        bench.wait(0.3)
+        used = bench.window.height() - bench.picture.height()
+        assert bench.window.height() == height and used <= most, (width, used)
+        for child in bench.bar.findChildren(QPushButton):
+            corner = child.mapTo(bench.window, child.rect().bottomRight())
+            assert bench.window.rect().contains(corner), child.accessibleName()
+    bench.close()
+
+
+def case_it_can_become_as_small_as_nothing_and_come_back() -> None:
+    bench = Bench()
+    bench.picture.resize(1, 1)
+    bench.wait()
+    bench.window.setMinimumSize(1, 1)
+    bench.window.resize(1, 1)
+    bench.wait(0.3)
+    bench.window.resize(1000, 700)
+    bench.wait(0.3)
+    width, height, _ = bench.stage.drawn[-1]
+    assert (width, height) == (bench.picture.width(), bench.picture.height())
+    assert (1, 1, 1.0) in bench.stage.drawn
+    assert bench.pixel() == (64, 128, 64) and bench.window.error is None
+    bench.close()
+
+
+def drop(bench: Bench, path: Path) -> None:
+    carried = QMimeData()
+    carried.setUrls([QUrl.fromLocalFile(str(path))])
+    at, copy = bench.window.rect().center(), Qt.DropAction.CopyAction
+    enter = QDragEnterEvent(at, copy, carried, Left, NONE)
+    QApplication.sendEvent(bench.window, enter)
+    assert bench.window.acceptDrops() and enter.isAccepted()
+    QApplication.sendEvent(bench.window, QDropEvent(QPointF(at), copy, carried, Left, NONE))
+    bench.wait()
+
+
+def case_a_picture_is_dropped() -> None:
+    from PIL import Image
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "red.png"
+        Image.new("RGB", (4, 2), "red").save(path)
+        small = {"engine": "python", "hidden": 4, "depth": 1, "batch": 16, "size": 32}
+        bench = Bench(recipe=Recipe(load(find("texture")), small))
+        drop(bench, path)
+        assert bench.session.data.settings()["picture"].shape == (2, 4, 3)
+        bench.close()
+        bench = Bench()
+        drop(bench, path)
+        assert "does not learn a picture" in bench.stage.notices[-1]
+        bench.close()
+
+
+def case_what_is_seen_is_exported() -> None:
+    from PIL import Image
+
+    bench = Bench()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seen.png"
+        assert bench.window.photograph(str(path)) == f"Exported to {path}"
+        image = Image.open(path).convert("RGB")
+        assert image.getpixel((5, 5)) == (64, 128, 64)
+        assert "cannot be written" in bench.window.photograph(f"{folder}/none/seen.png")
+    bench.close()
+
+
+def case_branches_are_in_a_menu() -> None:
+    bench = Bench()
+    bench.desk.step(+1, 6)
+    bench.desk.seek(2)
+    bench.desk.edit(3, 0.5)
+    menu = bench.window.menus.branches
+    menu.aboutToShow.emit()
+    texts = [action.text() for action in menu.actions()]
+    assert texts == ["1: from the start to step 6", "2: from step 2 to step 2"]
+    assert [action.isChecked() for action in menu.actions()] == [False, True]
+    menu.actions()[0].trigger()
+    assert bench.session.current_branch.number == 0
+    bench.close()
+
+
+def case_the_end_of_a_run_is_offered() -> None:
+    bench = Bench(steps=10)
+    bench.press(Key.Key_Space)
+    bench.until(lambda: bench.stage.offers)
+    assert not bench.session.playing and bench.session.step_index >= 10
+    bench.stage.offers["Back to start"]()
+    assert bench.session.step_index == 0
+    bench.close()
+
+
+def case_an_error_of_the_training_is_told() -> None:
+    bench = Bench()
+    bench.session.network.bank.value[:] = float("nan")
+    bench.press(Key.Key_Space)
+    bench.until(lambda: bench.stage.notices)
+    assert "gradient" in bench.stage.notices[0] and bench.window.isVisible()
+    bench.close()
+
+
+def case_closing_ends_every_thread() -> None:
+    before = set(threading.enumerate())
+    bench = Bench()
+    bench.press(Key.Key_Space)
+    bench.until(lambda: bench.session.step_index > 2)
+    assert set(threading.enumerate()) > before
+    bench.press("q")
+    assert not bench.window.isVisible() and not bench.session.playing
+    assert set(threading.enumerate()) == before
+
+
+def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
+    """What `watch` gives back when somebody does something soon after it has opened."""
+    from PySide6.QtCore import QTimer
+
+    QTimer.singleShot(600, hand)
+    tour.was_seen = lambda: True
+    made, door.make_stage = door.make_stage, lambda show, theme, _: FakeStage(show, theme)
+    try:
+        return door.watch(colours(), **given)
+    finally:
+        door.make_stage = made
+
+
+def opened() -> Window:
+    return next(
+        each
+        for each in QApplication.topLevelWidgets()
+        if isinstance(each, Window) and each.isVisible()
+    )
+
+
+def case_watch_opens_trains_and_closes() -> None:
+    sys.setswitchinterval(0.005)
+    seen: dict[str, Any] = {}
+
+    def close() -> None:
+        seen.update(playing=opened().desk.session.playing, interval=sys.getswitchinterval())
+        opened().close()
+
+    assert with_fake_stage(close) == 0
+    assert seen["playing"] and 0.0 < seen["interval"] < 0.001
+    assert sys.getswitchinterval() == 0.005
+    assert threading.active_count() == 1
+
+
+def case_ctrl_c_closes_with_130() -> None:
+    assert with_fake_stage(lambda: os.kill(os.getpid(), signal.SIGINT)) == 130
+    assert threading.active_count() == 1
+
+
+def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
+    def break_it() -> None:
+        stage: Any = opened().desk.stage
+        stage.broken = ZeroDivisionError("while drawing")
+
+    with pytest.raises(ZeroDivisionError, match="while drawing"):
+        with_fake_stage(break_it)
+
+
+def case_the_real_stage_is_seen() -> None:
+    """Not a plain colour any more: title, cubes and words, in the window's own context."""
+    show = colours()
+    desk = Desk(show, door.make_stage(show, "dark", True))
+    window = Window(desk, Stop())
+    window.resize(900, 600)
+    window.show()
+    assert QTest.qWaitForWindowExposed(window)
+    end = time.perf_counter() + 3.0
+    desk.step(+1, 3)
+    while time.perf_counter() < end:
+        QApplication.processEvents()
+        time.sleep(0.01)
+    widget: Any = window.view.widget
+    image = widget.grabFramebuffer()
+    colors = {image.pixel(x, y) for x in range(0, 900, 7) for y in range(0, image.height(), 7)}
+    assert window.error is None, window.error
+    assert len(colors) > 100, len(colors)
+    window.close()
+
+
+CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
+
+
+def main(names: list[str]) -> None:
+    application()
+    with quick_turns():
+        go(names)
+
+
+def go(names: list[str]) -> None:
+    for name in names or list(CASES):
+        began = time.perf_counter()
+        try:
+            CASES[name]()
+            wrong = ""
+        except BaseException:
+            wrong = traceback.format_exc()
+        for widget in QApplication.topLevelWidgets():
+            widget.close()
+        QApplication.processEvents()
+        wrong = wrong or str([each.name for each in threading.enumerate()][1:]).replace("[]", "")
+        seconds = time.perf_counter() - began
+        print(json.dumps([name, wrong, round(seconds, 2)]), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
