@@ -16,6 +16,7 @@ from scalarviz.stage.show import Show
 
 FASTEST = 1e5  # steps a second; an opening that would be faster goes on flat out
 SLOW = 3.0  # steps a second, up to which one sees what each operation does
+LAGS = 0.8  # of the speed that was asked for: a training that is slower does what it can
 APART = 0.1  # seconds between two looks at the clock, by which the speed is measured
 
 
@@ -95,6 +96,14 @@ class Playing:
             self._seen.append((now, self.session.step_index))
         (before, first), (after, last) = self._seen[0], self._seen[-1]
         return max(0.0, (last - first) / (after - before)) if after > before else 0.0
+
+    @property
+    def flat_out(self) -> bool:
+        """Whether it goes as fast as it can: then every moment of drawing costs it steps."""
+        if not self.asked:
+            return False
+        wanted = None if self.errand else self.speed
+        return wanted is None or self.measured() < LAGS * wanted
 
     def set_speed(self, speed: float | None) -> None:
         """So many steps a second from now on; None: flat out. An opening ends."""

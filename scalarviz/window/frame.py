@@ -33,6 +33,7 @@ from scalarviz.window.menus import Menus
 from scalarviz.window.picture import View
 
 FRAME = 33  # milliseconds between two looks at everything
+REST = 5.0  # times as long as a picture took, training that goes flat out is left in peace
 LOOKS = 2  # frames between two looks at the controls
 # Seconds after which a thread lets others in. Where NumPy lets them in more often than that, for
 # moments that are too short, they never come to their turn.
@@ -106,7 +107,7 @@ class Window(QMainWindow):
     # Time.
 
     def _tick(self) -> None:
-        """Look at everything, draw if there is anything new, and leave the training its half."""
+        """Look at everything, draw what is new, and leave training most of the time."""
         if self.stop.asked:
             self.close()
             return
@@ -119,7 +120,7 @@ class Window(QMainWindow):
             self.desk.playing.undisturbed(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            rest = spent if self.desk.session.playing else 1.0
+            rest = REST * spent if self.desk.playing.flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:
@@ -130,8 +131,7 @@ class Window(QMainWindow):
         if moves or self.view.stale or self.desk.session.playing:
             self.view.refresh()
         # What is to be painted is painted now, not when Qt finds time for it.
-        if self.desk.session.engine == "python":
-            QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self) -> None:
         state = self.desk.state
