@@ -24,6 +24,7 @@ AT_ONCE = 4
 
 APT = "sudo apt-get install "
 OTHER = "install what Debian calls "
+OPENGL = "libegl1 libgl1 libgl1-mesa-dri"
 WINDOW = (
     "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 "
     "libxcb-shape0 libglib2.0-0 libdbus-1-3 libfontconfig1"
@@ -75,9 +76,9 @@ CHECKS = (
         ubuntu="sudo ubuntu-drivers install",
         only="with an NVIDIA GPU only",
     ),
-    Check("opengl", "pictures and videos", "notebook", "libegl1 libgl1 libgl1-mesa-dri"),
+    Check("opengl", "pictures and videos", "desktop", f"{OPENGL} fonts-dejavu-core"),
     Check("window", "watching in a window", "desktop", WINDOW),
-    Check("notebook", "watching in a notebook", "notebook", "libegl1 libgl1 libgl1-mesa-dri"),
+    Check("notebook", "watching in a notebook", "notebook", OPENGL),
     Check("images", "learning from PNG and JPEG", "images"),
     Check("video", "saving videos", "video"),
 )
@@ -112,7 +113,9 @@ def examine(console: Console | None = None, run: Callable[[str], str] | None = N
     if lacking:
         console.print(f"No scene can be watched yet: {', '.join(lacking)} must work first.")
     else:
-        console.print("Scenes can be watched in this terminal: scalarviz watch rgb")
+        shown = {finding.check.name for finding in findings if finding.works}
+        how, option = ("a window", "") if "window" in shown else ("this terminal", " --terminal")
+        console.print(f"Scenes can be watched in {how}: scalarviz watch rgb{option}")
     return int(bool(lacking))
 
 

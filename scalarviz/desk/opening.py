@@ -52,9 +52,12 @@ class Opening:
         if self.tour.active:
             if session.playing or self._left not in (None, session.clock):
                 self.tour.active = self._plays = False
+                if session.playing:
+                    desk.stage.look("perspective")
                 return
             if self._left is None:
                 desk.tell("One step, operation by operation", "skip", desk.play)
+                desk.stage.look("flat")  # face on one sees where the wires cross
             before = session.clock
             self.tour.attend(perf_counter())
             self._left = session.clock
@@ -62,6 +65,8 @@ class Opening:
                 desk.stage.stepped(True)
         elif self._plays:
             self._plays = False
+            if self._left is not None:
+                desk.stage.look("perspective")
             if not session.playing:
                 desk.play()
 

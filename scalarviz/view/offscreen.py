@@ -33,7 +33,7 @@ def use_offscreen() -> None:
         if find_spec("OpenGL") is None:
             raise DisplayError(
                 "drawing without a window takes PyOpenGL, which is not installed: "
-                "pip install 'scalarviz[images]'"
+                "pip install PyOpenGL"
             )
         os.environ["EGL_PLATFORM"] = "surfaceless"
         os.environ["PYOPENGL_PLATFORM"] = "egl"
