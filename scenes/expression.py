@@ -34,6 +34,7 @@ def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
     )
     return Show(
         session,
+        about="Each cube is one number of the formula.",
         title="height * exp(-damping x) * sin(speed x + phase) is fitted to measurements",
         hint="scalarviz watch expression --noise 0.3",
         speed=20,

@@ -181,7 +181,10 @@ def render_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
 
     own = own_options(scene)
     look = {each: value for each, value in given.items() if each not in own or each == "steps"}
-    return render(make_show(scene, given), look, name)
+    keep = keep_of(given, "")
+    show = make_show(scene, given)
+    keep.check(show.session)
+    return render(show, look, name, keep)
 
 
 DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene}

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.errors import InputError
-from scalarviz.files.atomic import as_path, replace_file
+from scalarviz.files.atomic import as_path, check_place, replace_file
 
 Frame = npt.NDArray[np.uint8]
-COLORS = 256  # of a GIF
+COLORS, EXACT = 256, 48  # of a GIF, and how many of them are just what is seen most
+SHIFT = np.array([65536, 256, 1])
 MOST_SHARED = 24  # pictures of a GIF that its colors are chosen from
 
 
@@ -121,12 +122,8 @@ class Gif(Encoder):
         from PIL import Image
 
         apart = max(1, len(self._frames) // MOST_SHARED)
-        some = self._frames[::apart]
-        width, height = some[0].size
-        sheet = Image.new("RGB", (width, height * len(some)))
-        for i, frame in enumerate(some):
-            sheet.paste(frame, (0, i * height))
-        colors = sheet.quantize(COLORS, method=Image.Quantize.MEDIANCUT)
+        colors = Image.new("P", (1, 1))
+        colors.putpalette(table_of([np.asarray(each) for each in self._frames[::apart]]))
         frames = [
             frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in self._frames
         ]
@@ -146,15 +143,43 @@ class Gif(Encoder):
         self._frames.clear()
 
 
+def table_of(frames: list[Frame]) -> bytes:
+    """The colors of a GIF: what is seen most as it is, and the rest by as good as can be.
+
+    A color that is seen often counts hardly more than others: else nearly the whole table would go
+    to shades of the background.
+    """
+    from PIL import Image
+
+    parts = np.concatenate([each.reshape(-1, 3) for each in frames]).astype(np.int32)
+    found, count = np.unique(parts @ SHIFT, return_counts=True)
+    order = np.argsort(-count, kind="stable")
+    exact, others = found[order[:EXACT]], order[EXACT:]
+    often = np.minimum(4, np.maximum(0, np.log2(count[others]).astype(int) - 2))
+    row = split(np.repeat(found[others], often))
+    if not len(row):
+        return split(exact).tobytes()
+    sheet = Image.fromarray(row[np.newaxis])
+    rest = sheet.quantize(COLORS - EXACT, method=Image.Quantize.MAXCOVERAGE).getpalette() or []
+    return split(exact).tobytes() + bytes(rest[: 3 * (COLORS - EXACT)])
+
+
+def split(codes: npt.NDArray[np.int32]) -> Frame:
+    """Colors as rows of three bytes."""
+    return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1).astype(np.uint8)
+
+
 def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> Encoder:
     """What writes a file of this name."""
     place = as_path(path)
     kind = place.suffix.lower()
     if kind == ".mp4":
         require("av", "video", ".mp4")
+        check_place(place)
         return Mp4(place, round(size[0] * ratio), round(size[1] * ratio), fps)
     if kind == ".gif":
         require("PIL", "images", ".gif")
+        check_place(place)
         return Gif(place, fps)
     raise InputError(f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
 

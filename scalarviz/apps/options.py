@@ -68,7 +68,7 @@ RENDERING = {
     "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
     "fps": Option(int, 30, "pictures a second"),
     "theme": Option(str, "dark", "dark or light"),
-    "camera": Option(str, "perspective", "perspective, orthographic or flat"),
+    "camera": Option(str, "", "perspective, orthographic, or flat, as steps are shown if not said"),
     "move": Option(str, "still", "how the camera of a video goes: still, orbit or approach"),
     "layout": Option(str, "crossbar", "crossbar or posters"),
     "color": Option(str, "value", "what colors stand for: value, gradient, last change, ..."),

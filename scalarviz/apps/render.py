@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from scalarviz.apps.moving import Encoder, encoder_for, png
 from scalarviz.apps.page import Still, page
+from scalarviz.apps.stop import Stop
 from scalarviz.checks import number, shorten, size
 from scalarviz.errors import InputError
-from scalarviz.files.atomic import as_path, replace_file
+from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
@@ -32,7 +33,7 @@ Move = Literal["still", "orbit", "approach"]
 
 LARGEST = 8192  # pixels along a side
 SECONDS = 12.0  # that a video lasts if nobody says how many steps a picture there are
-OPERATION = 24  # pictures of an operation, and as many again at rest for each three
+OPERATION = 1.1  # seconds for an operation: to see it happen, and what came of it
 LAST = 1.0  # seconds for which the last picture stands
 MOVES = ("still", "orbit", "approach")
 
@@ -73,6 +74,7 @@ class Look:
         """A stage that shows a session this way."""
         name = self.camera if isinstance(self.camera, str) else "perspective"
         stage = Stage(show, self.theme, name, self.layout, reduced_motion=True)
+        stage.silent = True
         stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
         if self.pin is not None:
             stage.pin(self.pin)
@@ -98,6 +100,8 @@ def picture(
     place = None if path is None else as_path(path)
     if place is not None and place.suffix.lower() != ".png":
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
+    if place is not None:
+        check_place(place)
     stage = look.stage(session)
     frame = drawn(look.canvas(), stage, look)
     stage.leave()
@@ -128,7 +132,7 @@ def record(
     progress  a bar in the terminal, or a function that gets how many pictures are done of how many
     """
     show = Show.of(session)
-    look = looked(look, {"size": (1280, 720), **options})
+    look = looked(look or Look(size=(1280, 720)), options)
     steps = size(steps if steps is not None else show.steps, "steps")
     fps = size(fps, "the pictures a second")
     pick({each: each for each in MOVES}, move, "move of the camera")
@@ -137,18 +141,20 @@ def record(
     stage = look.stage(show)
     stage.motion.cuts = stage.eyes.cuts = unit == "step"
     if unit == "operation":
-        moments = by_operations(show.session, steps)
+        moments = by_operations(show.session, steps, round(fps * OPERATION))
     else:
         chosen = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
         moments = by_steps(show.session, steps, chosen)
         stage.narration.pause = f"{chosen:,} step{'s' * (chosen > 1)} a picture"
     total = moments_in(show, steps, unit, every, fps)
     canvas, path_of = look.canvas(), camera_path(stage, move, cameras)
-    with telling(progress, total) as tell, encoder:
+    with Stop() as stop, telling(progress, total) as tell, encoder:
         frame = drawn(canvas, stage, look)
         encoder.add(frame)
         count = 1
         for _ in moments:
+            if stop.asked:
+                raise KeyboardInterrupt  # here, where nobody is in the middle of drawing
             if path_of:
                 stage.eyes.camera = along_path(path_of, count / max(1, total - 1))
             stage.tick(count / fps)
@@ -174,7 +180,8 @@ def storyboard(
     place = as_path(path)
     if place.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
-    look = looked(look, {"camera": "flat", "size": (1200, 760), "samples": 1, **options})
+    check_place(place)
+    look = looked(look or Look(camera="flat", size=(1200, 760), samples=1), options)
     show = Show.of(session)
     with replaying(show) as shown:
         stage = look.stage(shown)
@@ -215,18 +222,18 @@ def by_steps(session: Session, steps: int, every: int) -> Iterator[None]:
         yield
 
 
-def by_operations(session: Session, steps: int) -> Iterator[None]:
-    """Go on so many steps, operation by operation, with time to see each."""
+def by_operations(session: Session, steps: int, pictures: int) -> Iterator[None]:
+    """Go on so many steps, operation by operation, with so many pictures of each."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
-        for _ in range(OPERATION + OPERATION // 3):
+        for _ in range(max(1, pictures)):
             yield
 
 
 def moments_in(show: Show, steps: int, unit: str, every: int | None, fps: int) -> int:
     """How many pictures a video has, without those at the end."""
     if unit == "operation":
-        return 1 + steps * len(show.session.operations) * (OPERATION + OPERATION // 3)
+        return 1 + steps * len(show.session.operations) * max(1, round(fps * OPERATION))
     chosen = max(1, round(steps / (SECONDS * fps))) if every is None else every
     return 1 - (-steps // chosen)
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scalarviz.apps.keep import Keep
 from scalarviz.apps.options import RENDERING
 from scalarviz.apps.render import Look, picture, record, storyboard
 from scalarviz.apps.train import closing, end_of
 from scalarviz.errors import InputError
+from scalarviz.files.atomic import check_place
 from scalarviz.formulas.table import pick
 from scalarviz.stage.show import Show
 
@@ -19,16 +21,29 @@ VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
 
 
-def render(show: Show, given: Mapping[str, Any], name: str) -> int:
-    """Train as long as was asked for and draw; the exit code."""
+def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
+    """Train as long as was asked for, draw, and keep the training; the exit code."""
+    try:
+        draw(show, given, name)
+    except KeyboardInterrupt:
+        print("Stopped: no picture was written.")
+        return 130
+    if saved := keep.at_end(show.session, False):
+        print(saved)
+    return 0
+
+
+def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
+    """Into the file that was asked for; what came of it is said."""
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    slow = kind == ".html" or chosen["operations"]
     look = Look(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
         samples=chosen["samples"],
         theme=chosen["theme"],
-        camera="flat" if kind == ".html" else chosen["camera"],
+        camera=chosen["camera"] or ("flat" if slow else "perspective"),
         layout=chosen["layout"],
         color=chosen["color"],
         cubes=chosen["cubes"],
@@ -36,7 +51,6 @@ def render(show: Show, given: Mapping[str, Any], name: str) -> int:
     )
     start, end = show.session.step_index, end_of(show, given["steps"])
     if kind in (".mp4", ".gif"):
-        slow = chosen["operations"]
         steps = given["steps"] or (1 if slow else end - start)
         count = record(
             *(show, path, steps),
@@ -47,7 +61,8 @@ def render(show: Show, given: Mapping[str, Any], name: str) -> int:
             look=look,
         )
         print(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
-        return 0
+        return
+    check_place(path)
     show.session.advance(end - start)
     if kind == ".html":
         count = storyboard(show, path, look=look)
@@ -55,7 +70,6 @@ def render(show: Show, given: Mapping[str, Any], name: str) -> int:
     else:
         picture(show, path, look=look)
         print(f"{path}: {closing(show, start, end)}")
-    return 0
 
 
 def pixels(text: str) -> tuple[int, int] | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 from scalarviz.apps.keep import Keep
@@ -57,8 +59,15 @@ def watch(
         if find_spec("PySide6") is None and sys.stdout.isatty():
             print(f"{lack}. Until then it is drawn in the terminal.")
             return in_terminal.watch(show, steps, speed, theme, keep)
-        return to_file(show, steps, theme, keep or Keep(), name, str(lack))
+        still = options.get("play") is False
+        return to_file(show, 0 if still else steps, theme, keep or Keep(), name, str(lack))
     return window.watch(show, steps, speed, theme, keep, recipe, **options)
+
+
+def unused(stem: str, kind: str) -> str:
+    """The name of a file that is not there yet."""
+    names = (f"{stem}{'' if i == 1 else f'-{i}'}{kind}" for i in count(1))
+    return next(name for name in names if not Path(name).exists())
 
 
 def to_file(show: Show, steps: int | None, theme: str, keep: Keep, name: str, lack: str) -> int:
@@ -66,13 +75,17 @@ def to_file(show: Show, steps: int | None, theme: str, keep: Keep, name: str, la
     from scalarviz.apps.render import Look, picture, record
     from scalarviz.apps.train import closing, end_of
 
-    path = f"{name}.mp4" if find_spec("av") is not None else f"{name}.png"
+    video = find_spec("av") is not None and steps != 0
+    path = unused(name, ".mp4" if video else ".png")
     print(show.title)
     print(f"{lack}. It is drawn into {path}; --terminal draws in the terminal.", flush=True)
     look = Look(theme="dark" if theme == "auto" else theme, samples=1)
     start = show.session.step_index
+    if steps == 0:  # a training that was kept: as it stands
+        picture(show, path, look=look)
+        return 0
     end = end_of(show, steps)
-    if path.endswith(".mp4"):
+    if video:
         record(show, path, end - start, every=max(1, (end - start) // PICTURES), look=look)
     else:
         show.session.advance(end - start)

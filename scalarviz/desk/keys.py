@@ -69,7 +69,7 @@ def next_theme(desk: Desk) -> None:
 
 
 KEYS = (
-    Key("space", "play and pause", {"space": lambda d, _: d.toggle_play()}),
+    Key("space, t", "play and pause", {"space": lambda d, _: d.toggle_play()}),
     Key(
         "← →",
         "back and on by the unit; with shift, ten times",

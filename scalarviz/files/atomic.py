@@ -7,6 +7,7 @@ import glob
 import os
 import secrets
 import stat
+import tempfile
 import time
 from pathlib import Path
 
@@ -57,6 +58,23 @@ def replace_file(path: object, data: bytes | bytearray) -> None:
         raise FileError(
             f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
             "place, or mend this one"
+        ) from error
+
+
+def check_place(path: object) -> None:
+    """Refuse a place where `replace_file` could not write, before the work is done."""
+    given = as_path(path)
+    target = Path(os.path.realpath(given))
+    if not target.parent.is_dir():
+        raise FileError(f"there is no folder {shown(given.parent)} to save in: make it first")
+    permissions_of(target, given)
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise FileError(
+            f"nothing can be saved in {shown(given.parent)} ({error.strerror}): choose another "
+            "folder"
         ) from error
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.data import Rgb, Texture
 from scalarviz.formulas.table import pick
+from scalarviz.layers import Dense
 from scalarviz.program import Program
 from scalarviz.session import Session
 from scalarviz.view.layout import LAYOUTS, of_values
@@ -30,8 +31,11 @@ def layout_of(session: Session, name: str = "crossbar") -> Layout:
 def about_layer(session: Session, index: int) -> tuple[str, str]:
     """What stands beside a layer's plate: its name; its shape and its activation."""
     layer = session.network.layers[index]
-    activation = getattr(layer, "activation", None) or type(layer).__name__
-    return f"layer {index}", f"{layer.inputs} → {layer.outputs}  {activation}"
+    kind = [] if isinstance(layer, Dense) else [type(layer).__name__]
+    activation = getattr(layer, "activation", "")
+    if isinstance(layer, Dense) or activation not in ("", "linear"):
+        kind.append(activation)
+    return f"layer {index}", f"{layer.inputs} → {layer.outputs}  {' '.join(kind)}"
 
 
 def names_of(session: Session) -> Mapping[str, Sequence[str]]:

@@ -53,6 +53,11 @@ class Motion:
         self.walking = False
         self._passage: Passage | None = None
         self._place = reading.place
+        done = reading.place[1]
+        if done:  # somebody looks in the middle of a step: what is done last is shown
+            now = reading.numbers
+            self.walking = True
+            self._passage = Passage(reading.moments[done - 1], now, now, True, -np.inf, SHORTEST)
         self._moved_at = -np.inf
         self._now = 0.0
 

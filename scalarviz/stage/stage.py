@@ -37,6 +37,7 @@ class Stage:
     color, size     the channels
     per_layer       whether each layer has scales of its own
     help            whether the keys are shown; `keys` are they
+    silent          whether nothing on the picture can be pressed, as in a file
     rate            steps a second, as somebody else has measured them
     """
 
@@ -56,6 +57,7 @@ class Stage:
         self.keys: list[tuple[str, str]] = []
         self.help = False
         self.rate = 0.0
+        self.silent = False
         self.hover: int | None = None
         self.pinned: int | None = None
         self._layout_name = layout
@@ -237,7 +239,7 @@ class Stage:
             self.rescale()
         clipped = scales.clipped(plates, mixed.colors)
         chips = self.messages.chips()
-        if clipped:
+        if clipped and not self.silent:
             chips.append((f"{clipped:,} cubes clipped", "rescale"))
         frozen = np.asarray(session.network.bank.frozen)
         return Sight(

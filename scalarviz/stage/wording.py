@@ -22,8 +22,8 @@ LOSSES = {
         "|p - t| / ((|p| + |t|) / 2 + 0.01)",
         "sign(p - t) / ((|p| + |t|) / 2 + 0.01)",
     ),
-    "sigmoid_cross_entropy": ("(log(1 + e^p) - t p)", "(sigmoid(p) - t)"),
-    "softmax_cross_entropy": ("(-sum of t log softmax(p))", "(softmax(p) - t)"),
+    "sigmoid_cross_entropy": ("(log(1 + e^p) - t * p)", "(sigmoid(p) - t)"),
+    "softmax_cross_entropy": ("(-sum of t * log softmax(p))", "(softmax(p) - t)"),
 }
 # By what an activation multiplies the light that comes back.
 SLOPES = {

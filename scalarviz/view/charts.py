@@ -44,7 +44,7 @@ def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
     """Losses on a logarithmic scale, where the clock stands, and the other branch as a ghost."""
     loss = "" if math.isnan(curve.loss) else f"{curve.loss:#.3g}"
     inside = panel(paper, box, "loss", theme, loss)
-    losses = np.concatenate([curve.losses, curve.ghost_losses])
+    losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
     if inside.height < 30.0 or inside.width < 80.0:
         return

@@ -12,6 +12,7 @@ from scalarviz.view.camera import Camera
 MARGIN = 16.0
 HEAD, FOOT, STRIP = 58.0, 30.0, 104.0
 SIDE_BY_SIDE = 720.0  # pixels across, from which on the panels stand beside the scene
+LEAST = 340.0  # pixels up, below which there are no panels
 LOW = 420.0  # pixels up, below which the head and the strip shrink
 
 
@@ -76,7 +77,7 @@ class Division:
         foot = FOOT
         beside = panels and width >= SIDE_BY_SIDE
         column = min(340.0, max(236.0, 0.255 * width)) if beside else 0.0
-        below = 0.0 if beside or not panels or height < LOW else 0.26 * height
+        below = 0.0 if beside or not panels or height < LEAST else 0.26 * height
         left = width - column
         high = max(1.0, height - head - foot - strip - below)
         scene = Box(0.0, head, left, high)

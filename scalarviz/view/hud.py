@@ -64,12 +64,13 @@ def draw_caption(
     lines = [
         (part, strong) for line, strong in parts for part in wrapped(paper, line, box.width, 12.5)
     ]
+    size = 16.0 if paper.measure(title, size=16.0, bold=True) <= box.width else 13.0
     y = box.y + 22.0
     paper.text(
         box.x,
         y,
-        paper.fit(title, box.width, size=16, bold=True),
-        size=16,
+        paper.fit(title, box.width, size=size, bold=True),
+        size=size,
         color=theme.ink,
         bold=True,
     )
@@ -86,7 +87,8 @@ def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme) -> None:
     of = " of its layer" if cubes.per_layer and len(scales) > 1 else ""
     scale = float(scales[0]) if len(scales) else 1.0
     y = box.y + 12.0
-    words = f"color: {cubes.color}"
+    beyond = f"  ({cubes.clipped:,} beyond)" if cubes.clipped else ""
+    words = f"color: {cubes.color}{beyond}"
     paper.text(box.x, y, words, size=12, color=theme.ink, bold=True)
     bar = theme.map(np.linspace(-1.0, 1.0, 128))[np.newaxis]
     paper.image(box.x, y + 7.0, box.width, 10.0, bar, smooth=True)

@@ -15,6 +15,7 @@ from scalarviz.program import NONE, Moment, Program
 from scalarviz.view.plates import Layout, Plate, Wires
 
 DIM = 0.4
+DIM_SMALL, SMALL = 0.7, 2000  # where more cubes than that are, they are small, and dark soon
 GLOW = 0.22  # white on a plate at work
 FLASH = 0.75
 Span = tuple[float, float]  # the part of a wire that is lit, from where to where
@@ -49,7 +50,8 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
     # An expression has no operations that could be seen: all of it stays bright.
     if moment is None or program is None or not program.operations or moment.kind not in KINDS:
         return shown
-    shown.plates[:] = DIM
+    many = sum(plate.size for plate in layout.plates) > SMALL
+    shown.plates[:] = DIM_SMALL if many else DIM
     shown.neurons[:] = DIM
     KINDS[moment.kind](layout, program, moment, part, shown)
     return shown

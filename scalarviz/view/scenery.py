@@ -139,7 +139,12 @@ def write_on_neurons(
                 )
                 words = ""
         if known and not words and unit > 2.0 * NUMBERS and inside is not None:
-            words, size = short(float(inside[place])), float(round(min(14.0, 0.25 * unit)))
+            words = short(float(inside[place]))
+            # As large as fits into the inner disc.
+            fits = 1.15 * float(radius[i]) / max(paper.measure(words, size=10.0), 1.0) * 10.0
+            size = float(int(min(14.0, fits)))
+            if size < 7.0:
+                continue
         if words:
             ink = readable(fill[place]) if known else theme.quiet
             middle = y + 0.36 * size
@@ -265,8 +270,11 @@ def hold(paper: Paper, see: Projection, sight: Sight, row: int, theme: Theme) ->
     seen = see(corners_of(sight, row, 0.5)[[1, 3, 5, 7]])
     if len(seen.xy) == 4 and np.isfinite(seen.xy).all() and seen.unit[0] > WIRES:
         low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
+        rest = 0.22 * (high[1] - low[1])
+        depth = max(float(seen.depth.min()) - 1e-4, -1.0)
         for x in (low[0] + 0.5, high[0] - 0.5):
-            paper.segments([(x, low[1])], [(x, high[1])], theme.ink, width=2.0)
+            ends = [(x, low[1] + rest)], [(x, high[1] - rest)]
+            paper.segments(*ends, theme.ink, width=1.6, depth=depth)
 
 
 def corners_of(sight: Sight, row: int, half: float) -> FloatArray:

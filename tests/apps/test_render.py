@@ -124,8 +124,47 @@ def test_other_kinds_of_files_are_refused_before_anything_is_done(
 
 
 def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be saved"):
+    with pytest.raises(FileError, match=r"there is no folder .* make it first"):
         sv.picture(session, tmp_path / "none" / "net.png", **SMALL)
+
+
+@pytest.mark.parametrize("name", ["none/a.mp4", "none/a.gif"])
+def test_a_video_that_could_not_be_kept_trains_nothing(
+    session: sv.Session, name: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    with pytest.raises(FileError, match="there is no folder"):
+        sv.record(session, tmp_path / name, 5, **SMALL)
+    with pytest.raises(FileError, match="there is no folder"):
+        sv.storyboard(session, tmp_path / "none" / "a.html")
+    assert session.step_index == 0
+
+
+def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
+    look = Look(size=(160, 100), samples=1)
+    sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)
+    with opened(tmp_path / "a.gif") as gif:
+        assert gif.size == (160, 100)
+    assert sv.picture(session, look=look, size=(200, 120)).shape == (120, 200, 3)
+
+
+def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session) -> None:
+    session.advance(1, "operation")
+    frames = []
+    for _ in range(3):
+        session.advance(1, "operation")
+        frames.append(sv.picture(session, size=(640, 480), samples=1, camera="flat"))
+    assert all((a != b).any(axis=2).mean() > 0.02 for a, b in pairwise(frames))
+
+
+def test_the_colors_of_a_gif_are_those_of_the_picture(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(30)
+    wanted = sv.picture(session, size=(720, 450), samples=1)
+    sv.record(session, tmp_path / "a.gif", 10, every=1, fps=5, size=(720, 450), samples=1)
+    with opened(tmp_path / "a.gif") as gif:
+        shown = np.asarray(gif.convert("RGB")).astype(int)
+    apart = np.abs(shown[60:400] - wanted[60:400]).max(axis=2)  # all but the words of the status
+    assert (apart > 20).mean() < 0.005
 
 
 def test_a_png_is_read_by_others() -> None:
@@ -174,7 +213,7 @@ def test_a_video_of_operations_shows_each_of_them(session: sv.Session, tmp_path:
     count = sv.record(
         session, tmp_path / "op.mp4", 1, unit="operation", fps=30, **{**SMALL, "size": (96, 64)}
     )
-    assert session.step_index == 1 and count == 1 + 12 * 32 + 30
+    assert session.step_index == 1 and count == 1 + 12 * 33 + 30
 
 
 def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from scalarviz.desk.desk import Desk
 from scalarviz.desk.options import Recipe
 from scalarviz.stage.show import Show
 from scalarviz.window import window as door
-from scalarviz.window.frame import Window, application, quick_turns
+from scalarviz.window.frame import LOOKS, Window, application, quick_turns
 from tests.desk.fake_stage import FakeStage
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
@@ -74,6 +74,12 @@ class Bench:
             QApplication.processEvents()
             time.sleep(0.002)
 
+    def settle(self) -> None:
+        """Until the controls have been looked at anew; a busy machine takes its time for that."""
+        count = self.window._count
+        self.wait()
+        self.until(lambda: self.window._count > count + LOOKS or not self.window.isVisible())
+
     def until(self, happened: Callable[[], object], seconds: float = 10.0) -> None:
         end = time.perf_counter() + seconds
         while not happened():
@@ -87,12 +93,12 @@ class Bench:
         for key in keys:
             for each in key if isinstance(key, str) else [key]:
                 QTest.keyClick(self.window.windowHandle(), each, by)
-        self.wait()
+        self.settle()
 
     def click(self, widget: QWidget, x: float | None = None, y: float | None = None) -> None:
         at = widget.rect().center() if x is None else QPoint(round(x), round(y or 0))
         QTest.mouseClick(widget, Left, NONE, at)
-        self.wait()
+        self.settle()
 
     def choose(self, box: QComboBox, name: str) -> None:
         """Choose from a list as a keyboard does."""
@@ -102,7 +108,7 @@ class Bench:
         while box.currentIndex() != place:
             QTest.keyClick(box, Key.Key_Down if box.currentIndex() < place else Key.Key_Up)
         self.picture.setFocus()
-        self.wait()
+        self.settle()
 
     def pixel(self) -> tuple[int, int, int]:
         """The colour in the middle of the picture."""
