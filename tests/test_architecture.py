@@ -161,6 +161,8 @@ ORDER = """
     view.terminal
     view.sight
     view.lights
+    view.neurons
+    view.marks
     view.scenery
     view.charts
     view.inspector

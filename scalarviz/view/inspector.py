@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scalarviz.view.charts import panel, sparkline
 from scalarviz.view.frame import Box, Projection
+from scalarviz.view.marks import corners_of
 from scalarviz.view.paper import Paper
-from scalarviz.view.scenery import corners_of
 from scalarviz.view.sight import Card, Sight
 from scalarviz.view.theme import Theme
 

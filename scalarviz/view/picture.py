@@ -19,9 +19,11 @@ from scalarviz.view.frame import Box, Division, Projection
 from scalarviz.view.ink import Ink
 from scalarviz.view.inspector import draw_hover, draw_inspector, inspector_height
 from scalarviz.view.lights import Lights, lights
+from scalarviz.view.marks import draw_changes, draw_marks
+from scalarviz.view.neurons import draw_errors
 from scalarviz.view.paper import Paper
 from scalarviz.view.plates import Layout
-from scalarviz.view.scenery import draw_changes, draw_errors, draw_marks, draw_scenery
+from scalarviz.view.scenery import draw_scenery
 from scalarviz.view.sight import Sight
 from scalarviz.view.theme import THEMES, Theme
 

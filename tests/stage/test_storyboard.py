@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz.view.colors import rgb
 from scalarviz.view.frame import Division
 from scalarviz.view.lights import DIM
-from scalarviz.view.scenery import RADIUS
+from scalarviz.view.neurons import RADIUS
 from scalarviz.view.theme import THEMES
 from tests.studio import Studio, at, shade
 from tests.walk import NAMES, SIZE, Walk, biases, faded

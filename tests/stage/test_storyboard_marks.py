@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalarviz.view.cube_shaders import LEAST
-from scalarviz.view.scenery import RADIUS
+from scalarviz.view.neurons import RADIUS
 from tests.studio import Studio, at, ground_of, shade
 from tests.walk import NAMES, Walk, widths
 

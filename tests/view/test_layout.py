@@ -11,8 +11,8 @@ import scalarviz as sv
 from scalarviz.program import NONE, Program
 from scalarviz.view.cube_shaders import HALF
 from scalarviz.view.layout import GAP, LAYOUTS, WIRED, of_values
+from scalarviz.view.neurons import RADIUS
 from scalarviz.view.plates import Layout, Plate, Wires
-from scalarviz.view.scenery import RADIUS
 from tests.strategies import networks
 
 MANY = "the layout of a program"
