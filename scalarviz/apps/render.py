@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.apps.moving import Encoder, encoder_for, png
+from scalarviz.apps.moving import encoder_for, png
 from scalarviz.apps.page import Still, page
 from scalarviz.apps.stop import Stop
 from scalarviz.checks import number, shorten, size
@@ -25,7 +25,6 @@ from scalarviz.formulas.table import pick
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.story import Caption
 from scalarviz.view.camera import Camera, along_path
 
 Frame = npt.NDArray[np.uint8]
@@ -294,6 +293,3 @@ def telling(
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-__all__ = ["Caption", "Encoder", "Look", "picture", "record", "storyboard"]

@@ -137,8 +137,6 @@ class Desk:
                 self.playing.run_to((before.step // each + times) * each)
             else:
                 self.session.advance(times, unit)
-        if (unit, times) == ("operation", 1) and self.session.clock != before:
-            self.stage.stepped(direction > 0)
 
     def seek(self, step: int) -> None:
         """Go to a step that this branch has been at."""

@@ -58,11 +58,8 @@ class Opening:
             if self._left is None:
                 desk.tell("One step, operation by operation", "skip", desk.play)
                 desk.stage.look("flat")  # face on one sees where the wires cross
-            before = session.clock
             self.tour.attend(perf_counter())
             self._left = session.clock
-            if session.clock != before:
-                desk.stage.stepped(True)
         elif self._plays:
             self._plays = False
             if self._left is not None:

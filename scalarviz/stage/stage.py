@@ -201,8 +201,6 @@ class Stage:
         """Large choices; none takes them away."""
         self.messages.offer(offers)
 
-    def stepped(self, forward: bool) -> None: ...  # the reading sees it by itself
-
     # One picture.
 
     def tick(self, now: float) -> bool:

@@ -13,7 +13,7 @@ from scalarviz.view.paper import Paper
 from scalarviz.view.sight import Curve
 from scalarviz.view.theme import Theme
 
-AXIS, TITLE, TICKS = 42.0, 24.0, 18.0  # pixels: left of a curve, above it, below it
+AXIS, TICKS = 42.0, 18.0  # pixels: left of a curve, below it
 
 
 def panel(paper: Paper, box: Box, title: str, theme: Theme, right: str = "") -> Box:

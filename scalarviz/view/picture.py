@@ -14,7 +14,6 @@ from scalarviz.view.camera import Camera
 from scalarviz.view.charts import loss_panel, panel
 from scalarviz.view.colors import rgb
 from scalarviz.view.cubes import Cubes
-from scalarviz.view.exhibit import Look
 from scalarviz.view.frame import Box, Division, Projection
 from scalarviz.view.ink import Ink
 from scalarviz.view.inspector import draw_hover, draw_inspector, inspector_height
@@ -157,10 +156,6 @@ class Picture:
             detach(self._cubes)
             self._layout, self._shown = sight.layout, None
         return self._cubes
-
-    @property
-    def look(self) -> Look:
-        return Look(self.theme.map)
 
 
 def detach(visual: Any) -> None:

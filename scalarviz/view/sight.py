@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.program import NONE, Moment
+from scalarviz.program import Moment
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.plates import Layout
 
@@ -127,8 +127,3 @@ class Sight:
     chips: Sequence[tuple[str, str]] = ()
     offers: Sequence[str] = ()
     help: Sequence[tuple[str, str]] = ()
-
-    @property
-    def marked(self) -> list[int]:
-        """The rows of the cubes that are hovered over and pinned."""
-        return [card.row for card in (self.hover, self.pinned) if card and card.row != NONE]
