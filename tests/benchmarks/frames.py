@@ -141,7 +141,7 @@ SIDES = {"frames": frames, "first": first}
 
 
 def report(options: Options) -> None:
-    """Milliseconds a frame, and what the issue of it all asks: ratios."""
+    """Milliseconds a frame, and the ratios that count."""
     print(f"\nFrames of {WIDTH}x{HEIGHT} with new numbers for every cube; software rendering")
     sides = {name: [MODULE, name] for name in SIDES}
     found = in_turn(sides, options.rounds)
