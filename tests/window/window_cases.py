@@ -46,7 +46,7 @@ def colours() -> Show:
     network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
     loss, optimizer = "mse", sv.SGD(0.5)
     session = sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
-    return Show(session, title="colours")
+    return Show(session, title="colours", steps=1_000_000)  # none of it ends by itself
 
 
 class Bench:
