@@ -1,8 +1,10 @@
-"""Rendering without a window: a picture, a video, a page of one step; the same each time.
+"""Rendering without a window: a picture, a video, a page of one step.
 
-sv.picture(session, "net.png")
-sv.record(session, "net.mp4", steps=500)
-sv.storyboard(session, "step.html")
+    sv.picture(session, "net.png")
+    sv.record(session, "net.mp4", steps=500)
+    sv.storyboard(session, "step.html")
+
+The same session gives the same pixels each time.
 """
 
 from __future__ import annotations
@@ -69,8 +71,16 @@ class Look:
         if not 1 <= size(self.samples, "the samples of a picture") <= 4:
             raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
 
-    def stage(self, show: object) -> Stage:
-        """A stage that shows a session this way."""
+    @contextmanager
+    def on(self, show: object) -> Iterator[Stage]:
+        """A stage that shows a session this way; what it asked of the session ends with it."""
+        stage = self._stage(show)
+        try:
+            yield stage
+        finally:
+            stage.leave()
+
+    def _stage(self, show: object) -> Stage:
         name = self.camera if isinstance(self.camera, str) else "perspective"
         stage = Stage(show, self.theme, name, self.layout, reduced_motion=True)
         stage.silent = True
@@ -101,9 +111,8 @@ def picture(
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
     if place is not None:
         check_place(place)
-    stage = look.stage(session)
-    frame = drawn(look.canvas(), stage, look)
-    stage.leave()
+    with look.on(session) as stage:
+        frame = drawn(look.canvas(), stage, look)
     if place is not None:
         replace_file(place, png(frame))
     return frame
@@ -136,18 +145,19 @@ def record(
     fps = size(fps, "the pictures a second")
     pick({each: each for each in MOVES}, move, "move of the camera")
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
-    encoder = encoder_for(path, look.size, look.ratio, fps)
-    stage = look.stage(show)
-    stage.motion.cuts = stage.eyes.cuts = unit == "step"
+    every = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
     if unit == "operation":
-        moments = by_operations(show.session, steps, round(fps * OPERATION))
+        pictures = max(1, round(fps * OPERATION))
+        moments = by_operations(show.session, steps, pictures)
+        total = 1 + steps * len(show.session.operations) * pictures
     else:
-        chosen = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
-        moments = by_steps(show.session, steps, chosen)
-        stage.narration.pause = f"{chosen:,} step{'s' * (chosen > 1)} a picture"
-    total = moments_in(show, steps, unit, every, fps)
-    canvas, path_of = look.canvas(), camera_path(stage, move, cameras)
-    with Stop() as stop, telling(progress, total) as tell, encoder:
+        moments = by_steps(show.session, steps, every)
+        total = 1 - (-steps // every)
+    encoder = encoder_for(path, look.size, look.ratio, fps)
+    with look.on(show) as stage, Stop() as stop, telling(progress, total) as tell, encoder:
+        stage.motion.cuts = stage.eyes.cuts = unit == "step"
+        stage.narration.pause = f"{every:,} step{'s' * (every > 1)} a picture"
+        canvas, path_of = look.canvas(), camera_path(stage, move, cameras)
         frame = drawn(canvas, stage, look)
         encoder.add(frame)
         count = 1
@@ -164,7 +174,6 @@ def record(
         for _ in range(round(LAST * fps)):
             encoder.add(frame)
             count += 1
-    stage.leave()
     return count
 
 
@@ -182,8 +191,7 @@ def storyboard(
     check_place(place)
     look = looked(look or Look(camera="flat", size=(1200, 760), samples=1), options)
     show = Show.of(session)
-    with replaying(show) as shown:
-        stage = look.stage(shown)
+    with replaying(show) as shown, look.on(shown) as stage:
         canvas = look.canvas()
         stills = []
         for _ in shown.session.operations:
@@ -192,7 +200,6 @@ def storyboard(
             said = stage.captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(Still(shown.session.done, said, png(frame), alt))
-        stage.leave()
     replace_file(place, page(stills, title or show.title, look.theme == "dark").encode())
     return len(stills)
 
@@ -225,16 +232,8 @@ def by_operations(session: Session, steps: int, pictures: int) -> Iterator[None]
     """Go on so many steps, operation by operation, with so many pictures of each."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
-        for _ in range(max(1, pictures)):
+        for _ in range(pictures):
             yield
-
-
-def moments_in(show: Show, steps: int, unit: str, every: int | None, fps: int) -> int:
-    """How many pictures a video has, without those at the end."""
-    if unit == "operation":
-        return 1 + steps * len(show.session.operations) * max(1, round(fps * OPERATION))
-    chosen = max(1, round(steps / (SECONDS * fps))) if every is None else every
-    return 1 - (-steps // chosen)
 
 
 def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Camera]:

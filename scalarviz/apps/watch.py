@@ -1,7 +1,4 @@
-"""Watching a training: in a window, or whatever else there is here to see it in.
-
-sv.watch(session)
-"""
+"""Watching a training: `sv.watch(session)` opens a window, or does what else is possible here."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ from scalarviz.view.curve import round_up
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.sight import Buffers, Curve
 
-LARGE = 300_000  # numbers, above which a sample is followed only while nothing moves
+# Above so many numbers a sample is followed only while nothing moves, and they are copied only when
+# the clock has moved.
+LARGE = 300_000
 POINTS = 700  # of a curve
 SHARE = 4.0  # what is learned is asked for at most this part of the time: 1 / (1 + SHARE)
 
@@ -76,7 +78,7 @@ class Reading:
             if self._snapshot.ready:
                 self.numbers = self._snapshot.read()
                 self._snapshot.request()
-        else:
+        elif key != self.key or len(old.value) <= LARGE:  # what is written past the session counts
             self._snapshot.request()
             self.numbers = self._snapshot.read()
         if key != self.key:

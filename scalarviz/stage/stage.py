@@ -63,6 +63,7 @@ class Stage:
         self._layout_name = layout
         self.scales = Scales()
         self._picture: Any = None
+        self._seen: Sight | None = None  # what was shown last
         self._now = 0.0
         self._extent = (1280.0, 800.0)
         self._begin(camera)
@@ -85,7 +86,7 @@ class Stage:
         self.pin(None)
         self.show = Show.of(show)
         self.hover = None
-        self._picture = None
+        self._picture = self._seen = None
         self._begin(self.eyes.name)
 
     # What is chosen.
@@ -185,11 +186,10 @@ class Stage:
 
     def cube_at(self, x: float, y: float) -> int | None:
         """The row of the cube that is seen at a pixel."""
-        if self._picture is None:
+        if self._picture is None or self._seen is None:
             return None
-        sight = self.sight()
-        see = self._picture.see(sight, self.eyes.camera, *self._extent)
-        return cube_at(sight, see, x, y)
+        see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
+        return cube_at(self._seen, see, x, y)
 
     # What is said.
 
@@ -240,7 +240,7 @@ class Stage:
         if clipped and not self.silent:
             chips.append((f"{clipped:,} cubes clipped", "rescale"))
         frozen = np.asarray(session.network.bank.frozen)
-        return Sight(
+        self._seen = Sight(
             self.plan,
             Cubes(
                 mixed.colors,
@@ -266,6 +266,7 @@ class Stage:
             self.messages.offers(),
             self.keys if self.help else (),
         )
+        return self._seen
 
     def captioned(self) -> Caption:
         """What the operation does that is just done."""
