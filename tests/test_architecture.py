@@ -185,6 +185,7 @@ ORDER = """
     stage.ground
     stage.sample
     stage.channels
+    stage.sparing
     stage.reading
     stage.motion
     stage.narration

@@ -9,8 +9,10 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.errors import ScalarvizError
 from scalarviz.explanation import Explanation
+from scalarviz.program import NONE
 from scalarviz.session import Session
 from scalarviz.stage.channels import Source
+from scalarviz.stage.sparing import Sparing
 from scalarviz.view.sight import Card
 
 TERMS = 3  # of a sum that are spelled out
@@ -47,6 +49,8 @@ class Pinned:
         self.session = session
         self._key: object = None
         self._lines: list[str] = []
+        self._recalling = Sparing()
+        self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
     def card(self, row: int | None, source: Source, since: int, key: object) -> Card | None:
         """Numbers, history, and while nothing moves the arithmetic of the step."""
@@ -63,9 +67,13 @@ class Pinned:
         )
 
     def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
+        """What it has been so far; while it plays, asked for only now and then."""
         if row not in self.session.pinned:
             return None
-        steps, values = self.session.history(row)
+        if row != self._recalled[0] or not self.session.playing or self._recalling.due:
+            with self._recalling.doing():
+                self._recalled = row, self.session.history(row)
+        steps, values = self._recalled[1]
         return (steps, values) if len(steps) > 1 else None
 
 

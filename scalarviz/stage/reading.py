@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +15,7 @@ from scalarviz.session import Session
 from scalarviz.stage.ground import tints_of
 from scalarviz.stage.sample import Way, backward, forward
 from scalarviz.stage.sights import exhibit_of
+from scalarviz.stage.sparing import Sparing
 from scalarviz.view.curve import round_up
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.sight import Buffers, Curve
@@ -24,7 +24,6 @@ from scalarviz.view.sight import Buffers, Curve
 # the clock has moved.
 LARGE = 300_000
 POINTS = 700  # of a curve
-SHARE = 4.0  # what is learned is asked for at most this part of the time: 1 / (1 + SHARE)
 
 
 @final
@@ -55,11 +54,10 @@ class Reading:
         self.key = self._key()
         self._twin: Any = None
         self._twin_key: Any = None
-        self._asked, self._cost = -np.inf, 0.0
+        self._asking, self._curving = Sparing(), Sparing()
         self._exhibit_key: Any = None
         self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
-        self._curve_due = 0.0
         self._earlier = self.numbers.value
         self._earlier_key: Any = None
         self._follow()
@@ -71,8 +69,8 @@ class Reading:
     def place(self) -> tuple[int, int, int]:
         return self.key[0], self.key[1], self.key[3]
 
-    def refresh(self, now: float | None = None) -> None:
-        """Look again; `now` limits how often the exhibit is asked."""
+    def refresh(self) -> None:
+        """Look again."""
         key, old = self._key(), self.numbers
         if self.session.playing:
             if self._snapshot.ready:
@@ -86,7 +84,7 @@ class Reading:
             self._before = self.way, self.target
         self.key = key
         self._follow()
-        self._look(now)
+        self._look()
 
     def before(self) -> tuple[FloatArray, int]:
         """The values before the last change, and the step from which they are.
@@ -154,21 +152,16 @@ class Reading:
 
     # What is learned.
 
-    def _look(self, now: float | None) -> None:
+    def _look(self) -> None:
         """Ask a copy of the network; not all the time if that takes long."""
         key = (self.key, id(self.session.data), self.session.network.activations)
-        if key == self._exhibit_key:
+        if key == self._exhibit_key or (self.session.playing and not self._asking.due):
             return
-        waited = np.inf if now is None else now - self._asked
-        if waited < SHARE * self._cost and self.session.playing:
-            return
-        start = perf_counter()
         try:
-            self.exhibit = exhibit_of(self.session, self._ask())
+            with self._asking.doing():
+                self.exhibit = exhibit_of(self.session, self._ask())
         except ScalarvizError:  # data that was just exchanged
             return
-        self._cost = perf_counter() - start
-        self._asked = start if now is None else now
         self._exhibit_key = key
 
     def _ask(self) -> Any:
@@ -193,15 +186,15 @@ class Reading:
         Of a long training they are gone through anew only now and then while it plays.
         """
         session = self.session
-        branch, start = session.current_branch, perf_counter()
+        branch = session.current_branch
         key = branch.number, len(branch.record), len(session.branches)
-        waits = session.playing and start < self._curve_due and key[::2] == self._curve_key[::2]
+        waits = session.playing and not self._curving.due and key[::2] == self._curve_key[::2]
         if key != self._curve_key and not waits:
             others = [each for each in session.branches if each is not branch and each.end.step]
-            own = branch.curve(POINTS)
-            ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
+            with self._curving.doing():
+                own = branch.curve(POINTS)
+                ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
             self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
-            now = perf_counter()
-            self._curve_key, self._curve_due = key, now + SHARE * (now - start)
+            self._curve_key = key
         steps, losses, *ghosts = self._curves
         return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)

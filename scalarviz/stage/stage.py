@@ -222,10 +222,9 @@ class Stage:
 
     def sight(self) -> Sight:
         """All that a picture shows now."""
-        now = self._now
         reading, session = self.reading, self.session
-        reading.refresh(now)
-        self.motion.follow(now)
+        reading.refresh()
+        self.motion.follow(self._now)
         source = self._source()
         since = reading.before()[1] if self._inspects else 0
         moment, part = self.motion.shown()

@@ -240,7 +240,8 @@ def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sv.record(session, path, steps=4, every=1, progress=stop, **SMALL)
+        sv.record(session, path, steps=4, every=1, progress=stop, pin=3, **SMALL)
+    assert session.pinned == []
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 

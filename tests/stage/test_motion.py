@@ -24,7 +24,7 @@ class Viewer:
     def look(self, now: float) -> bool:
         """Whether something moves."""
         moving = self.motion.tick(now)
-        self.reading.refresh(now)
+        self.reading.refresh()
         self.motion.follow(now)
         return moving
 

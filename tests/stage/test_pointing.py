@@ -99,3 +99,13 @@ def test_notices_go_by_themselves_and_choices_wait(studio: Studio, stage: Stage)
     assert done == ["undo", "go on"] and not {"undo", "go on"} & set(words(studio, stage))
     stage.notice("once more")
     assert not stage.tick(7.0) and stage.tick(9.0) and "once more" not in words(studio, stage)
+
+
+def test_the_pointer_asks_nothing_of_the_session(
+    studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    cubes = places(stage, SIZE)
+    monkeypatch.setattr(stage.reading, "refresh", lambda: pytest.fail("it looked again"))
+    stage.hover_at(*cubes[3])
+    assert stage.hover == 3

@@ -22,22 +22,22 @@ def test_numbers_are_those_of_the_last_look(reading: Reading) -> None:
     before = bank.value.copy()
     reading.session.advance(1)
     np.testing.assert_array_equal(reading.numbers.value, before)
-    reading.refresh(0.0)
+    reading.refresh()
     np.testing.assert_array_equal(reading.numbers.value, bank.value)
     np.testing.assert_array_equal(reading.numbers.grad, bank.grad)
     np.testing.assert_array_equal(reading.last.value, before)
     assert reading.since == 2 and reading.place == (3, 0, 0)
-    reading.refresh(1.0)
+    reading.refresh()
     np.testing.assert_array_equal(reading.last.value, before)  # as long as the clock stands still
     before = bank.value.copy()
     reading.session.advance(1)
-    reading.refresh(2.0)
+    reading.refresh()
     np.testing.assert_array_equal(reading.last.value, before)
 
 
 def test_an_edit_is_seen_at_once(reading: Reading) -> None:
     reading.session.edit(7, 0.25)
-    reading.refresh(0.0)
+    reading.refresh()
     assert reading.numbers.value[7] == 0.25
 
 
@@ -47,9 +47,9 @@ def test_what_was_before_is_one_step_earlier(reading: Reading) -> None:
     for step in values:
         session.seek(step)
         values[step] = session.network.bank.value.copy()
-    reading.refresh(0.0)
+    reading.refresh()
     session.seek(5)
-    reading.refresh(1.0)
+    reading.refresh()
     before, since = reading.before()
     assert since == 4
     np.testing.assert_array_equal(before, values[4])
@@ -74,7 +74,7 @@ def test_the_focus_can_be_any_sample_of_the_batch(reading: Reading) -> None:
     inputs, targets = session.course.trainer.batches.at(session.step_index)
     for focus in (0, 5, 7):
         session.focus = focus
-        reading.refresh(0.0)
+        reading.refresh()
         shown = reading.buffers(6)
         np.testing.assert_allclose(shown.values["inputs"], inputs[focus], atol=1e-7)
         np.testing.assert_allclose(shown.target, targets[focus], atol=1e-7)
@@ -85,16 +85,16 @@ def test_the_focus_can_be_any_sample_of_the_batch(reading: Reading) -> None:
 def test_asking_for_the_exhibit_moves_nothing(reading: Reading) -> None:
     session = reading.session
     before = session.network.bank.value.copy()
-    reading.refresh(0.0)
+    reading.refresh()
     assert isinstance(reading.exhibit, Swatches) and session.step_index == 2
     inputs, _ = session.data.palette
     np.testing.assert_allclose(reading.exhibit.outputs, session.network(inputs), atol=1e-6)
     np.testing.assert_array_equal(session.network.bank.value, before)
     first = reading.exhibit
-    reading.refresh(1.0)
+    reading.refresh()
     assert reading.exhibit is first  # nothing has moved
     session.advance(1)
-    reading.refresh(2.0)
+    reading.refresh()
     assert reading.exhibit is not first
 
 
@@ -130,13 +130,13 @@ def test_while_it_plays_numbers_come_without_holding_it_up(reading: Reading) -> 
         seen = []
         start = time.perf_counter()
         while len(set(seen)) < 3 and time.perf_counter() - start < 20.0:
-            reading.refresh(time.perf_counter())
+            reading.refresh()
             seen.append(float(reading.numbers.value[0]))
             time.sleep(0.005)
     finally:
         session.pause()
     assert len(set(seen)) >= 3
-    reading.refresh(time.perf_counter())
+    reading.refresh()
     np.testing.assert_array_equal(reading.numbers.value, session.network.bank.value)
 
 
@@ -147,7 +147,7 @@ def test_an_expression_has_numbers_and_no_sample() -> None:
     session = sv.Session(line, (x, 2.0 * x), optimizer=sv.SGD(0.1), engine="python")
     reading = Reading(session)
     session.advance(2)
-    reading.refresh(0.0)
+    reading.refresh()
     assert not reading.has_layers and not reading.buffers(0).values
     np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
     assert reading.exhibit is not None
