@@ -48,6 +48,7 @@ _HOMES = {
     "record": "apps.render",
     "storyboard": "apps.render",
     "Show": "stage.show",
+    "predict": "widget.predict",
     "ScalarvizError": "errors",
     "data": "data",
 }
@@ -91,6 +92,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.value import minimum as minimum
     from scalarviz.value import where as where
     from scalarviz.weight import Weight as Weight
+    from scalarviz.widget.predict import predict as predict
 
 
 def __getattr__(name: str) -> object:

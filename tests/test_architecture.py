@@ -36,6 +36,8 @@ ORDER = """
     formulas
     optimizer
     value_graph
+    view.colors
+    view.theme
     value
     precision
     batches
@@ -134,8 +136,6 @@ ORDER = """
     player
     session
     replicas
-    view.colors
-    view.theme
     view.offscreen
     view.plates
     view.layout
@@ -212,6 +212,7 @@ ORDER = """
     desk.state
     desk.desk
     desk.opening
+    desk.pointer
     desk
     window.look
     window.fields
@@ -227,6 +228,13 @@ ORDER = """
     apps.terminal
     window.window
     window
+    widget.place
+    widget.predict
+    widget.form
+    widget.canvas
+    widget.controls
+    widget.live
+    widget
     apps.notebook
     apps.watch
     apps.cli
@@ -240,12 +248,12 @@ PUBLIC_NAMES = """
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load
-    watch picture record storyboard Show
+    watch picture record storyboard Show predict
     compile gradcheck data ScalarvizError
 """.split()
 
 # Loaded only when asked for: each costs time, or is absent where its extra is not installed.
-HEAVY = ("vispy", "PySide6", "numba.cuda", "numba_cuda", "cuda", "rich", "typer", "torch", "PIL")
+HEAVY = ("vispy", "PySide6", "numba.cuda", "numba_cuda", "cuda", "rich", "typer", "torch", "PIL", "IPython", "ipywidgets")
 
 ONLY_ON_SOME_SYSTEMS = set(
     "crypt curses fcntl grp msvcrt nis ossaudiodev posix pty pwd readline resource spwd syslog "

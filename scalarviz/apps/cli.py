@@ -154,13 +154,14 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
     keep = keep_of(given, "")
     show = make_show(scene, given)
     keep.check(show.session)
-    return watch(
+    code: int = watch(
         *(show, given["steps"], given["speed"], given["theme"], keep, Recipe(scene, given)),
         terminal=given["terminal"],
         name=name,
         tour=given["tour"],
         reduced_motion=given["reduced_motion"],
     )
+    return code
 
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:

@@ -14,6 +14,7 @@ from scalarviz.errors import DisplayError
 from scalarviz.formulas.table import pick
 from scalarviz.stage.show import Show
 from scalarviz.view.theme import THEMES
+from scalarviz.widget.place import in_notebook
 
 PICTURES = 150  # of the video that is made where nothing can be shown
 NAME = "scalarviz"
@@ -30,7 +31,7 @@ def watch(
     terminal: bool = False,
     name: str = NAME,
     **options: Any,
-) -> int:
+) -> Any:
     """Open a window on a session, or on a show, and let it play; the exit code that suits.
 
     steps      after how many it pauses
@@ -41,6 +42,7 @@ def watch(
     Where no window can be opened it says why, and draws in the terminal if only PySide6 is missing;
     else it trains and leaves a picture file, called by `name`.
     """
+    from scalarviz.apps import notebook
     from scalarviz.apps import terminal as in_terminal
     from scalarviz.window import window
 
@@ -48,6 +50,8 @@ def watch(
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
         number(speed, "the speed", 0.0)
+    if not terminal and in_notebook():
+        return notebook.watch(show, steps, speed, theme, recipe, **options)
     if terminal:
         return in_terminal.watch(show, steps, speed, theme, keep)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,7 @@ class State:
     color: str
     size: str
     channels: tuple[str, ...]
+    camera: str
     layout: str
     per_layer: bool
     theme: str
@@ -82,6 +84,21 @@ class State:
     @property
     def step(self) -> int:
         return self.clock.step
+
+    @property
+    def where(self) -> str:
+        """Where the training stands, in words."""
+        within = f" + {self.clock.operation}" if self.clock.operation else ""
+        loss = "" if math.isnan(self.loss) else f"   loss {self.loss:.3g}"
+        branch = f"   branch {self.branch + 1}" if len(self.branches) > 1 else ""
+        return f"{self.step:,}{within} of {self.end:,}{loss}{branch}"
+
+    @property
+    def pace(self) -> str:
+        """The speed that was asked for, in words."""
+        if self.speed is None:
+            return "flat out"
+        return f"{self.speed:,.0f}/s" if self.speed >= 100.0 else f"{self.speed:.3g}/s"
 
 
 def units_of(session: Session) -> tuple[Unit, ...]:
@@ -139,6 +156,7 @@ def state_of(desk: Desk) -> State:
         color=stage.color,
         size=stage.size,
         channels=tuple(stage.channels),
+        camera=stage.camera,
         layout=stage.layout,
         per_layer=stage.per_layer,
         theme=stage.theme,

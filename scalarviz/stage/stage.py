@@ -140,6 +140,10 @@ class Stage:
 
     # Where it is looked at from.
 
+    @property
+    def camera(self) -> str:
+        return self.eyes.name
+
     def look(self, name: str) -> None:
         self.eyes.look(name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -32,6 +33,16 @@ class Canvas:
         samples: int = 1,
     ) -> npt.NDArray[np.uint8]:
         """(height, width, 3) bytes; each is the mean of `samples` squared."""
+
+        def draw(width: int, height: int, ratio: float) -> None:
+            picture.draw(sight, camera, width, height, ratio)
+
+        return self.frame(draw, ratio, samples)
+
+    def frame(
+        self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
+    ) -> npt.NDArray[np.uint8]:
+        """The same of what `draw(width, height, ratio)` draws."""
         wide, high = round(self.width * ratio), round(self.height * ratio)
         size = high * samples, wide * samples
         self.canvas.set_current()
@@ -41,7 +52,7 @@ class Canvas:
             )
             self._room = size
         with self._buffer:
-            picture.draw(sight, camera, size[1], size[0], ratio * samples)
+            draw(size[1], size[0], ratio * samples)
             pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
         if samples == 1:
             return np.ascontiguousarray(pixels)

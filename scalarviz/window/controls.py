@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import final
@@ -166,7 +165,7 @@ class Controls(QFrame):
         self._show_time(state)
         if self._is_new("speed", state.speed):
             self.speed.show_number(state.speed)
-            self.speed_text.setText(speed_in_words(state.speed))
+            self.speed_text.setText(state.pace)
         if self._is_new("rate", state.rate):
             self.rate.show_number(state.rate)
             self.rate_text.show_number(state.rate)
@@ -206,10 +205,7 @@ class Controls(QFrame):
         if self._is_new("forks", [fork.start for fork in state.branches]):
             self.timeline.marks = [fork.start for fork in state.branches if fork.parent >= 0]
             self.timeline.update()
-        within = f" + {state.clock.operation}" if state.clock.operation else ""
-        loss = "" if math.isnan(state.loss) else f"   loss {state.loss:.3g}"
-        branch = f"   branch {state.branch + 1}" if len(state.branches) > 1 else ""
-        self.where.setText(f"{state.step:,}{within} of {state.end:,}{loss}{branch}")
+        self.where.setText(state.where)
 
     def _show_pinned(self, pinned: Pinned | None) -> None:
         self._row = None if pinned is None else pinned.row
@@ -243,13 +239,6 @@ def button(name: str, act: Callable[[], object]) -> QPushButton:
     made.setToolTip(name)
     made.clicked.connect(lambda: act())  # without Qt's `checked`
     return made
-
-
-def speed_in_words(speed: float | None) -> str:
-    """Steps a second, short."""
-    if speed is None:
-        return "flat out"
-    return f"{speed:,.0f}/s" if speed >= 100.0 else f"{speed:.3g}/s"
 
 
 def quiet(text: str, width: int = 0) -> QLabel:

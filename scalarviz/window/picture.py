@@ -9,17 +9,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any, cast, final
 
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QMouseEvent, QNativeGestureEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from scalarviz.desk.desk import Desk
+from scalarviz.desk.pointer import Pointer
 from scalarviz.errors import DisplayError
 from scalarviz.view.offscreen import WINDOWED, no_opengl
-
-STILL = 4.0  # pixels; a press that moves less is a click
-NOTCH = 1.15  # by what a notch of the wheel zooms
-Buttons = Qt.MouseButton
 
 
 def make_canvas() -> Any:
@@ -46,7 +43,6 @@ def make_canvas() -> Any:
 class View(QObject):
     """Draws the stage of a desk, and takes the mouse to it.
 
-    The left button turns, the others move, the wheel zooms where it points, a click chooses.
     `failed` is called with what went wrong in drawing, once; nothing is drawn any more then.
     """
 
@@ -56,9 +52,7 @@ class View(QObject):
         self.drawn = False  # whether there is a first picture
         self.stale = True  # whether something has changed since the last picture
         self._failed: Callable[[Exception], None] | None = failed
-        self._pressed: tuple[Buttons, QPointF] | None = None  # where, and with what
-        self._last = QPointF()
-        self._moved = False
+        self.pointer = Pointer(desk)
         self.canvas = make_canvas()
         self.canvas.events.draw.connect(self._draw)
         self.widget = cast(QWidget, self.canvas.native)
@@ -96,57 +90,26 @@ class View(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Take what the mouse does; the rest goes its way."""
         if isinstance(event, QMouseEvent):
-            kind = event.type()
+            at, kind = event.position(), event.type()
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
-                self._press(event)
+                self.widget.setFocus(Qt.FocusReason.MouseFocusReason)
+                self.pointer.press(event.button().value, at.x(), at.y())
             elif kind == QEvent.Type.MouseMove:
-                self._move(event)
+                self.pointer.move(at.x(), at.y())
             elif kind == QEvent.Type.MouseButtonRelease:
-                self._release(event)
+                self.pointer.release(event.button().value, at.x(), at.y())
         elif isinstance(event, QWheelEvent):
-            turned = event.angleDelta().y() / 120.0
-            self._zoom(NOTCH**turned, event.position())
+            at = event.position()
+            self.pointer.wheel(event.angleDelta().y() / 120.0, at.x(), at.y())
         elif isinstance(event, QNativeGestureEvent):
             if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
-                self._zoom(1.0 + event.value(), event.position())
+                at = event.position()
+                self.desk.stage.zoom(1.0 + event.value(), at.x(), at.y())
         elif event.type() == QEvent.Type.Leave:
-            self._hover(QPointF(-1.0, -1.0))
+            self.pointer.leave()
+            self.stale = True
             return False
         else:
             return False
         self.stale = True
         return True
-
-    def _press(self, event: QMouseEvent) -> None:
-        self.widget.setFocus(Qt.FocusReason.MouseFocusReason)
-        if self._pressed is None:
-            self._pressed = event.button(), event.position()
-            self._last, self._moved = event.position(), False
-
-    def _move(self, event: QMouseEvent) -> None:
-        if self._pressed is None:
-            return self._hover(event.position())
-        button, start = self._pressed
-        far = event.position() - start
-        self._moved = self._moved or max(abs(far.x()), abs(far.y())) >= STILL
-        if self._moved:
-            by = event.position() - self._last
-            self._last = event.position()
-            stage = self.desk.stage
-            act = stage.orbit if button == Buttons.LeftButton else stage.move
-            act(by.x(), by.y())
-        return None
-
-    def _release(self, event: QMouseEvent) -> None:
-        if self._pressed is None or event.button() != self._pressed[0]:
-            return
-        if not self._moved and event.button() == Buttons.LeftButton:
-            self.desk.click(event.position().x(), event.position().y())
-        self._pressed = None
-
-    def _hover(self, at: QPointF) -> None:
-        self.desk.stage.hover_at(at.x(), at.y())
-        self.stale = True
-
-    def _zoom(self, factor: float, at: QPointF) -> None:
-        self.desk.stage.zoom(factor, at.x(), at.y())

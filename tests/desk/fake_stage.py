@@ -22,6 +22,7 @@ class FakeStage:
         self.color = "value"
         self.size = "gradient"
         self.layout = "crossbar"
+        self.camera = "perspective"
         self.per_layer = False
         self.keys: list[tuple[str, str]] = []
         self.rate = 0.0

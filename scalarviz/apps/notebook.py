@@ -1,0 +1,67 @@
+"""Watching in a notebook: the live picture with its controls, or what else is possible there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from scalarviz.apps.render import Look
+from scalarviz.desk.desk import Desk
+from scalarviz.desk.options import Recipe
+from scalarviz.errors import DisplayError
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.widget.place import in_colab
+
+SIZE = 800, 500
+SPEED = 10.0  # steps a second at first: who presses play wants to see it learn
+PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
+
+
+def watch(
+    show: Show,
+    steps: int | None = None,
+    speed: float | None = None,
+    theme: str = "auto",
+    recipe: Recipe | None = None,
+    *,
+    size: tuple[int, int] = SIZE,
+    play: bool = False,
+    tour: bool = False,
+    reduced_motion: bool = False,
+) -> Any:
+    """Show a training in the cell that runs, and return what shows it.
+
+    steps  after how many it pauses, the first time
+    speed  steps a second, 0 for flat out; None: slowly at first, then ever faster
+    size   of the picture, in pixels
+    play   whether it plays at once, and not only when somebody presses the button
+    tour   whether the first step is shown operation by operation then
+
+    A `theme` of "auto" is that of the page.
+    """
+    size = Look(size=size).size
+    if why := lack():
+        raise DisplayError(why)
+    live = import_module("scalarviz.widget.live")
+    if speed is None and show.speed is None:
+        show = replace(show, speed=SPEED)
+    stage = Stage(show, "light" if theme == "auto" else theme, reduced_motion=reduced_motion)
+    desk = Desk(show, stage, recipe, steps=steps, speed=speed)
+    if steps is None:
+        desk.playing.until = None
+    shown = live.Live(desk, size, play=play or tour, tour=tour, follow=theme == "auto")
+    shown.show()
+    return shown
+
+
+def lack() -> str:
+    """Why no live picture can be shown here; nothing if it can."""
+    if in_colab():
+        return "Colab has no live pictures"
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        return f"a live picture takes {missing[0]}: pip install 'scalarviz[notebook]'"
+    return ""

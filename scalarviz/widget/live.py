@@ -1,0 +1,168 @@
+"""A training in a notebook: the live picture, the controls below it, and the time between them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import weakref
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+from typing import Any, final
+
+import ipywidgets
+from IPython.display import Image
+
+from scalarviz.apps.moving import png
+from scalarviz.desk.desk import Desk
+from scalarviz.desk.opening import Opening
+from scalarviz.widget.canvas import LiveCanvas
+from scalarviz.widget.controls import Controls
+from scalarviz.widget.place import Shown
+
+FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
+UNSEEN = 0.5  # while nobody does
+LOOKS = 3  # frames between two looks at the controls
+REST = 0.6  # times as long as a picture took, training that goes flat out is left in peace
+SIZE = 800, 500
+
+_newest: weakref.WeakKeyDictionary[Any, Live] = weakref.WeakKeyDictionary()
+
+
+@final
+class Live(Shown):
+    """A face of a desk in a notebook.
+
+    `snapshot()` is the picture as it is now, `refresh()` shows it from within a cell that goes on
+    for long, `close()` takes everything off the page. While a cell runs nothing here moves by
+    itself; a training that plays goes on.
+    """
+
+    def __init__(
+        self, desk: Desk, size: tuple[int, int], *, play: bool, tour: bool, follow: bool
+    ) -> None:
+        self.desk = desk
+        self.closed = False
+        self._follow = follow  # whether the theme is that of the page
+        self._begin: Callable[[], Opening] = lambda: Opening(desk, tour, play=play)
+        self._opening: Opening | None = None
+        self._state: object = None
+        self._count = 0
+        self._stale = True
+        self._sent = 0.0
+        loop = asyncio.get_running_loop()
+        self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
+        self.controls = Controls(desk, self._soon)
+        self.canvas = LiveCanvas(desk, size, self._soon, self._changed, self._set_light)
+        desk.stage.keys = [row for row in desk.stage.keys if row[0] != "q"]
+        desk.start_editing = self.controls.edit_pinned
+        desk.leave = desk.pause
+        self.widget = ipywidgets.VBox([self.canvas, self.controls.box, self.canvas.errors])
+        self.controls.show_state(desk.state)
+        _newest[desk.session] = self
+        self._soon(self._tick)
+
+    # What a user of it calls.
+
+    def snapshot(self) -> Any:
+        """The picture as it is now, to be kept in a notebook."""
+        width, height = self.canvas.size
+        image: Any = Image
+        return image(png(self.canvas.get_frame()), width=width, height=height)
+
+    def refresh(self) -> None:
+        """Show how things stand now, though a cell runs; not more often than can be seen."""
+        if perf_counter() - self._sent > FRAME and not self.closed:
+            self.desk.stage.tick(perf_counter())
+            self.canvas.send_frame(self.canvas.get_frame())
+            self.controls.show_state(self.desk.state)
+            self._sent = perf_counter()
+
+    def close(self) -> None:
+        """Off the page; a training that plays pauses, unless it is watched elsewhere."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._opening is not None:
+            self._opening.leave()
+        if _newest.get(self.desk.session) is self:
+            self.desk.quit()
+        close(self.widget)
+
+    def bundle(self) -> dict[str, Any]:
+        """What the notebook keeps: the picture, for where no kernel runs, and the widget."""
+        picture = base64.b64encode(png(self.canvas.get_frame())).decode()
+        view: dict[str, Any] = self.widget._repr_mimebundle_()
+        return view | {"text/plain": repr(self), "image/png": picture}
+
+    def __repr__(self) -> str:
+        return f"{self.desk.show.title or 'A training'}, {self.desk.state.where}"
+
+    # Time.
+
+    def _tick(self) -> None:
+        """Look at everything, have drawn what is new, and leave training some of the time."""
+        if self.closed:
+            return
+        began = perf_counter()
+        if self.canvas.views == 0 and self.canvas.seen:
+            self._unseen()
+        else:
+            self._attend(began)
+        wait = FRAME - (perf_counter() - began)
+        if self.desk.playing.flat_out:
+            wait = max(wait, REST * self.canvas.spent)
+        self._wait(max(wait, 0.001) if self.canvas.visible else UNSEEN, self._guarded(self._tick))
+
+    def _attend(self, now: float) -> None:
+        if self.canvas.visible:
+            self._opening = self._opening or self._begin()
+            self._opening.attend()
+        self.desk.attend()
+        self.desk.playing.undisturbed(partial(self._refresh, now))
+
+    def _refresh(self, now: float) -> None:
+        self._count += 1
+        moves = self.desk.stage.tick(now)
+        if self._count % LOOKS == 0 or not self.canvas.visible:
+            state = self.desk.state
+            if state != self._state:
+                self._state, self._stale = state, True
+            self.controls.show_state(state)
+        if moves or self._stale or self.desk.session.playing:
+            self._stale = False
+            self.canvas.request_draw()
+
+    def _unseen(self) -> None:
+        """Its output is gone: rest, or make room for the newer one of this session."""
+        if _newest.get(self.desk.session) is self:
+            if self.desk.session.playing:
+                self.desk.pause()
+        else:
+            self.close()
+
+    def _changed(self) -> None:
+        self._stale = True
+
+    def _set_light(self, light: bool) -> None:
+        if self._follow:
+            self.desk.stage.theme = "light" if light else "dark"
+
+    def _soon(self, deed: Callable[[], None]) -> None:
+        self._later(self._guarded(deed))
+
+    def _guarded(self, deed: Callable[[], None]) -> Callable[[], None]:
+        """An error that nobody awaits is told below the picture."""
+
+        def guarded() -> None:
+            with self.canvas.errors:
+                deed()
+
+        return guarded
+
+
+def close(widget: Any) -> None:
+    """A widget and all in it."""
+    for child in getattr(widget, "children", ()):
+        close(child)
+    widget.close()
