@@ -81,7 +81,8 @@ class Explanation:
             return lines[0] + ", no gradient yet"
         if self.products is None or self.g is None:
             return "\n".join([*lines, f"grad = {self.total:.6g}", *map(str, self.lines)])
-        terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:3], self.g[:3], strict=True)]
+        shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the one
+        terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:shown], self.g[:shown], strict=True)]
         more = len(self.x) - len(terms)
         text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
         lines.append(f"grad = {text} = {self.total:.6g}")

@@ -208,11 +208,11 @@ ICONS = {
 
 @dataclass(frozen=True)
 class Still:
-    """One operation: what it is called and what is said; its picture, also in words."""
+    """One operation: what it is called and what is said; its picture, PNG or SVG, also in words."""
 
     name: str
     caption: Caption
-    png: bytes
+    picture: bytes
     alt: str
 
 
@@ -280,8 +280,7 @@ def frame(still: Still, place: int, count: int) -> str:
     formula = f'<p class="formula"><code>{escape(caption.formula)}</code></p>'
     numbers = "".join(f"<li><code>{escape(line)}</code></li>" for line in caption.numbers)
     return f"""<figure>
-<img src="data:image/png;base64,{base64.b64encode(still.png).decode()}"{sides(still.png)} \
-alt="{escape(still.alt)}">
+<img src="{as_link(still.picture)}"{sides(still.picture)} alt="{escape(still.alt)}">
 <figcaption>
 <div>
 <p class="which">{place + 1} of {count}: {escape(still.name)}</p>
@@ -293,12 +292,18 @@ alt="{escape(still.alt)}">
 </figure>"""
 
 
-def sides(png: bytes) -> str:
+def as_link(picture: bytes) -> str:
+    """A picture that is part of the page."""
+    kind = "image/png" if picture.startswith(PNG) else "image/svg+xml"
+    return f"data:{kind};base64,{base64.b64encode(picture).decode()}"
+
+
+def sides(picture: bytes) -> str:
     """Width and height as attributes, so that nothing jumps while a picture is decoded."""
-    if not png.startswith(PNG) or len(png) < 24:
-        return ""
-    width, height = struct.unpack(">II", png[16:24])
-    return f' width="{width}" height="{height}"'
+    if picture.startswith(PNG) and len(picture) >= 24:
+        width, height = struct.unpack(">II", picture[16:24])
+        return f' width="{width}" height="{height}"'
+    return ""
 
 
 def icon(name: str) -> str:

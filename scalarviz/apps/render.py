@@ -189,6 +189,15 @@ def storyboard(
     if place.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
     check_place(place)
+    stills, text = story(session, look, title, **options)
+    replace_file(place, text.encode())
+    return stills
+
+
+def story(
+    session: object, look: Look | None = None, title: str = "", **options: Any
+) -> tuple[int, str]:
+    """A storyboard as text: how many pictures it has, and the page."""
     look = looked(look or Look(camera="flat", size=(1200, 760), samples=1), options)
     show = Show.of(session)
     with replaying(show) as shown, look.on(shown) as stage:
@@ -200,8 +209,7 @@ def storyboard(
             said = stage.captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(Still(shown.session.done, said, png(frame), alt))
-    replace_file(place, page(stills, title or show.title, look.theme == "dark").encode())
-    return len(stills)
+    return len(stills), page(stills, title or show.title, look.theme == "dark")
 
 
 def looked(look: Look | None, options: dict[str, Any]) -> Look:

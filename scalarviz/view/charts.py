@@ -55,8 +55,8 @@ def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
     high = round_up(float(losses.max()))
     low = min(round_down(float(losses.min())), high / 10.0)
     plot = Box(inside.x + AXIS, inside.y + 4.0, inside.width - AXIS - 4.0, inside.height - TICKS)
-    steps = [part for part in (curve.steps, curve.ghost_steps) if len(part)]
-    last = max(max(float(part[-1]) for part in steps), curve.at, 1.0)
+    ends = [float(part[-1]) for part in (curve.steps, curve.ghost_steps) if len(part)]
+    last = max(curve.at, 1.0, *ends)
 
     def place(x: FloatArray, y: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -64,21 +64,29 @@ def draw_caption(
     lines = [
         (part, strong) for line, strong in parts for part in wrapped(paper, line, box.width, 12.5)
     ]
-    size = 16.0 if paper.measure(title, size=16.0, bold=True) <= box.width else 13.0
     y = box.y + 22.0
-    paper.text(
-        box.x,
-        y,
-        paper.fit(title, box.width, size=size, bold=True),
-        size=size,
-        color=theme.ink,
-        bold=True,
-    )
-    y += 20.0
-    for line, strong in lines[: max(1, int((box.bottom - y) // 17.0) + 1)]:
+    for line, size in heading(paper, title, box.width):
+        paper.text(box.x, y, line, size=size, color=theme.ink, bold=True)
+        y += size + 4.0
+    room = max(1, int((box.bottom - y) // 17.0) + 1)
+    for i, (line, strong) in enumerate(lines[:room]):
+        if i == room - 1 and len(lines) > room:
+            line = paper.fit(line + " " * 40, box.width, size=12.5, mono=True)  # ends in "..."
         color = theme.ink if strong else theme.quiet
         paper.text(box.x, y, line, size=12.5, color=color, mono=True)
         y += 17.0
+
+
+def heading(paper: Paper, title: str, width: float) -> list[tuple[str, float]]:
+    """A title in one line if it fits, else smaller, else in two; each line with its size."""
+    for size in (16.0, 13.0):
+        if paper.measure(title, size=size, bold=True) <= width:
+            return [(title, size)]
+    words, first = title.split(), ""
+    while words and paper.measure(f"{first} {words[0]}", size=13.0, bold=True) <= width:
+        first = f"{first} {words.pop(0)}".strip()
+    rest = paper.fit(" ".join(words), width, size=13.0, bold=True)
+    return [(line, 13.0) for line in (first, rest) if line]
 
 
 def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme) -> None:

@@ -41,26 +41,42 @@ def inspector_height(paper: Paper, card: Card, width: float, room: float) -> flo
     """How high its panel would like to be, so wide."""
     lines = sum(len(wrapped(paper, line, width - 24.0, 11.0)) for line in card.lines)
     history = 52.0 if card.history is not None else 0.0
-    return min(room, 42.0 + ROW * len(card.facts) + (ROW - 1.0) * lines + history)
+    rows = len(card.facts) + bool(titles(paper, card.name, width)[1])
+    return min(room, 42.0 + ROW * rows + (ROW - 1.0) * lines + history)
 
 
 def draw_inspector(paper: Paper, box: Box, card: Card, theme: Theme) -> None:
     """The pinned weight: its numbers, its history, and its arithmetic, line by line."""
-    inside = panel(paper, box, card.name, theme)
+    title, more = titles(paper, card.name, box.width)
+    inside = panel(paper, box, title, theme)
     y = inside.y + 12.0
     names = max((paper.measure(name, size=12) for name, _ in card.facts), default=0.0) + 12.0
     with paper.clip(box.x, box.y, box.width, box.height - 2.0):
+        if more:
+            more = paper.fit(more, inside.width, size=12, bold=True)
+            paper.text(inside.x, y - 4.0, more, size=12, color=theme.ink, bold=True)
+            y += ROW
         for name, value in card.facts:
             paper.text(inside.x, y, name, size=12, color=theme.quiet)
             paper.text(inside.x + names, y, value, size=12, color=theme.ink, bold=True)
             y += ROW
-        if card.history is not None and len(card.history[0]) > 1:
+        lines = sum(len(wrapped(paper, line, inside.width, 11.0)) for line in card.lines)
+        fits = y + 44.0 + (ROW - 1.0) * lines <= box.bottom
+        if fits and card.history is not None and len(card.history[0]) > 1:
             sparkline(paper, Box(inside.x, y - 8.0, inside.width, 44.0), *card.history, theme)
             y += 52.0
         for line in card.lines:
             for part in wrapped(paper, line, inside.width, 11.0):
                 paper.text(inside.x, y, part, size=11, color=theme.ink, mono=True)
                 y += ROW - 1.0
+
+
+def titles(paper: Paper, name: str, width: float) -> tuple[str, str]:
+    """The name of a weight; its last part by itself where the whole is too long for a line."""
+    if paper.measure(name, size=12, bold=True) <= width - 24.0:
+        return name, ""
+    first, _, last = name.rpartition(", ")
+    return (first, last) if first else (name, "")
 
 
 def wrapped(paper: Paper, line: str, width: float, size: float) -> list[str]:

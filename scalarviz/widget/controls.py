@@ -21,7 +21,7 @@ from scalarviz.view.camera import CAMERAS
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4)  # steps a second
 FLAT_OUT = 0.0
-RATES = -6.0, 1.0  # powers of ten, in steps of PART
+RATES = -6.0, 2.0  # powers of ten, in steps of PART
 PART = 0.05
 TOUCHED = 0.6  # seconds for which a control that is moved is not moved by us
 NARROW, SHORT = {"width": "40px"}, {"width": "110px"}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import ipywidgets
 
 from scalarviz.errors import ScalarvizError
-from scalarviz.widget.predict import Prediction, in_words
+from scalarviz.widget.predict import Prediction, as_html, in_words
 
 COLORS = {True: "#1a7f37", False: "#9a6700"}
 
 
 def form_of(prediction: Prediction) -> Any:
     """A widget that asks for a guess and says whether it is right."""
-    question = ipywidgets.HTMLMath(f"<b>Predict:</b> {escape(prediction.question, quote=False)}")
+    question = ipywidgets.HTMLMath(f"<b>Predict:</b> {as_html(prediction.question)}")
     field: Any
     if prediction.choices:
         field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
@@ -28,7 +27,7 @@ def form_of(prediction: Prediction) -> Any:
     said = ipywidgets.HTMLMath()
 
     def say(words: str, right: bool) -> None:
-        said.value = f'<b style="color: {COLORS[right]}">{escape(words, quote=False)}</b>'
+        said.value = f'<b style="color: {COLORS[right]}">{as_html(words)}</b>'
 
     def look(_: object = None) -> None:
         if field.value in (None, ""):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from html import escape
@@ -33,7 +34,8 @@ def predict(
     choices  words to choose from, if it is no number that is asked for
     hint     what is said beside a wrong guess
 
-    In a notebook it is a small form below the cell; formulas stand between dollars.
+    In a notebook it is a small form below the cell; formulas stand between dollars and code between
+    backticks.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess
@@ -103,13 +105,18 @@ class Prediction(Shown):
 
     def bundle(self) -> dict[str, Any]:
         """The question; and, where that is possible, a form to answer it."""
-        kept = f"<p><b>Predict:</b> {escape(self.question, quote=False)}</p>"
+        kept = f"<p><b>Predict:</b> {as_html(self.question)}</p>"
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": kept}
         if in_notebook() and has_widgets():
             form = import_module("scalarviz.widget.form").form_of(self)
             bundle |= form._repr_mimebundle_()
             bundle["text/plain"] = repr(self)
         return bundle
+
+
+def as_html(text: str) -> str:
+    """A text of somebody's, with what stands between `backticks` as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
 def as_number(guess: object) -> float:

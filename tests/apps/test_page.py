@@ -118,7 +118,7 @@ def test_every_still_stands_in_the_page_once_without_any_script(stills: list[Sti
     text = page(stills, "one step")
     pictures = [each for each in Reader(text).all("img") if "src" in each]
     found = [base64.b64decode((each["src"] or "").partition("base64,")[2]) for each in pictures]
-    assert found == [still.png for still in stills]
+    assert found == [still.picture for still in stills]
     assert [each["width"] for each in pictures] == ["32", "1280", "32"]
     body = unescape(text.partition("<main>")[2])
     frames = body.partition('class="frames"')[2]

@@ -148,6 +148,14 @@ def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_
     assert sv.picture(session, look=look, size=(200, 120)).shape == (120, 200, 3)
 
 
+def test_every_moment_of_the_very_first_step_can_be_drawn(session: sv.Session) -> None:
+    drawn = []
+    for _ in session.operations:
+        session.advance(1, "operation")
+        drawn.append(sv.picture(session, size=(800, 500), samples=1))
+    assert len({frame.tobytes() for frame in drawn}) == len(drawn)
+
+
 def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session) -> None:
     session.advance(1, "operation")
     frames = []

@@ -105,5 +105,5 @@ def test_in_a_terminal_it_is_a_line_of_text(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_notebook_keeps_the_question() -> None:
-    bundle = sv.predict("is <b> bold?", 1).bundle()
-    assert bundle["text/html"] == "<p><b>Predict:</b> is &lt;b&gt; bold?</p>"
+    bundle = sv.predict("is `<b>` bold?", 1).bundle()
+    assert bundle["text/html"] == "<p><b>Predict:</b> is <code>&lt;b&gt;</code> bold?</p>"
