@@ -19,13 +19,16 @@ BROWSER = chromium
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 .NOTPARALLEL:
-.PHONY: help watch test test-all bench lint format clean again
+.PHONY: help watch notebooks test test-all bench lint format clean again
 
 help: ## list the targets (this text)
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 11
 
 watch: .venv/ready-to-run ## train a scene and watch it: make watch SCENE=rgb
 	@.venv/bin/scalarviz watch $(SCENE)
+
+notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
+	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
 
 test: lint ## style, types and the tests
 	@.venv/bin/python -m pytest
@@ -57,8 +60,11 @@ WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder
 .venv/ready-to-run: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[desktop,video]" "scalarviz (downloads some 200 MB)"
 
+.venv/ready-for-notebooks: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+	@sh -euc "$$SETUP" setup ".[lessons]" "scalarviz and JupyterLab (downloads some 200 MB)"
+
 .venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 450 MB)" "$(TEST_LIBRARIES)"
+	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 500 MB)" "$(TEST_LIBRARIES)"
 
 .venv/ready-to-test-all: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need" "$(TEST_LIBRARIES) $(BROWSER)"
@@ -132,7 +138,8 @@ if ! .venv/bin/python -m pip -qq --no-input install --no-user -e "$$1"; then
     fail "pip could not finish; the reason stands above. Running make again tries again."
 fi
 pwd -P > .venv/folder
-touch .venv/ready-to-run
+case "$$1" in *desktop*|*dev*) touch .venv/ready-to-run;; esac
+case "$$1" in *lessons*) touch .venv/ready-for-notebooks;; esac
 case "$$1" in *dev*) touch .venv/ready-to-test;; esac
 case "$$1" in *browser*) touch .venv/ready-to-test-all;; esac
 rm .venv/unfinished

@@ -28,6 +28,7 @@ _HOMES = {
     "FrequencyEncoding": "layers",
     "Network": "network",
     "Precision": "precision",
+    "activation": "formulas.activations",
     "Loss": "formulas.losses",
     "Init": "formulas.initializers",
     "Schedule": "formulas.schedules",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.expression import compile as compile
     from scalarviz.finite_differences import gradcheck as gradcheck
+    from scalarviz.formulas.activations import activation as activation
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.schedules import Schedule as Schedule

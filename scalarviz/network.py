@@ -11,6 +11,7 @@ import numpy as np
 from scalarviz.bank import Bank
 from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
+from scalarviz.displays.network import network_html
 from scalarviz.engines import choose
 from scalarviz.engines.base import Run
 from scalarviz.engines.snapshot import Snapshot
@@ -307,6 +308,9 @@ class Network(Part):
             count = f"{layer.size:,}" if again == i else f"shared with {again}"
             lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
         return "\n".join([head, *columns(lines)])
+
+    def _repr_html_(self) -> str:
+        return network_html(self)
 
 
 def load(path: object, engine: str = "python") -> Network:

@@ -9,9 +9,14 @@ sample, at an offset in the workspace. The parameters are rows of the bank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from scalarviz.displays.program import program_html
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.formulas.table import pick
 
 KINDS = {
     "affine": "z = W x + b; W is outputs times inputs, row by row",
@@ -19,6 +24,7 @@ KINDS = {
     "row": "y = f(x), a sample at a time; f is a row of ROW_FORMULAS",
     "scale": "y = w x + b, number by number",
 }
+FORMULAS: Mapping[str, Mapping[str, object]] = {"activation": ACTIVATIONS, "row": ROW_FORMULAS}
 NONE = -1  # the place of parameters that are not there
 
 
@@ -115,7 +121,9 @@ class Program:
         settings: tuple[float, ...] = (),
     ) -> Buffer:
         """One more operation, on what the last one wrote; the buffer it writes, `size` a sample."""
-        assert kind in KINDS, f"no engine knows operations of the kind {kind}"
+        pick(KINDS, kind, "kind of operation")
+        if kind in FORMULAS:
+            pick(FORMULAS[kind], formula, f"formula of the kind {kind}")
         source = self.outputs
         self.outputs = self.buffer(f"{formula or kind} {self.layer}", size)
         self.operations.append(
@@ -182,6 +190,9 @@ class Program:
                 )
             )
         return "\n".join([head, *columns(lines)])
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
 
 
 def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, final
 
 from scalarviz.checks import FloatArray
 from scalarviz.course import Course
+from scalarviz.displays.session import session_html
 from scalarviz.timeline import Branch, Clock
 
 
@@ -82,3 +83,7 @@ class Standing(ABC):
     def losses(self) -> FloatArray:
         """The loss of every step that is done, each before the weights moved."""
         return self.course.branch.losses[: self.course.clock.step]
+
+    @final
+    def _repr_html_(self) -> str:
+        return session_html(self)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from scalarviz import value_graph as graph
+from scalarviz.displays.value import value_html
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.table import Formula
@@ -196,6 +197,7 @@ class Value:
     __gt__ = graph.compare("greater", operator.gt)
     __ge__ = graph.compare("greater_equal", operator.ge)
     __hash__ = object.__hash__
+    _repr_html_ = value_html
 
     def __float__(self) -> float:
         return float(self.data)

@@ -12,6 +12,7 @@ from typing import final, overload
 
 from scalarviz.bank import Bank, Rows
 from scalarviz.checks import number
+from scalarviz.displays.weight import weight_html
 from scalarviz.errors import InputError, OrderError
 from scalarviz.optimizer import Optimizer
 from scalarviz.value import Operand, Value
@@ -248,6 +249,9 @@ class Weight(Part):
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
         return f"Weight({self.name}: value={self.value:.6g}, grad={self.grad:.6g}{frozen})"
+
+    def _repr_html_(self) -> str:
+        return weight_html(self)
 
 
 @final

@@ -38,6 +38,16 @@ ORDER = """
     value_graph
     view.colors
     view.theme
+    displays.svg
+    displays.page
+    displays.cells
+    displays.layered
+    displays.value
+    displays.weight
+    displays.perceptron
+    displays.program
+    displays.session
+    displays
     value
     precision
     batches
@@ -53,6 +63,8 @@ ORDER = """
     weight
     program
     recording
+    displays.layer
+    displays.network
     layers.ondemand
     layers.perceptron
     layers.base
@@ -235,6 +247,7 @@ ORDER = """
     widget.controls
     widget.live
     widget
+    apps.plain
     apps.notebook
     apps.watch
     apps.cli
@@ -249,11 +262,23 @@ PUBLIC_NAMES = """
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load
     watch picture record storyboard Show predict
-    compile gradcheck data ScalarvizError
+    compile gradcheck activation data ScalarvizError
 """.split()
 
 # Loaded only when asked for: each costs time, or is absent where its extra is not installed.
-HEAVY = ("vispy", "PySide6", "numba.cuda", "numba_cuda", "cuda", "rich", "typer", "torch", "PIL", "IPython", "ipywidgets")
+HEAVY = (
+    "vispy",
+    "PySide6",
+    "numba.cuda",
+    "numba_cuda",
+    "cuda",
+    "rich",
+    "typer",
+    "torch",
+    "PIL",
+    "IPython",
+    "ipywidgets",
+)
 
 ONLY_ON_SOME_SYSTEMS = set(
     "crypt curses fcntl grp msvcrt nis ossaudiodev posix pty pwd readline resource spwd syslog "

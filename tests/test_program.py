@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 import scalarviz as sv
+from scalarviz.errors import UnknownNameError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.program import KINDS, NONE, Operation, Program
@@ -126,3 +127,18 @@ def test_it_prints_as_a_table() -> None:
         "1  tanh 0     affine 0  tanh 0    8 -> 8  -",
         "2  affine 1   tanh 0    affine 1  8 -> 3  32 to 58",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "what"),
+    [
+        ("activation", "tahn", "did you mean 'tanh'"),
+        ("row", "layernorm", "formula of the kind row"),
+        ("afine", "", "kind of operation 'afine'"),
+    ],
+)
+def test_an_operation_that_no_engine_knows_is_refused_by_name(
+    kind: str, formula: str, what: str
+) -> None:
+    with pytest.raises(UnknownNameError, match=what):
+        Program(3).add(kind, formula, size=3)

@@ -97,7 +97,12 @@ def application(words: Sequence[str]) -> Typer:
                 command(verb, load(path), path.stem)
             )
     app.command("replay", help="Open a training that was kept in a file.")(replay)
-    app.command("doctor", help="Find out what works here, and what mends the rest.")(doctor)
+    wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
+
+    @app.command("doctor", help="Find out what works here, and what mends the rest.")
+    def _(for_class: bool = wanted) -> None:
+        doctor(for_class)
+
     app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
     return app
 
@@ -227,11 +232,11 @@ def replay(
     sys.exit(watch(show, theme=theme, terminal=terminal, name=name, play=False))
 
 
-def doctor() -> None:
+def doctor(for_class: bool) -> None:
     """Find out what works here, and what mends the rest."""
     from scalarviz.apps.doctor import examine
 
-    sys.exit(examine())
+    sys.exit(examine(for_class=for_class))
 
 
 def bench() -> None:

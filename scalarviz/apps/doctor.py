@@ -10,14 +10,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, requires
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from scalarviz.apps.probes import PIP, SYSTEM
+from scalarviz.apps.probes import COMMAND, PIP, SYSTEM
 
 SECONDS = 60.0  # a probe that takes longer hangs
 AT_ONCE = 4
@@ -42,6 +42,7 @@ class Check:
     windows   the same there
     ubuntu    a command that does it better there
     only      when it is worth it
+    command   arguments of Python that see to it, where that is all it takes
     """
 
     name: str
@@ -52,6 +53,7 @@ class Check:
     windows: str = ON_WINDOWS
     ubuntu: str = ""
     only: str = ""
+    command: str = ""
     needed: bool = False
 
 
@@ -83,6 +85,18 @@ CHECKS = (
     Check("video", "saving videos", "video"),
 )
 
+# What a lesson takes, and each of it is needed.
+FOR_ALL = {check.name: replace(check, use="everything", needed=True) for check in CHECKS}
+CLASS = (
+    *(FOR_ALL[name] for name in ("python", "packages", "numba")),
+    replace(FOR_ALL["opengl"], use="pictures"),
+    replace(FOR_ALL["notebook"], use="live pictures"),
+    Check("jupyter", "the lessons", "lessons", needed=True),
+    Check("pictures", "watching", needed=True),
+    Check("kernels", "lessons 5 to 10", command="-m scalarviz.desk.warm float32 float64"),
+    Check("room", "everything", needed=True),
+)
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -94,15 +108,24 @@ class Finding:
     mend: str = ""
 
 
-def examine(console: Console | None = None, run: Callable[[str], str] | None = None) -> int:
-    """Test everything and print it: 0 if a scene can be watched in a terminal, else 1."""
+def examine(
+    console: Console | None = None,
+    run: Callable[[str], str] | None = None,
+    *,
+    for_class: bool = False,
+) -> int:
+    """Test everything and print it: 0 if a scene can be watched in a terminal, else 1.
+
+    With `for_class`: 0 if all ten lessons can be taught here.
+    """
     console, run = console or Console(), run or run_probe
+    checks = CLASS if for_class else CHECKS
     with (
         console.status("looking, for up to a minute ..."),
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        said = pool.map(run, [check.name for check in CHECKS])
-        findings = [find(check, text) for check, text in zip(CHECKS, said, strict=True)]
+        said = pool.map(run, [check.name for check in checks])
+        findings = [find(check, text) for check, text in zip(checks, said, strict=True)]
     console.print(as_table(findings))
     for finding in findings:
         if finding.mend:
@@ -110,13 +133,24 @@ def examine(console: Console | None = None, run: Callable[[str], str] | None = N
             console.print(f"To mend {finding.check.name}{only}:", highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
     lacking = [each.check.name for each in findings if each.check.needed and not each.works]
-    if lacking:
-        console.print(f"No scene can be watched yet: {', '.join(lacking)} must work first.")
-    else:
-        shown = {finding.check.name for finding in findings if finding.works}
-        how, option = ("a window", "") if "window" in shown else ("this terminal", " --terminal")
-        console.print(f"Scenes can be watched in {how}: scalarviz watch rgb{option}")
+    verdict = of_class if for_class else of_scenes
+    console.print(verdict(lacking, {each.check.name for each in findings if each.works}))
     return int(bool(lacking))
+
+
+def of_scenes(lacking: list[str], works: set[str]) -> str:
+    """What all of it means for who wants to watch a scene."""
+    if lacking:
+        return f"No scene can be watched yet: {', '.join(lacking)} must work first."
+    how, option = ("a window", "") if "window" in works else ("this terminal", " --terminal")
+    return f"Scenes can be watched in {how}: scalarviz watch rgb{option}"
+
+
+def of_class(lacking: list[str], works: set[str]) -> str:
+    """What it means for who teaches."""
+    if lacking:
+        return f"[bold]Not ready for a class: {', '.join(lacking)} must work first.[/]"
+    return "[bold]Ready for a class:[/] make notebooks, or jupyter lab in the folder notebooks"
 
 
 def run_probe(name: str) -> str:
@@ -150,6 +184,8 @@ def find(check: Check, text: str) -> Finding:
 
 def command_for(check: Check, kind: str, system: str) -> str:
     """What to type, or to do, to mend a lack on this system."""
+    if kind == COMMAND:
+        return shlex.join([sys.executable, *check.command.split()])
     if kind == PIP and not (check.name == "cuda" and system == "darwin"):
         return pip_command(check.extra, system)
     if kind not in (PIP, SYSTEM):

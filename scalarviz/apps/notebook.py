@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, final
 
-from scalarviz.apps.render import Look
+from scalarviz.apps.plain import plain_story
+from scalarviz.apps.render import Look, story
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.options import Recipe
 from scalarviz.errors import DisplayError
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.widget.place import in_colab
+from scalarviz.widget.place import Shown, in_colab
 
 SIZE = 800, 500
 SPEED = 10.0  # steps a second at first: who presses play wants to see it learn
+FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
 PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
 
 
@@ -44,7 +47,7 @@ def watch(
     """
     size = Look(size=size).size
     if why := lack():
-        raise DisplayError(why)
+        return told(show, why, theme)
     live = import_module("scalarviz.widget.live")
     if speed is None and show.speed is None:
         show = replace(show, speed=SPEED)
@@ -52,7 +55,10 @@ def watch(
     desk = Desk(show, stage, recipe, steps=steps, speed=speed)
     if steps is None:
         desk.playing.until = None
-    shown = live.Live(desk, size, play=play or tour, tour=tour, follow=theme == "auto")
+    try:
+        shown = live.Live(desk, size, play=play or tour, tour=tour, follow=theme == "auto")
+    except DisplayError as error:
+        return told(show, str(error), theme)
     shown.show()
     return shown
 
@@ -65,3 +71,31 @@ def lack() -> str:
     if missing:
         return f"a live picture takes {missing[0]}: pip install 'scalarviz[notebook]'"
     return ""
+
+
+@final
+class Told(Shown):
+    """The next step of a training as a page within the page, and why it is no more than that."""
+
+    def __init__(self, page: str, why: str) -> None:
+        self.why = why
+        self._page = page
+
+    def bundle(self) -> dict[str, Any]:
+        frame = f'<iframe srcdoc="{escape(self._page)}" style="{FRAME}" title="One step"></iframe>'
+        return {"text/plain": repr(self), "text/html": f"<p>{escape(repr(self))}</p>{frame}"}
+
+    def __repr__(self) -> str:
+        return f"{self.why}. Here is its next step, operation by operation."
+
+
+def told(show: Show, why: str, theme: str) -> Told:
+    """Show the next step in the cell; drawn in space, or flat where that is impossible."""
+    chosen = "light" if theme == "auto" else theme
+    try:
+        _, text = story(show, theme=chosen, size=(1000, 620))
+    except DisplayError:
+        text = plain_story(show, chosen)
+    made = Told(text, why)
+    made.show()
+    return made

@@ -12,18 +12,27 @@ import io
 import json
 import os
 import platform
+import shutil
+import socket
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-PIP, SYSTEM, NOTHING = "pip", "system", ""
+PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
+RFB = "1.0.2"  # the version of jupyter_rfb that what we add to it is written for
+SMOOTH = 15.0  # pictures a second
+GIGABYTES = 2.0
 
 
 class Lack(Exception):
-    """Something does not work, or not well: why, and whether pip or the system has what is missing.
+    """Something does not work, or not well: why, and who has what is missing.
+
+    That is pip, the system, a command of ours, or nobody.
 
     `works` says that one can do without.
     """
@@ -137,10 +146,9 @@ def window() -> str:
 
 
 def notebook() -> str:
-    found = need("jupyter_rfb", "ipywidgets", "vispy", "PIL", "OpenGL")
-    for name, wanted in {"jupyter_rfb": "1.0.2", "vispy": "0.17.0"}.items():
-        if version_of(name) != wanted:
-            raise Lack(f"{name} is {version_of(name)}, and {wanted} is needed", PIP)
+    found = need("jupyter_rfb", "ipywidgets", "PIL", *(["OpenGL"] * (sys.platform == "linux")))
+    if version_of("jupyter_rfb") != RFB:
+        raise Lack(f"jupyter_rfb is {version_of('jupyter_rfb')}, and {RFB} is needed", PIP)
     import_module("jupyter_rfb")
     return found
 
@@ -166,10 +174,70 @@ def video() -> str:
     return f"{found} with libx264"
 
 
-PROBES: dict[str, Callable[[], str]] = {
-    probe.__name__: probe
-    for probe in (python, packages, numba, cuda, opengl, window, notebook, images, video)
-}
+def jupyter() -> str:
+    """JupyterLab, a port that only this machine reaches, and what the lessons draw with."""
+    found = need("jupyterlab", "matplotlib", "ipykernel")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        raise Lack(f"no server can listen on this machine: {error}", NOTHING) from error
+    return found
+
+
+def pictures() -> str:
+    """How many pictures of a lesson are drawn in a second, at the size they have there."""
+    view, stage = import_module("scalarviz.view.canvas"), import_module("scalarviz.stage.stage")
+    scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
+    seen, canvas = stage.Stage(scene), view.Canvas(800, 500)
+    canvas.frame(seen.draw)
+    began, count = perf_counter(), 0
+    while perf_counter() - began < 2.0:
+        seen.orbit(3.0, 0.0)
+        canvas.frame(seen.draw)
+        count += 1
+    rate = count / (perf_counter() - began)
+    if rate < SMOOTH:
+        raise Lack(f"only {rate:.0f} pictures a second: close other programs", NOTHING, works=True)
+    return f"{rate:.0f} pictures a second at 800x500"
+
+
+def kernels() -> str:
+    """Whether the kernels have been compiled on this machine."""
+    warm = import_module("scalarviz.desk.warm")
+    lacking = [kind for kind in ("float32", "float64") if not warm.mark_of(kind).exists()]
+    if lacking:
+        raise Lack(
+            f"not compiled for {' and '.join(lacking)}: the first lesson that needs them waits a "
+            "minute",
+            *(COMMAND,),
+            works=True,
+        )
+    return "compiled"
+
+
+def room() -> str:
+    """Disk, memory and processors."""
+    free = shutil.disk_usage(Path.home()).free / 2**30
+    if free < GIGABYTES:
+        raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
+    memory = memory_size() / 2**30
+    if 0.0 < memory < GIGABYTES:
+        raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
+    has = f", {memory:.0f} GB of memory" if memory else ""
+    return f"{os.cpu_count()} processors{has}, {free:.0f} GB of disk free"
+
+
+def memory_size() -> float:
+    """Bytes of memory; 0 where that cannot be asked for so simply."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return 0.0
+
+
+ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video)
+IN_CLASS = (jupyter, pictures, kernels, room)
+PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
 
 
 def first_line(error: BaseException) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.apps.keep import Keep
+from scalarviz.apps.scenes import find, load
 from scalarviz.checks import number
+from scalarviz.desk.options import Recipe
 from scalarviz.errors import DisplayError
 from scalarviz.formulas.table import pick
 from scalarviz.stage.show import Show
@@ -26,13 +28,16 @@ def watch(
     speed: float | None = None,
     theme: str = "auto",
     keep: Keep | None = None,
-    recipe: Any = None,
+    recipe: Recipe | None = None,
     *,
     terminal: bool = False,
     name: str = NAME,
     **options: Any,
 ) -> Any:
-    """Open a window on a session, or on a show, and let it play; the exit code that suits.
+    """Open a window on a session, a show or a scene, and let it play; the exit code that suits.
+
+    In a notebook: show it in the cell that runs; what shows it is returned. A scene is called by
+    its name, or by the path of a file of one's own.
 
     steps      after how many it pauses
     speed      steps a second, 0 for flat out; None: the show's own way
@@ -46,6 +51,9 @@ def watch(
     from scalarviz.apps import terminal as in_terminal
     from scalarviz.window import window
 
+    if isinstance(show, (str, Path)):
+        recipe = Recipe(load(find(str(show))))
+        show = recipe.make({})
     show = Show.of(show)
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:

@@ -1,8 +1,8 @@
 """Compiling kernels in another process, so that a window can be open meanwhile.
 
-    python -m scalarviz.desk.warm float32
+    python -m scalarviz.desk.warm float32 float64
 
-compiles all that the cpu engine needs for one working type, and notes on disk that it did.
+compiles all that the cpu engine needs for these working types, and notes on disk that it did.
 """
 
 from __future__ import annotations
@@ -99,4 +99,5 @@ class Warming:
 
 
 if __name__ == "__main__":
-    compile_all("float64" if sys.argv[1:] == ["float64"] else "float32")
+    for kind in sys.argv[1:] or ["float32"]:
+        compile_all("float64" if kind == "float64" else "float32")

@@ -90,8 +90,9 @@ def describe_layer(layer: Layer) -> Description:
     kind = type(layer).__name__
     if LAYERS.get(kind) is not type(layer):
         raise InputError(
-            f"a layer of the kind {kind} cannot be saved, since it could not be loaded: add it to "
-            "LAYERS in scalarviz/layers/__init__.py"
+            f"a layer of the kind {kind} cannot be saved, since it could not be loaded: say "
+            f"`from scalarviz.layers import LAYERS; LAYERS[{kind!r}] = {kind}`, here and where it "
+            "is loaded"
         )
     settings = layer.settings()
     if isinstance(layer, Dense) and layer.init is not None:

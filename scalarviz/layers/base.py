@@ -10,6 +10,7 @@ import numpy as np
 
 from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray, as_array, as_batch, size
+from scalarviz.displays.layer import layer_html
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
@@ -22,8 +23,9 @@ Batch = list[list[float]]  # one row a sample, as plain Python floats
 class Layer(Part):
     """A layer: `inputs` numbers a sample come in, `outputs` numbers go out.
 
-    A new kind of layer says how many rows of the bank it needs, how they begin and what they are
-    called, and what it does with a batch in the three `*_rows` methods. All else is here, once.
+    A new kind of layer says what it does with a batch in the three `*_rows` methods, and how it is
+    made and lowered. One with parameters also says how many rows of the bank it needs, how they
+    begin and what they are called. All else is here, once.
 
     A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
     the network's bank.
@@ -60,21 +62,20 @@ class Layer(Part):
 
     # What a new layer says about itself.
 
-    @abstractmethod
     def initialize(self, init: Init, seed: int) -> None:
-        """Write the initial numbers into this layer's rows of the bank."""
+        """Write the initial numbers into this layer's rows of the bank, if it has any."""
 
-    @abstractmethod
     def row_name(self, row: int) -> str:
         """What a row of this layer is called, counted from the layer's first."""
+        raise IndexError(f"{self} has no parameters")
 
-    @abstractmethod
     def weight(self, row: int) -> Weight:
         """The weight on a row, counted from the layer's first; made when it is asked for."""
+        raise IndexError(f"{self} has no parameters")
 
-    @abstractmethod
     def made_parts(self) -> Sequence[Perceptron | Weight]:
         """The objects that do the work, perceptrons or weights, as far as they were made."""
+        return ()
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
@@ -211,3 +212,7 @@ class Layer(Part):
     def __repr__(self) -> str:
         settings = ", ".join(f"{key}={value!r}" for key, value in self.settings().items())
         return f"{type(self).__name__}({settings})"
+
+    @final
+    def _repr_html_(self) -> str:
+        return layer_html(self)

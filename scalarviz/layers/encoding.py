@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, final
 
 from scalarviz.checks import size
-from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.program import Program
-from scalarviz.weight import Weight
 
 
 @final
@@ -27,18 +25,6 @@ class FrequencyEncoding(Layer):
         self.octaves = size(octaves, "octaves")
         super().__init__(inputs, 2 * self.octaves * size(inputs, "the inputs of FrequencyEncoding"))
         self.formula = ROW_FORMULAS["frequency_encoding"]
-
-    def made_parts(self) -> tuple[Weight, ...]:
-        return ()
-
-    def initialize(self, init: Init, seed: int) -> None:
-        pass
-
-    def row_name(self, row: int) -> str:
-        raise IndexError("an encoding has no parameters")
-
-    def weight(self, row: int) -> Weight:
-        raise IndexError("an encoding has no parameters")
 
     def settings(self) -> dict[str, Any]:
         return {"inputs": self.inputs, "octaves": self.octaves}

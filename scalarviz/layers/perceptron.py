@@ -10,6 +10,7 @@ import numpy as np
 
 from scalarviz.bank import Bank, Rows
 from scalarviz.checks import as_sample, number, size
+from scalarviz.displays.perceptron import perceptron_html
 from scalarviz.errors import OrderError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
@@ -150,6 +151,9 @@ class Perceptron(Part):
     def __repr__(self) -> str:
         bias = "no bias" if self.bias is None else "bias"
         return f"Perceptron({self.inputs} weights, {bias}, {self.activation.name})"
+
+    def _repr_html_(self) -> str:
+        return perceptron_html(self)
 
 
 def row_name(inputs: int, row: int) -> str:

@@ -35,8 +35,19 @@ OTHERS = {"Control", "Alt", "Meta"}
 MADE = "export default"
 
 # Around jupyter_rfb's own script: which keys are ours while the ring is shown, and the way in and
-# out by Tab. It tells how often it is on the page, and whether that is light.
+# out by Tab. It tells how often it is on the page, and whether that is light. And it gives sliders
+# and number fields their names: ipywidgets writes those of controls without a label where nobody
+# ever sees or hears them.
 SCRIPT = """
+const nameControls = box => {
+  for (const label of box.querySelectorAll('label.widget-label[title]')) {
+    const control = label.parentElement, name = label.title
+    const unseen = label.style.display === 'none' && name && name !== 'null'
+    if (!unseen || control.title === name) continue
+    control.title = name
+    control.querySelector('input, [role=slider]')?.setAttribute('aria-label', name)
+  }
+}
 export default () => {
   const inner = framebuffer()
   return {
@@ -68,7 +79,20 @@ export default () => {
       const dark = said ? said === 'false' : matchMedia('(prefers-color-scheme: dark)').matches
       ctx.model.send({ type: 'theme', light: !dark })
       ctx.model.send({ type: 'view' })
+      let observer = null, gone = false
+      const begin = () => {
+        if (gone) return
+        if (!ctx.el.isConnected) return requestAnimationFrame(begin)
+        const box = ctx.el.closest('.scalarviz')
+        if (!box) return
+        observer = new MutationObserver(() => nameControls(box))
+        observer.observe(box, { subtree: true, childList: true, attributeFilter: ['title'] })
+        nameControls(box)
+      }
+      begin()
       return () => {
+        gone = true
+        observer?.disconnect()
         ctx.model.send({ type: 'gone' })
         close()
       }

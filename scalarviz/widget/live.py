@@ -57,7 +57,8 @@ class Live(Shown):
         desk.stage.keys = [row for row in desk.stage.keys if row[0] != "q"]
         desk.start_editing = self.controls.edit_pinned
         desk.leave = desk.pause
-        self.widget = ipywidgets.VBox([self.canvas, self.controls.box, self.canvas.errors])
+        parts = [self.canvas, self.controls.box, self.canvas.errors]
+        self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
         self.controls.show_state(desk.state)
         _newest[desk.session] = self
         self._soon(self._tick)

@@ -262,7 +262,7 @@ def test_the_exit_code_of_the_doctor_is_that_of_the_command(
 ) -> None:
     from scalarviz.apps import doctor
 
-    monkeypatch.setattr(doctor, "examine", lambda: 1)
+    monkeypatch.setattr(doctor, "examine", lambda **_: 1)
     assert run("doctor").code == 1
 
 

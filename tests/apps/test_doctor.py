@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from scalarviz.apps import doctor, probes
-from scalarviz.apps.doctor import CHECKS, command_for, examine, requirements, run_probe
-from scalarviz.apps.probes import PIP, PROBES, SYSTEM, Lack, answer
+from scalarviz.apps.doctor import CHECKS, CLASS, command_for, examine, requirements, run_probe
+from scalarviz.apps.probes import ALWAYS, COMMAND, PIP, PROBES, SYSTEM, Lack, answer
 
 BY_NAME = {check.name: check for check in CHECKS}
 
@@ -24,14 +24,15 @@ def said(**broken: str):
     return run
 
 
-def examined(**broken: str) -> tuple[int, str]:
+def examined(*, for_class: bool = False, **broken: str) -> tuple[int, str]:
     file = io.StringIO()
-    code = examine(Console(file=file, width=100), said(**broken))
+    code = examine(Console(file=file, width=100), said(**broken), for_class=for_class)
     return code, file.getvalue()
 
 
 def test_every_check_has_its_probe() -> None:
-    assert list(BY_NAME) == list(PROBES)
+    assert list(BY_NAME) == [probe.__name__ for probe in ALWAYS]
+    assert {check.name for check in (*CHECKS, *CLASS)} == set(PROBES)
 
 
 def test_all_is_well_where_all_works() -> None:
@@ -51,6 +52,56 @@ def test_what_is_not_needed_may_lack() -> None:
 def test_without_numba_nothing_can_be_watched() -> None:
     code, text = examined(numba=PIP)
     assert code == 1 and "No scene can be watched yet: numba must work first" in text
+
+
+def test_a_teacher_is_told_in_one_screen() -> None:
+    code, text = examined(for_class=True)
+    assert code == 0
+    assert len(text.splitlines()) <= 24
+    assert text.splitlines()[-1].startswith("Ready for a class: make notebooks")
+    assert "window" not in text and "cuda" not in text
+
+
+@pytest.mark.parametrize("name", ["python", "numba", "opengl", "notebook", "jupyter", "room"])
+def test_a_class_takes_all_that_the_lessons_take(name: str) -> None:
+    code, text = examined(for_class=True, **{name: SYSTEM})
+    assert code == 1
+    assert text.splitlines()[-1] == f"Not ready for a class: {name} must work first."
+
+
+def test_kernels_can_be_compiled_before_a_class() -> None:
+    code, text = examined(for_class=True, kernels=COMMAND)
+    assert code == 0
+    assert "-m scalarviz.desk.warm float32 float64" in text
+
+
+def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "SMOOTH", 1e9)
+    found = answer("pictures")
+    assert (found["works"], found["mend"]) == (True, "")
+    assert "pictures a second: close other programs" in found["said"]
+
+
+def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("room")["works"]
+    monkeypatch.setattr(probes, "GIGABYTES", 1e6)
+    assert "of disk are free, and 1e+06 are needed" in answer("room")["said"]
+
+
+def test_another_jupyter_rfb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("notebook")["works"]
+    monkeypatch.setattr(probes, "RFB", "9.9")
+    assert answer("notebook") == {
+        "works": False,
+        "said": "jupyter_rfb is 1.0.2, and 9.9 is needed",
+        "mend": PIP,
+    }
+
+
+def test_what_a_lesson_draws_with_is_looked_for() -> None:
+    found = answer("kernels")
+    assert found["works"]
+    assert found["said"] == "compiled" or found["mend"] == COMMAND
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -245,3 +246,34 @@ def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
     with pytest.raises(OrderError, match="without a forward"):
         layer.backward()
     assert (layer.bank.grad == before).all()
+
+
+class Halves(sv.Layer):
+    """A layer without parameters, as short as one can be."""
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__(inputs, inputs)
+
+    def evaluate_rows(self, batch: Any) -> Any:
+        return [[x / 2 for x in sample] for sample in batch]
+
+    def forward_rows(self, batch: Any) -> Any:
+        return self.evaluate_rows(batch)
+
+    def backward_rows(self, upstream: Any) -> Any:
+        return self.evaluate_rows(upstream)
+
+    def lower(self, program: Any) -> None:
+        program.add("activation", "linear", size=self.outputs)
+
+    def settings(self) -> dict[str, Any]:
+        return {"inputs": self.inputs}
+
+
+def test_a_layer_without_parameters_says_nothing_about_them() -> None:
+    net = sv.Network([sv.Dense(2, 2), Halves(2)], seed=0)
+    assert sv.gradcheck(net, [0.3, 0.4]).checked == 8
+    assert Halves(2).made_parts() == ()
+    for ask in (Halves(2).weight, Halves(2).row_name):
+        with pytest.raises(IndexError, match=r"Halves\(2 -> 2\) has no parameters"):
+            ask(0)

@@ -1,0 +1,89 @@
+"""A step as a page where nothing can be drawn in space: discs and lines, without OpenGL."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from scalarviz.apps.page import Still, page
+from scalarviz.apps.render import replaying
+from scalarviz.checks import FloatArray
+from scalarviz.displays.network import RADIUS, columns_of, connect, legend
+from scalarviz.displays.svg import LOOK, SMALL, Drawing
+from scalarviz.errors import DisplayError
+from scalarviz.program import NONE, Moment
+from scalarviz.session import Session
+from scalarviz.stage.show import Show
+from scalarviz.stage.story import caption
+from scalarviz.view.colors import spread, to_bytes
+
+BACKWARD = ("delta", "weight gradient", "input gradient", "step")
+
+
+def plain_story(show: Show, theme: str) -> str:
+    """The next step of a session, an operation a picture, as one page."""
+    if not hasattr(show.session.network, "layers"):
+        raise DisplayError(
+            "a compiled expression is seen in space only: see scalarviz doctor for what is missing"
+        )
+    stills = []
+    with replaying(show) as shown:
+        session = shown.session
+        for moment in session.course.trainer.moments:
+            session.advance(1, "operation")
+            said = caption(session)
+            picture = plain_drawing(session, moment).card().encode()
+            stills.append(Still(session.done, said, picture, f"{moment.name}: {said.title}"))
+    return page(stills, show.title, theme == "dark")
+
+
+def plain_drawing(session: Session, moment: Moment) -> Drawing:
+    """The network after a moment: a disc is a number of the sample, a line a weight.
+
+    The layer at work has its colours. On the way back a line is the gradient of its weight.
+    """
+    network, bank = session.network, session.network.bank
+    back = moment.kind in BACKWARD
+    numbers = np.array(bank.grad if back else bank.value, np.float64)
+    program = network.program
+    for operation in program.operations:
+        if moment.layer not in (NONE, operation.layer):
+            numbers[operation.parameters] = 0.0
+    drawing = Drawing()
+    columns = columns_of(network)
+    for i, (before, after) in enumerate(pairwise(columns)):
+        operations = [each for each in program.operations if each.layer == i]
+        connect(drawing, before, after, operations, numbers)
+    for i, column in enumerate(columns):
+        held = held_by(session, i, back)
+        for neuron in column.shown:
+            fill = LOOK.ground if held is None else color_of(held[neuron], spread(held))
+            place = column.x, column.y(neuron)
+            drawing.circle(*place, RADIUS, fill, rim=LOOK.ink, thick=1.3, kind="neuron")
+    bottom = drawing.bottom
+    for column in columns:
+        for row, word in enumerate((f"{column.size:,}", *column.words)):
+            y = bottom + 24 + 15 * row
+            drawing.text(column.x, y, word, SMALL, color=LOOK.quiet, anchor="middle")
+    said = "discs and lines: gradients" if back else "discs: numbers of the sample; lines: weights"
+    drawing.text(0, drawing.bottom + 22, said, SMALL, color=LOOK.quiet)
+    legend(drawing, drawing.bottom + 18)
+    return drawing
+
+
+def held_by(session: Session, column: int, back: bool) -> FloatArray | None:
+    """What a column holds for the sample in focus; None as long as that is nothing."""
+    operations = session.network.program.operations
+    if column == 0:
+        found = session.numbers(operations[0].name)
+        rows = found.gradient if back else found.inputs
+    else:
+        last = [each for each in operations if each.layer == column - 1][-1]
+        found = session.numbers(last.name)
+        rows = found.upstream if back else found.outputs
+    return None if rows is None else np.asarray(rows[session.focus], np.float64)
+
+
+def color_of(value: float, scale: float) -> str:
+    return "#" + to_bytes(LOOK.map(value, scale)).tobytes().hex()

@@ -1,0 +1,95 @@
+"""Numbers as coloured cells: the colours of the view, in its hues and with its meaning of them."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.displays.page import number_text
+from scalarviz.displays.svg import LOOK, NORMAL, SMALL, Drawing, width_of
+from scalarviz.view.colors import contrast, rgb, spread, to_bytes
+
+MOST_EXACT = 200  # numbers; of so many, the largest is the end of the scale
+LEGEND_WIDTH, LEGEND_HEIGHT = 160.0, 9.0
+WHITE, BLACK = "#ffffff", "#000000"  # one of the two has a contrast of 4.5 on any colour
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Which number has the last colour of the map, and whether some are beyond it."""
+
+    end: float
+    is_passed: bool
+
+    @staticmethod
+    def of(values: FloatArray) -> Scale:
+        """A scale for these numbers."""
+        end = spread(values, 100.0 if values.size <= MOST_EXACT else 98.0)
+        with np.errstate(invalid="ignore"):
+            return Scale(end, bool((np.abs(values) > end).any()))
+
+    def color(self, value: float) -> str:
+        """The colour of a number."""
+        return "#" + to_bytes(LOOK.map(value, self.end)).tobytes().hex()
+
+
+def ink_on(color: str) -> str:
+    """White or black, whichever reads better on a colour."""
+    white, black = contrast(rgb((color,)), rgb((WHITE, BLACK)))
+    return WHITE if white > black else BLACK
+
+
+def cell(
+    drawing: Drawing,
+    box: tuple[float, float, float, float],
+    value: float,
+    scale: Scale,
+    size: float = NORMAL,
+    radius: float = 4.0,
+) -> None:
+    """A cell of a number's colour, with the number in it; `box` is x, y, width and height."""
+    x, y, width, height = box
+    color = scale.color(value)
+    drawing.rect(x, y, width, height, color, radius=radius, kind="cell")
+    texts = [number_text(value, digits) for digits in (3, 2, 1)]
+    text = next((text for text in texts if width_of(text, size) <= width - 4), texts[-1])
+    middle = y + height / 2 + 0.36 * size
+    drawing.text(x + width / 2, middle, text, size, color=ink_on(color), anchor="middle")
+
+
+def legend(drawing: Drawing, x: float, y: float, scale: Scale) -> None:
+    """A bar of the map's colours, and what its ends and its middle stand for; y is its top."""
+    steps = 48
+    for i in range(steps):
+        color = scale.color((2 * i / (steps - 1) - 1) * scale.end)
+        left = x + LEGEND_WIDTH * i / steps
+        drawing.rect(left, y, LEGEND_WIDTH / steps + 0.5, LEGEND_HEIGHT, color, kind="legend")
+    below = y + LEGEND_HEIGHT + 13
+    end = number_text(scale.end, 2)
+    low, high = ("≤ ", "≥ ") if scale.is_passed else ("", "")
+    drawing.text(x, below, f"{low}−{end}", SMALL, color=LOOK.quiet)
+    drawing.text(x + LEGEND_WIDTH / 2, below, "0", SMALL, color=LOOK.quiet, anchor="middle")
+    drawing.text(x + LEGEND_WIDTH, below, f"{high}{end}", SMALL, color=LOOK.quiet, anchor="end")
+
+
+def pixels(values: FloatArray, scale: Scale, side: int) -> bytes:
+    """A matrix as a PNG, every number a square of so many pixels."""
+    colors = to_bytes(LOOK.map(values, scale.end))
+    return png(colors.repeat(side, axis=0).repeat(side, axis=1))
+
+
+def png(colors: np.typing.NDArray[np.uint8]) -> bytes:
+    """Colours (row, column, 3) as a PNG file."""
+    height, width, _ = colors.shape
+    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each begins with a 0: as it is
+    lines[:, 1:] = colors.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )

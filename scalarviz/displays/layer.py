@@ -1,0 +1,239 @@
+"""A Layer: its parameters as coloured cells, a row for each perceptron.
+
+It is asked for its operations, as an engine asks it, so that a layer of your own is drawn too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.displays.cells import Scale, cell, legend, pixels
+from scalarviz.displays.page import count_text, never_raises, number_text
+from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, width_of
+from scalarviz.program import NONE, Operation, Program
+
+if TYPE_CHECKING:
+    from scalarviz.layers.base import Layer
+
+NUMBERED = 10, 10  # rows and columns at most where each cell has its number
+DRAWN = 1600  # cells at most that are drawn one by one; of more, a picture is made
+ROOM = 520, 960  # pixels, of a picture: height and width
+WIDTH, HEIGHT, GAP = 62.0, 27.0, 3.0  # of a cell with a number
+SIDE = 16.0  # of one without
+MOST_EVALUATED = 1000  # inputs times outputs of a layer that is asked for curves
+WAVES = 12  # outputs at most that are drawn as curves
+WAVE = 118.0, 44.0
+POINTS = 97
+
+
+@never_raises
+def layer_html(layer: Layer) -> str:
+    """A layer's kind, shape and activation, and its numbers."""
+    drawing = Drawing()
+    head, about = type(layer).__name__, about_layer(layer)
+    drawing.text(0, 13, head, LARGE, bold=True)
+    drawing.text(width_of(head, LARGE, bold=True) + 10, 13, about, color=LOOK.quiet)
+    bank = layer._bank  # not layer.bank, which would give it numbers of its own
+    values = np.full(layer.size, np.nan) if bank is None else bank.value[layer.rows].astype(float)
+    first = layer.first_row
+    scale = Scale.of(values)
+    is_new, told, y, formula, drawn = bank is None, [], 42.0, "", 0
+    for operation in operations_of(layer):
+        if operation.kind == "row":
+            formula = operation.formula
+            drawing.text(0, y, ROW_WORDS.get(formula, formula))
+            y += 26
+        rows = operation.parameters
+        own = values[rows.start - first : rows.stop - first] if rows else values[:0]
+        for part in matrices(operation, own, is_new) if len(own) else ():
+            y, drawn = parameters(drawing, y, part, scale), drawn + len(part.values)
+    if drawn < layer.size:  # a layer of your own whose operations do not tell
+        words = "its parameters, in the order of the bank", "from the first to the last"
+        part = Numbers(values, (1, layer.size), *words, has_biases=False, is_new=is_new)
+        y = parameters(drawing, y, part, scale)
+    if layer.size:
+        told.append("It has no numbers yet." if is_new else range_text(values))
+        drawing.text(0, y + 8, NEW, color=LOOK.quiet) if is_new else legend(drawing, 0, y, scale)
+    else:
+        waves(drawing, y, layer, formula)
+    return image(drawing, f"A {head} layer: {about}. {' '.join(told)}")
+
+
+ROW_WORDS = {
+    "layer_norm": "each sample to mean 0 and variance 1",
+    "rms_norm": "each sample to mean square 1",
+    "frequency_encoding": "sin and cos of πx, 2πx, 4πx, … of each input",
+}
+NEW = "no numbers yet: it gets them in a network, or when it is first used"
+
+
+def operations_of(layer: Layer) -> list[Operation]:
+    """What an engine would do for a layer; nothing if it cannot say."""
+    program = Program(layer.inputs)
+    try:
+        layer.lower(program)
+    except Exception:  # a layer of your own may be one for the python engine alone
+        return []
+    return program.operations
+
+
+def about_layer(layer: Layer) -> str:
+    """Shape, activation and parameters, in one line."""
+    parts = [f"{layer.inputs:,} → {layer.outputs:,}"]
+    parts += [layer.activation] if layer.activation != "linear" else []
+    parts.append(count_text(layer.size, "parameter") if layer.size else "nothing to learn")
+    return ", ".join(parts)
+
+
+def range_text(values: FloatArray) -> str:
+    """The smallest and the largest of some numbers, in words."""
+    low, high = number_text(np.min(values)), number_text(np.max(values))
+    return f"{count_text(values.size, 'number')} from {low} to {high}."
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How large the cells of a matrix are, the gap between them, and how they are drawn."""
+
+    width: float
+    height: float
+    gap: float
+    numbered: bool = False
+    as_pixels: bool = False
+
+    @staticmethod
+    def of(rows: int, columns: int) -> Grid:
+        """With numbers if they are few, cell by cell if they are not many, else a picture."""
+        if rows <= NUMBERED[0] and columns <= NUMBERED[1]:
+            return Grid(WIDTH, HEIGHT, GAP, numbered=True)
+        if rows * columns <= DRAWN and rows * SIDE <= ROOM[0] and columns * SIDE <= ROOM[1]:
+            return Grid(SIDE, SIDE, 1.0)
+        side = float(max(1, min(8, ROOM[0] // rows, ROOM[1] // columns)))
+        return Grid(side, side, 0.0, as_pixels=True)
+
+    def draw(
+        self, drawing: Drawing, place: tuple[float, float], values: FloatArray, scale: Scale
+    ) -> tuple[float, float]:
+        """Draw a matrix, as much of it as there is room for; its right and its lower end."""
+        left, top = place
+        rows, columns = values.shape
+        if self.as_pixels:
+            side = int(self.width)
+            drawing.image(left, top, columns * side, rows * side, pixels(values, scale, side))
+        for row, line in enumerate([] if self.as_pixels else values.tolist()):
+            for column, value in enumerate(line):
+                x, y = left + column * (self.width + self.gap), top + row * (self.height + self.gap)
+                if self.numbered:
+                    cell(drawing, (x, y, self.width, self.height), value, scale)
+                else:
+                    color = scale.color(value)
+                    drawing.rect(x, y, self.width, self.height, color, radius=2.0, kind="cell")
+        wide, high = columns * (self.width + self.gap), rows * (self.height + self.gap)
+        return left + wide - self.gap, top + high - self.gap
+
+    def draw_empty(
+        self, drawing: Drawing, place: tuple[float, float], rows: int, columns: int
+    ) -> tuple[float, float]:
+        """The field of a matrix that has no numbers yet."""
+        wide, high = columns * (self.width + self.gap), rows * (self.height + self.gap)
+        size = wide - self.gap, high - self.gap
+        drawing.rect(*place, *size, LOOK.panel[:7], rim=LOOK.faint, radius=4.0, kind="empty")
+        return place[0] + size[0], place[1] + size[1]
+
+
+def parameters(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float:
+    """The cells of an operation, y being their top; where what comes next begins."""
+    rows, columns = min(part.shape[0], ROOM[0]), min(part.shape[1], ROOM[1])
+    grid = Grid.of(rows, columns + 1)
+    drawing.text(0, y + 4, part.row_words, SMALL, color=LOOK.quiet)
+    y += 12
+    if part.is_new:
+        right, bottom = grid.draw_empty(drawing, (0.0, y), rows, columns)
+    else:
+        weights = part.values[: part.count].reshape(part.shape)[:rows, :columns]
+        right, bottom = grid.draw(drawing, (0.0, y), weights, scale)
+    drawing.text(0, bottom + 15, part.column_words, SMALL, color=LOOK.quiet)
+    under = bottom + 15
+    if part.shape != (rows, columns):
+        drawing.text(0, under + 16, f"the first {rows:,} × {columns:,} are shown", SMALL)
+        under += 16
+    if part.has_biases:
+        x = max(right + 14, width_of(part.column_words, SMALL) + 14)
+        biases = part.values[part.count :][:rows, np.newaxis]
+        if part.is_new:
+            grid.draw_empty(drawing, (x, y), rows, 1)
+        else:
+            grid.draw(drawing, (x, y), biases, scale)
+        drawing.text(x, bottom + 15, "bias", SMALL, color=LOOK.quiet)
+    return under + 18
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The parameters of an operation as a matrix, and what its rows and its columns are."""
+
+    values: FloatArray
+    shape: tuple[int, int]
+    row_words: str
+    column_words: str
+    has_biases: bool
+    is_new: bool
+
+    @property
+    def count(self) -> int:
+        """How many are in the matrix; biases follow."""
+        return self.shape[0] * self.shape[1]
+
+
+def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[Numbers]:
+    """The parameters of an operation, as matrices."""
+    outputs, inputs = operation.target.size, operation.source.size
+    if operation.kind == "affine":
+        has_biases = operation.biases != NONE
+        words = f"a row for each of {count_text(outputs, 'perceptron')}"
+        below = f"a column for each of {count_text(inputs, 'input')}"
+        return [Numbers(own, (outputs, inputs), words, below, has_biases, is_new)]
+    below = f"one for each of {count_text(outputs, 'feature')}"
+    found = [Numbers(own[:outputs], (1, outputs), "gain", below, False, is_new)]
+    if operation.biases != NONE:
+        found.append(Numbers(own[outputs:], (1, outputs), "shift", below, False, is_new))
+    return found
+
+
+def waves(drawing: Drawing, y: float, layer: Layer, formula: str) -> float:
+    """What a layer without parameters makes of its first input, from -1 to 1, as curves."""
+    if layer.inputs * layer.outputs > MOST_EVALUATED:
+        return y
+    xs = np.linspace(-1.0, 1.0, POINTS)
+    samples = np.zeros((POINTS, layer.inputs))
+    samples[:, 0] = xs
+    results = np.array(layer.evaluate_rows(samples.tolist()))
+    moving = [i for i in range(results.shape[1]) if np.ptp(results[:, i]) > 0]
+    for place, i in enumerate(moving[:WAVES]):
+        left = place % 2 * (WAVE[0] + 26)
+        top = y + place // 2 * (WAVE[1] + 30)
+        name = f"output {i}"
+        if formula == "frequency_encoding":
+            times = 2 ** (place // 2)
+            name = f"{('sin', 'cos')[place % 2]} {times if times > 1 else ''}πx"
+        drawing.text(left, top + 9, name, SMALL, color=LOOK.quiet)
+        curve(drawing, left, top + 15, results[:, i])
+    lines = -(-min(len(moving), WAVES) // 2)
+    y += lines * (WAVE[1] + 30)
+    drawing.text(0, y + 10, "what it makes of its first input x, from −1 to 1", color=LOOK.quiet)
+    return y + 26
+
+
+def curve(drawing: Drawing, left: float, top: float, ys: FloatArray) -> None:
+    """One small curve on a field of its own."""
+    width, height = WAVE
+    drawing.rect(left, top, width, height, LOOK.panel[:7], radius=3.0)
+    low, high = float(ys.min()), float(ys.max())
+    xs = left + np.linspace(0.0, width, len(ys))
+    places = top + 4 + (high - ys) / (high - low) * (height - 8)
+    way = "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(xs, places, strict=True))
+    drawing.path(f"M{way}", LOOK.ink, thick=1.4, kind="curve")

@@ -1,0 +1,213 @@
+"""A Network as on a blackboard: discs in columns, and between them a line for each weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.displays.page import count_text, never_raises, table
+from scalarviz.displays.svg import LOOK, SMALL, Drawing, escaped, image, shorten, width_of
+from scalarviz.program import NONE, Operation
+from scalarviz.view.colors import spread
+
+if TYPE_CHECKING:
+    from scalarviz.network import Network
+
+MOST = 12  # discs of a layer; of more, the first and the last are drawn
+FIRST, LAST = 5, 4
+RADIUS = 8.5
+STEPS = (
+    (3, 52.0),
+    (6, 38.0),
+    (MOST, 28.0),
+)  # from disc to disc, where a column has at most so many
+BETWEEN = 150.0  # columns; closer where there are many
+ROOM = 900.0  # pixels that the columns should stay within, if they can
+CLOSEST = 84.0
+BELOW, ABOVE = LOOK.map.colors[1], LOOK.map.colors[-3]  # the two hues: below 0, above 0
+ZERO = LOOK.map.colors[4]
+NOT_A_NUMBER_COLOR = "#ff00ff"
+THIN, THICK = 0.35, 3.4
+FAINTEST = 0.25
+
+
+@dataclass(frozen=True)
+class Column:
+    """The neurons of a layer: those that are drawn, and where."""
+
+    x: float
+    size: int
+    words: tuple[str, ...]
+    step: float
+    top: float = 0.0
+
+    @property
+    def shown(self) -> list[int]:
+        """Which of them are drawn."""
+        if self.size <= MOST:
+            return list(range(self.size))
+        return [*range(FIRST), *range(self.size - LAST, self.size)]
+
+    def y(self, neuron: int) -> float:
+        """The height of a neuron that is drawn."""
+        place = neuron
+        if self.size > MOST and neuron >= FIRST:
+            place = neuron - self.size + FIRST + LAST + 1  # one place is left to the ellipsis
+        return self.top + self.step * place
+
+    @property
+    def height(self) -> float:
+        return self.step * (self.size - 1 if self.size <= MOST else FIRST + LAST)
+
+
+@never_raises
+def network_html(network: Network) -> str:
+    """A network's drawing, and under it the table of its layers."""
+    sizes = " → ".join(f"{n:,}" for n in (network.inputs, *[x.outputs for x in network.layers]))
+    count = count_text(len(network.bank), "parameter")
+    about = f"{sizes}: {count}, {network.dtype}, engine {network.engine}"
+    drawing = draw(network)
+    words = f"A network {about}. {'; '.join(map(layer_words, network.layers))}."
+    head = f"<div><b>Network</b> {escaped(about)}</div>"
+    return f"{head}{image(drawing, words)}{table(lines(network))}"
+
+
+def layer_words(layer: object) -> str:
+    return f"{layer}, {getattr(layer, 'activation', '')}".replace("->", "to")
+
+
+def lines(network: Network) -> list[tuple[str, ...]]:
+    """The table of a network's layers."""
+    found: list[tuple[str, ...]] = [("layer", "kind", "shape", "activation", "parameters")]
+    for i, layer in enumerate(network.layers):
+        again = network.layers.index(layer)
+        count = f"{layer.size:,}" if again == i else f"shared with layer {again}"
+        shape = f"{layer.inputs:,} → {layer.outputs:,}"
+        found.append((str(i), type(layer).__name__, shape, layer.activation, count))
+    return found
+
+
+def draw(network: Network) -> Drawing:
+    """Discs in columns, the lines of the weights between them."""
+    values = network.bank.value.astype(float)
+    columns = columns_of(network)
+    drawing = Drawing()
+    for i, (before, after) in enumerate(pairwise(columns)):
+        operations = [each for each in network.program.operations if each.layer == i]
+        connect(drawing, before, after, operations, values)
+    for column in columns:
+        for neuron in column.shown:
+            place = column.x, column.y(neuron)
+            drawing.circle(*place, RADIUS, LOOK.ground, rim=LOOK.ink, thick=1.3, kind="neuron")
+        if column.size > MOST:
+            middle = (column.y(FIRST - 1) + column.y(column.size - LAST)) / 2
+            drawing.rect(column.x - 7, middle - 13, 14, 26, LOOK.ground)
+            for dy in (-7, 0, 7):
+                drawing.circle(column.x, middle + dy, 1.7, LOOK.ink)
+    bottom = max(column.top + column.height for column in columns) + RADIUS
+    for column in columns:
+        drawing.text(column.x, bottom + 24, f"{column.size:,}", bold=True, anchor="middle")
+        for i, word in enumerate(column.words):
+            y = bottom + 41 + 15 * i
+            drawing.text(column.x, y, word, SMALL, color=LOOK.quiet, anchor="middle")
+    if len(values):
+        legend(drawing, drawing.bottom + 22)
+    return drawing
+
+
+def legend(drawing: Drawing, y: float) -> None:
+    """What a line says."""
+    x = 0.0
+    for color, words in ((BELOW, "below 0"), (ABOVE, "above 0")):
+        drawing.path(f"M{x:.1f} {y - 4:.1f}h22", color, thick=THICK)
+        drawing.text(x + 30, y, words, SMALL, color=LOOK.quiet)
+        x += 44 + width_of(words, SMALL)
+    drawing.text(0, y + 17, "the thicker, the larger in its layer", SMALL, color=LOOK.quiet)
+
+
+def columns_of(network: Network) -> list[Column]:
+    """A column for the inputs, and one for each layer."""
+    told: list[tuple[int, tuple[str, ...]]] = [(network.inputs, ("inputs",))]
+    for layer in network.layers:
+        name = shorten(type(layer).__name__, 22)
+        activation = [layer.activation] if layer.activation != "linear" else []
+        told.append((layer.outputs, (name, *activation)))
+    widest = max(width_of(word, SMALL) for _, words in told for word in words)
+    between = min(BETWEEN, ROOM / max(1, len(told) - 1))
+    between = max(between, CLOSEST, widest + 14)
+    edge = max(RADIUS, max(width_of(word, SMALL) for word in told[0][1]) / 2)
+    most = min(MOST, max(size for size, _ in told))
+    step = next(step for count, step in STEPS if most <= count)
+    columns = [Column(edge + between * i, *each, step) for i, each in enumerate(told)]
+    middle = max(column.height for column in columns) / 2 + RADIUS
+    return [replace(column, top=middle - column.height / 2) for column in columns]
+
+
+def connect(
+    drawing: Drawing,
+    before: Column,
+    after: Column,
+    operations: list[Operation],
+    values: FloatArray,
+) -> None:
+    """What a layer does, between the column before it and its own.
+
+    A line is a weight. A shadow says that one column depends on the other in another way.
+    """
+    weighted = [each for each in operations if each.weights != NONE]
+    sizes = [(each.source.size, each.target.size) for each in weighted]
+    if len(weighted) > 1 or any(size != (before.size, after.size) for size in sizes):
+        weighted = []  # a layer with several steps inside
+    if not weighted or any(each.kind == "row" for each in operations):
+        band(drawing, before, after)
+    for operation in weighted:
+        weights = []
+        affine = operation.kind == "affine"
+        count = after.size * (before.size if affine else 1)
+        largest = spread(values[operation.weights : operation.weights + count], 100.0)
+        for i in after.shown:
+            for j in before.shown if affine else [i]:
+                row = operation.weights + (i * before.size + j if affine else i)
+                weights.append((float(values[row]) / largest, j, i))
+        weights.sort(key=drawn_when)
+        for share, j, i in weights:
+            line(drawing, (before.x, before.y(j)), (after.x, after.y(i)), share)
+
+
+def drawn_when(weight: tuple[float, int, int]) -> tuple[float, int, int]:
+    """The large ones come last, and so lie on top."""
+    share, j, i = weight
+    return (abs(share) if share == share else np.inf), j, i
+
+
+def band(drawing: Drawing, before: Column, after: Column) -> None:
+    """A shadow between two columns: one depends on the other, and not by a weight alone."""
+    (x, a, b), (y, c, d) = [
+        (column.x, column.top - RADIUS, column.top + column.height + RADIUS)
+        for column in (before, after)
+    ]
+    way = f"M{x:.1f} {a:.1f}L{y:.1f} {c:.1f}L{y:.1f} {d:.1f}L{x:.1f} {b:.1f}z"
+    drawing.path(way, fill=LOOK.rim, opacity=0.6, kind="band")
+
+
+def line(
+    drawing: Drawing, start: tuple[float, float], end: tuple[float, float], share: float
+) -> None:
+    """A weight: its hue is its sign, and the thicker and the fuller, the larger it is.
+
+    `share` is that of the largest; NaN has the colour that is on no map.
+    """
+    color, size = NOT_A_NUMBER_COLOR, 1.0
+    if share == share:
+        color, size = ABOVE if share > 0 else BELOW if share < 0 else ZERO, min(1.0, abs(share))
+    drawing.path(
+        f"M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}",
+        color,
+        thick=THIN + (THICK - THIN) * size,
+        opacity=round(FAINTEST + (1 - FAINTEST) * size, 3),
+        kind="weight",
+    )

@@ -1,0 +1,29 @@
+"""A Program as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scalarviz.displays.page import count_text, never_raises, table
+from scalarviz.displays.svg import escaped
+
+if TYPE_CHECKING:
+    from scalarviz.program import Program
+
+
+@never_raises
+def program_html(program: Program) -> str:
+    """Its operations, one a line, in the order in which they run."""
+    lines = [("", "operation", "reads", "writes", "shape", "parameters")]
+    for i, operation in enumerate(program.operations):
+        rows = operation.parameters
+        shape = f"{operation.source.size:,} → {operation.target.size:,}"
+        parameters = f"{rows.start:,} to {rows.stop - 1:,}" if rows else "–"
+        names = operation.name, operation.source.name, operation.target.name
+        lines.append((str(i), *names, shape, parameters))
+    head = (
+        f"{count_text(len(program.operations), 'operation')}, "
+        f"{program.inputs.size:,} → {program.outputs.size:,}, "
+        f"workspace of {count_text(program.workspace, 'number')} a sample"
+    )
+    return f"<div><b>Program</b>: {escaped(head)}</div>{table(lines)}"

@@ -1,0 +1,156 @@
+"""A Session: where its clock stands, how its loss went, and what it trains with.
+
+It is read from outside, without a turn at it: a session that plays is not held up.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.checks import FloatArray
+from scalarviz.displays.page import count_text, never_raises, number_text, table
+from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, shorten, width_of
+
+if TYPE_CHECKING:
+    from scalarviz.program import Moment
+    from scalarviz.standing import Standing
+
+WIDTH = 620.0
+MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # the widest a moment gets, its height, and between phases
+NARROWEST = 3.0
+CURVE = 110.0  # height
+POINTS = 600
+LOGARITHMIC = 20.0  # from this ratio on, of the largest loss to the smallest
+LONGEST = 160  # characters in the table
+
+
+@never_raises
+def session_html(session: Standing) -> str:
+    """Step, what is done and what is next, the losses, and a table of what is set."""
+    course, clock = session.course, session.course.clock
+    moments = course.trainer.moments
+    following = moments[clock.operation].name
+    done = moments[clock.operation - 1].name if clock.operation or clock.step else "nothing"
+    playing = bool(getattr(session, "playing", False))
+    losses = np.asarray(session.losses, dtype=float)
+    drawing = Drawing()
+    drawing.text(0, 13, "Session", LARGE, bold=True)
+    place = f"step {clock.step:,}" + (", playing" if playing else "")
+    drawing.text(width_of("Session", LARGE, bold=True) + 10, 13, place, LARGE)
+    loss = "no loss yet" if np.isnan(course.loss) and not len(losses) else ""
+    loss = loss or f"loss {number_text(course.loss)}"
+    drawing.text(WIDTH, 13, loss, LARGE, anchor="end", bold=True)
+    draw_moments(drawing, 46.0, moments, clock.operation)
+    words = f"done: {done}", f"next: {following}"
+    drawing.text(0, 86, words[0], color=LOOK.quiet)
+    drawing.text(width_of(words[0]) + 22, 86, words[1])
+    told = draw_losses(drawing, 118.0, losses)
+    drawing.reach(WIDTH, drawing.bottom)
+    alt = f"A session at {place}, {loss}; {', '.join(words)}. {told}"
+    return image(drawing, alt) + table(lines(session), head="column")
+
+
+def lines(session: Standing) -> list[tuple[str, str]]:
+    """What it trains, and with what."""
+    course, trainer = session.course, session.course.trainer
+    settings, network = trainer.settings, trainer.network
+    precision = ", mixed precision" if settings.precision.mixed else ""
+    branches = count_text(len(course.branches), "branch")
+    if len(course.branches) > 1:
+        branches += f", on number {course.branch.number}"
+    batch = f"{count_text(trainer.batches.size, 'sample')} of {settings.data.samples:,}"
+    model = repr(network).splitlines()[0].replace("->", "→")
+    rate = settings.optimizer.rate(trainer.bank.step_count)
+    at_rate = "" if rate == settings.optimizer.lr else f", rate now {number_text(rate)}"
+    return [
+        ("trains", shorten(model, LONGEST)),
+        ("data", shorten(settings.data.describe(), LONGEST).replace("->", "→")),
+        ("batch", batch),
+        ("loss", shorten(repr(trainer.loss), LONGEST)),
+        ("optimizer", shorten(f"{settings.optimizer!r}", LONGEST) + at_rate),
+        ("engine", f"{settings.engine}{precision}"),
+        ("branches", branches),
+    ]
+
+
+def draw_moments(drawing: Drawing, y: float, moments: tuple[Moment, ...], now: int) -> None:
+    """The operations of a step, phase by phase: full those that are done, a rim for the next."""
+    wide = max(NARROWEST, min(MOMENT, (WIDTH - 60) / len(moments)))
+    x, i = 0.0, 0
+    for phase, group in groupby(moments, key=lambda moment: moment.phase):
+        count = len(list(group))
+        for _ in range(count):
+            fill = LOOK.quiet if i < now else LOOK.rim
+            rim = LOOK.ink if i == now else None
+            drawing.rect(x, y, wide - 2, HIGH, fill, rim=rim, thick=1.6, radius=2.0, kind="moment")
+            x, i = x + wide, i + 1
+        name = phase.replace("_", " ")
+        start = x - count * wide
+        drawing.text(start, y - 7, name, SMALL, color=LOOK.quiet)
+        x = max(x, start + width_of(name, SMALL)) + 4 * GAP
+
+
+def draw_losses(drawing: Drawing, y: float, losses: FloatArray) -> str:
+    """The curve of the losses, and the same in words."""
+    xs, ys = thinned(losses) if len(losses) else (losses, losses)
+    finite = ys[np.isfinite(ys)]
+    drawing.rect(0, y, WIDTH, CURVE, LOOK.panel[:7], radius=5.0, kind="curve field")
+    if not len(finite):
+        words = "No loss so far." if not len(losses) else "No loss so far was a finite number."
+        drawing.text(WIDTH / 2, y + CURVE / 2, words, color=LOOK.quiet, anchor="middle")
+        return words
+    low, high = float(finite.min()), float(finite.max())
+    is_log = low > 0 and high / low > LOGARITHMIC
+    shares = heights(ys, low, high, is_log)
+    steps = xs / max(1, len(losses) - 1)
+    for run in runs(shares):
+        points = [
+            f"{6 + steps[i] * (WIDTH - 12):.1f} {y + 8 + (1 - shares[i]) * (CURVE - 16):.1f}"
+            for i in run
+        ]
+        points = points if len(points) > 1 else points * 2  # a point is a line of no length
+        drawing.path("M" + "L".join(points), LOOK.ink, thick=1.6, kind="curve")
+    label = ("loss of each step" if len(xs) == len(losses) else "loss, mean of some steps each") + (
+        ", logarithmic" if is_log else ""
+    )
+    drawing.text(WIDTH - 8, y + 16, label, SMALL, color=LOOK.quiet, anchor="end")
+    ends = f"first {number_text(losses[0])}", f"last {number_text(losses[-1])}"
+    at = int(np.nanargmin(finite_or_nan(losses)))
+    least = f"least {number_text(losses[at])}, in step {at:,}"
+    under = y + CURVE + 17
+    drawing.text(0, under, ends[0], SMALL, color=LOOK.quiet)
+    drawing.text(WIDTH / 2, under, least, SMALL, color=LOOK.quiet, anchor="middle")
+    drawing.text(WIDTH, under, ends[1], SMALL, color=LOOK.quiet, anchor="end")
+    return f"{count_text(len(losses), 'loss')}: {ends[0]}, {least}, {ends[1]}."
+
+
+def thinned(losses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Steps and losses, of many the mean of each of some equal stretches."""
+    stretch = -(-len(losses) // POINTS)
+    starts = np.arange(0, len(losses), stretch)
+    counts = np.diff([*starts, len(losses)])
+    with np.errstate(invalid="ignore", over="ignore"):
+        return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
+
+
+def heights(ys: FloatArray, low: float, high: float, is_log: bool) -> FloatArray:
+    """How high each loss stands, from 0 to 1; NaN for what is not finite."""
+    ys = finite_or_nan(ys)
+    if low == high:
+        return np.where(np.isnan(ys), np.nan, 0.5)
+    if is_log:
+        ys, low, high = np.log(ys), float(np.log(low)), float(np.log(high))
+    return np.clip((ys - low) / (high - low), 0.0, 1.0)
+
+
+def finite_or_nan(losses: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(losses), losses, np.nan)
+
+
+def runs(shares: FloatArray) -> list[list[int]]:
+    """The stretches without a gap."""
+    places = groupby(range(len(shares)), key=lambda i: bool(np.isnan(shares[i])))
+    return [list(group) for is_gap, group in places if not is_gap]

@@ -1,0 +1,216 @@
+"""A drawing as SVG text, and as an image that a notebook shows wherever it is opened.
+
+An <img> with a data URI keeps a drawing apart from the page, and survives where a page that is not
+trusted is cleaned. So that it reads on a dark page as on a white one, every drawing is a card with
+a ground of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from typing import Any, final
+from unicodedata import category
+
+from scalarviz.view.theme import THEMES
+
+LOOK = THEMES["light"]
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+SMALL, NORMAL, LARGE = 11.0, 12.5, 15.0  # pixels
+MARGIN = 18.0  # between the rim of a card and what is on it
+
+# How wide a character is, as a share of the size, in a wide typeface: no text is wider than this.
+NARROW = dict.fromkeys("iljI|!'.,:; ", 0.33) | dict.fromkeys('ftr()[]{}-/\\"*_', 0.45)
+WIDE = dict.fromkeys("mwMW%@+=<>−×→≈", 0.9) | dict.fromkeys("ABCDEFGHKNOPQRUVXYZ…", 0.78)
+WIDTHS = NARROW | WIDE
+OTHER, FAR = 0.64, 1.05  # of a usual character, and of one beyond European alphabets
+BOLD = 1.1
+FIRST_FAR = "\u2e80"
+UNKNOWN = ("Cc", "Cs", "Cn")  # control characters, halves of characters, and no characters
+WIDEST = 1100.0  # pixels; what is wider is scrolled
+
+
+def width_of(text: str, size: float = NORMAL, bold: bool = False) -> float:
+    """About how many pixels wide a text is; rather too many."""
+    total = sum(WIDTHS.get(c, OTHER if c < FIRST_FAR else FAR) for c in text)
+    return total * size * (BOLD if bold else 1.0)
+
+
+def shorten(text: str, longest: int) -> str:
+    """A text in at most so many characters, on one line."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def escaped(text: object) -> str:
+    """A text as XML holds it; a character that XML does not know becomes a question mark."""
+    known = ["\ufffd" if category(c) in UNKNOWN else c for c in str(text)]
+    return html.escape("".join(known), quote=True)
+
+
+@final
+class Drawing:
+    """Shapes and texts, one after the other; y goes down. `right` and `bottom` are its far ends."""
+
+    def __init__(self) -> None:
+        self._shapes: list[str] = []
+        self.right = 0.0
+        self.bottom = 0.0
+
+    def _add(self, name: str, content: str = "", **attributes: object) -> None:
+        told = "".join(
+            f' {key.strip("_").replace("_", "-")}="{attribute(value)}"'
+            for key, value in attributes.items()
+            if value is not None
+        )
+        self._shapes.append(f"<{name}{told}>{content}</{name}>" if content else f"<{name}{told}/>")
+
+    def reach(self, right: float, bottom: float) -> None:
+        """Make the drawing at least so large."""
+        self.right = max(self.right, right)
+        self.bottom = max(self.bottom, bottom)
+
+    def rect(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        fill: str = "none",
+        *,
+        rim: str | None = None,
+        thick: float = 1.0,
+        radius: float = 0.0,
+        kind: str | None = None,
+    ) -> None:
+        """A rectangle; `kind` says what it stands for."""
+        thickness = thick if rim else None
+        size: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height}
+        size |= {"rx": radius} if radius else {}
+        self._add("rect", **size, fill=fill, stroke=rim, stroke_width=thickness, class_=kind)
+        self.reach(x + width, y + height)
+
+    def circle(
+        self,
+        x: float,
+        y: float,
+        radius: float,
+        fill: str = "none",
+        *,
+        rim: str | None = None,
+        thick: float = 1.0,
+        kind: str | None = None,
+    ) -> None:
+        """A disc around a point."""
+        thickness = thick if rim else None
+        place: dict[str, Any] = {"cx": x, "cy": y, "r": radius}
+        self._add("circle", **place, fill=fill, stroke=rim, stroke_width=thickness, class_=kind)
+        self.reach(x + radius, y + radius)
+
+    def path(
+        self,
+        way: str,
+        color: str = "none",
+        *,
+        thick: float = 1.0,
+        fill: str = "none",
+        opacity: float | None = None,
+        dashes: str | None = None,
+        kind: str | None = None,
+    ) -> None:
+        """A line or an area, in the words of SVG; it does not make the drawing larger."""
+        self._add(
+            "path",
+            d=way,
+            fill=fill,
+            stroke=color,
+            stroke_width=None if color == "none" else thick,
+            opacity=opacity,
+            stroke_dasharray=dashes,
+            stroke_linejoin="round",
+            stroke_linecap="round",
+            class_=kind,
+        )
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: object,
+        size: float = NORMAL,
+        *,
+        color: str = LOOK.ink,
+        anchor: str = "start",
+        bold: bool = False,
+        italic: bool = False,
+        kind: str | None = None,
+    ) -> None:
+        """A line of text that stands on y; `anchor` is "start", "middle" or "end"."""
+        shown = str(text)
+        wide = width_of(shown, size, bold)
+        self._add(
+            "text",
+            escaped(shown),
+            x=x,
+            y=y,
+            font_size=size,
+            fill=color,
+            text_anchor=None if anchor == "start" else anchor,
+            font_weight=600 if bold else None,
+            font_style="italic" if italic else None,
+            class_=kind,
+        )
+        self.reach(x + {"start": wide, "middle": wide / 2, "end": 0.0}[anchor], y + 0.25 * size)
+
+    def words(self, x: float, y: float, runs: Sequence[tuple[str, bool]]) -> None:
+        """One line of several texts, each strong or quiet, as far apart as words are."""
+        spans = [
+            f'<tspan font-weight="600">{escaped(text)}</tspan>'
+            if strong
+            else f'<tspan fill="{LOOK.quiet}">{escaped(text)}</tspan>'
+            for text, strong in runs
+        ]
+        content = " ".join(spans)
+        self._add("text", content, x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
+        wide = sum(width_of(text + " ", NORMAL, bold=strong) for text, strong in runs)
+        self.reach(x + wide, y + 0.25 * NORMAL)
+
+    def image(self, x: float, y: float, width: float, height: float, png: bytes) -> None:
+        """A picture of pixels."""
+        data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+        self._add("image", x=x, y=y, width=width, height=height, href=data)
+        self.reach(x + width, y + height)
+
+    def card(self) -> str:
+        """The whole, as SVG text, on a card with a margin; its shapes begin at (0, 0)."""
+        width, height = self.right + 2 * MARGIN, self.bottom + 2 * MARGIN
+        size = f'width="{attribute(width)}" height="{attribute(height)}"'
+        box = f'viewBox="0 0 {attribute(width)} {attribute(height)}"'
+        rim = f'x="0.5" y="0.5" width="{attribute(width - 1)}" height="{attribute(height - 1)}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} font-family="{escaped(FONTS)}">'
+            f'<rect {rim} rx="10" fill="{LOOK.ground}" stroke="{LOOK.rim}" class="card"/>'
+            f'<g transform="translate({MARGIN:g} {MARGIN:g})">{"".join(self._shapes)}</g></svg>'
+        )
+
+
+def attribute(value: object) -> str:
+    """A number or a text, as an attribute holds it."""
+    return f"{round(value, 2):g}" if isinstance(value, float) else escaped(value)
+
+
+def image(drawing: Drawing, words: str) -> str:
+    """A drawing as HTML, with words for those who do not see it.
+
+    One that is wider than most pages keeps its size and is scrolled.
+    """
+    text = drawing.card()
+    data = base64.b64encode(text.encode("utf-8")).decode()
+    wide = drawing.right + 2 * MARGIN
+    least = f"; min-width: {wide:.0f}px" if wide > WIDEST else ""
+    shown = (
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{escaped(words)}" '
+        f'style="max-width: 100%{least}">'
+    )
+    return f'<div style="overflow-x: auto">{shown}</div>' if least else shown

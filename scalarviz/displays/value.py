@@ -1,0 +1,267 @@
+"""A Value as the graph that it was made by: numbers and gradients, and the operations between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.displays.layered import Layout, lay_out
+from scalarviz.displays.page import count_text, never_raises, number_text
+from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, shorten, width_of
+from scalarviz.formulas.arithmetic import no_gradient
+from scalarviz.value_graph import all_values, one_step
+
+if TYPE_CHECKING:
+    from scalarviz.value import Value
+
+MOST = 60  # nodes; a picture of more cannot be read
+LONGEST_LABEL = 26
+LONGEST_FORMULA = 320
+FORMULA_LINE = 80
+DEPTH = 4  # operations of a large formula that are shown, one in the other
+SIGNS = {"-": "−", "*": "×", "<=": "≤", ">=": "≥", "!=": "≠"}
+COMMUTES = ("+", "*", "==", "!=", "maximum", "minimum")
+
+PADDING = 10.0  # inside a box
+ROW = 17.0
+RADIUS, ARROW = 13.0, 15.0  # of an operation; from it to its box
+BETWEEN = 46.0  # columns
+PORT = 6.0  # between two ends at one operation
+
+
+@dataclass
+class Node:
+    """One Value of a picture.
+
+    number, grad   as texts; empty where there is none
+    operation      what made it; empty in a leaf
+    inputs         the places of what it was made of, in the order of the operation
+    is_plain       whether it is a plain number, by which nobody asks for a gradient
+    """
+
+    label: str
+    number: str
+    grad: str
+    operation: str
+    inputs: list[int]
+    is_plain: bool
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The lines of its box: a caption, and what is there."""
+        if self.is_plain:
+            return [("", self.number)]
+        lines = [("value", self.number), ("grad", self.grad)]
+        return [line for line in lines if line[1]] or [("", "no number yet")]
+
+    @property
+    def width(self) -> float:
+        lines = [width_of(self.label, NORMAL, bold=True)] if self.label else []
+        lines += [(38.0 if a else 0.0) + width_of(b) for a, b in self.rows]
+        return max([28.0, *lines]) + 2 * PADDING
+
+    @property
+    def height(self) -> float:
+        return ROW * (len(self.rows) + bool(self.label)) + 11.0
+
+    @property
+    def head(self) -> float:
+        """How much room its operation takes, to the left of its box."""
+        return 2 * self.radius + ARROW if self.operation else 0.0
+
+    @property
+    def radius(self) -> float:
+        """Half the width of its operation."""
+        return max(RADIUS, width_of(self.operation) / 2 + 8.0)
+
+
+@never_raises
+def value_html(value: Value) -> str:
+    """The graph of a Value, from left to right; of a large one, how large it is."""
+    found = unlike(all_values(value))
+    if len(found) > MOST:
+        return large(value, found)
+    nodes = nodes_of(found)
+    layout = lay_out([node.inputs for node in nodes], [node.height for node in nodes])
+    return image(draw(nodes, layout), words(value, nodes))
+
+
+def unlike(values: list[Value]) -> list[Value]:
+    """The same Values, with each weight of a network once, however often it is a leaf."""
+    return list({key_of(value): value for value in values}.values())
+
+
+def key_of(value: Value) -> Any:
+    weight = getattr(value, "weight", None)
+    return id(value) if weight is None else (id(weight.bank), weight.index)
+
+
+def nodes_of(values: list[Value]) -> list[Node]:
+    """What is shown of each Value."""
+    places = {key_of(value): i for i, value in enumerate(values)}
+    uses: list[list[bool]] = [[] for _ in values]  # whether somebody asks for a gradient
+    for value in values:
+        partials = value._formula.partials
+        for i, source in enumerate(value._inputs):
+            plain = i < len(partials) and partials[i] is no_gradient
+            uses[places[key_of(source)]].append(not plain)
+    nodes = []
+    for value, asked in zip(values, uses, strict=True):
+        has_number = not value._is_recorded
+        inputs = [places[key_of(source)] for source in value._inputs]
+        data, grad = (value.data, value.grad) if has_number else (0.0, None)
+        is_plain = not (value._inputs or value.label or any(asked)) and bool(asked) and not grad
+        name = value._op
+        nodes.append(
+            Node(
+                shorten(str(value.label or ""), LONGEST_LABEL),
+                number_text(data) if has_number else "",
+                number_text(grad) if has_number else "",
+                SIGNS.get(name, name) if inputs else "",
+                inputs if name not in COMMUTES else sorted(inputs),
+                is_plain,
+            )
+        )
+    return nodes
+
+
+def draw(nodes: list[Node], layout: Layout) -> Drawing:
+    """The picture of a graph."""
+    count = max(layout.columns) + 1
+    heads, widths = [0.0] * count, [0.0] * count
+    for node, column in zip(nodes, layout.columns, strict=True):
+        heads[column] = max(heads[column], node.head)
+        widths[column] = max(widths[column], node.width)
+    lefts = [0.0]  # where the boxes of each column begin
+    for i in range(1, count):
+        lefts.append(lefts[-1] + widths[i - 1] + BETWEEN + heads[i])
+    drawing = Drawing()
+    ways = iter(layout.ways)
+    for i, node in enumerate(nodes):
+        edge_ways = [next(ways) for _ in node.inputs]
+        ends = ports(node, edge_ways, layout)
+        for source, way, (x, y) in zip(node.inputs, edge_ways, ends, strict=True):
+            start = layout.columns[source]
+            points = [(lefts[start] + widths[start], layout.heights[source])]
+            for column, height in way:
+                points.append((lefts[column] - heads[column], height))
+                points.append((lefts[column] + widths[column], height))
+            points.append((lefts[layout.columns[i]] - node.head + x, layout.heights[i] + y))
+            drawing.path(curve(points), LOOK.ghost, thick=1.4, kind="edge")
+            drawing.reach(0.0, max(height for _, height in points))
+    for i, node in enumerate(nodes):
+        column, y = layout.columns[i], layout.heights[i]
+        draw_operation(drawing, node, lefts[column], y)
+        width = node.width if node.is_plain else widths[column]  # those of a column are alike
+        left = lefts[column] + widths[column] - width
+        draw_box(drawing, node, (left, y, width), is_root=i == len(nodes) - 1)
+    return drawing
+
+
+def ports(
+    node: Node, ways: list[list[tuple[int, float]]], layout: Layout
+) -> list[tuple[float, float]]:
+    """Where edges end at an operation, from its left and its middle: one below the other.
+
+    In the order of the operands, or of where they come from if their order does not matter.
+    """
+    heights = [
+        way[-1][1] if way else layout.heights[source]
+        for source, way in zip(node.inputs, ways, strict=True)
+    ]
+    order = list(range(len(heights)))
+    if node.operation in [SIGNS.get(name, name) for name in COMMUTES]:
+        order.sort(key=lambda i: heights[i])
+    ends = [(0.0, 0.0)] * len(heights)
+    for place, i in enumerate(order):
+        y = (place - (len(order) - 1) / 2) * PORT * 2 / max(1, len(order) - 1)
+        ends[i] = (RADIUS - (RADIUS**2 - y**2) ** 0.5, y)
+    return ends
+
+
+def curve(points: list[tuple[float, float]]) -> str:
+    """A smooth line through points, that goes level through each; every second piece is level."""
+    way = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
+    for i in range(1, len(points)):
+        (a, b), (x, y) = points[i - 1], points[i]
+        if i % 2:
+            middle = (a + x) / 2
+            way.append(f"C{middle:.1f} {b:.1f} {middle:.1f} {y:.1f} {x:.1f} {y:.1f}")
+        else:
+            way.append(f"L{x:.1f} {y:.1f}")
+    return "".join(way)
+
+
+def draw_operation(drawing: Drawing, node: Node, x: float, y: float) -> None:
+    """The circle of what made a node, and the arrow from it to the box, which begins at x."""
+    if not node.operation:
+        return
+    middle = x - ARROW - node.radius
+    drawing.path(f"M{x - ARROW:.1f} {y:.1f}L{x - 5:.1f} {y:.1f}", LOOK.ghost, thick=1.4)
+    drawing.path(f"M{x - 7:.1f} {y - 4:.1f}l7 4l-7 4z", fill=LOOK.ghost)
+    size = 2 * node.radius, 2 * RADIUS
+    left = middle - node.radius, y - RADIUS
+    drawing.rect(*left, *size, LOOK.ground, rim=LOOK.quiet, radius=RADIUS, kind="operation")
+    drawing.text(middle, y + 0.35 * NORMAL, node.operation, anchor="middle")
+
+
+def draw_box(
+    drawing: Drawing, node: Node, place: tuple[float, float, float], is_root: bool
+) -> None:
+    """The box of a node: its label, its number, its gradient; `place` is left, middle and width."""
+    x, y, width = place
+    top, height = y - node.height / 2, node.height
+    radius = height / 2 if node.is_plain else 6.0
+    rim = None if node.is_plain else LOOK.ink if is_root else LOOK.faint
+    drawing.rect(x, top, width, height, LOOK.panel[:7], rim=rim, radius=radius, kind="value")
+    line = top + 5.5 + 0.75 * ROW
+    if node.label:
+        drawing.text(x + PADDING, line, node.label, bold=True)
+        line += ROW
+    for caption, number in node.rows:
+        if node.is_plain:
+            drawing.text(x + width / 2, line, number, anchor="middle")
+            continue
+        drawing.text(x + PADDING, line, caption, SMALL, color=LOOK.quiet)
+        strong = LOOK.ink if caption == "value" else LOOK.quiet
+        drawing.text(x + width - PADDING, line, number, color=strong, anchor="end")
+        line += ROW
+
+
+def large(value: Value, found: list[Value]) -> str:
+    """What is said of a graph that is too large for a picture."""
+    made = sum(bool(each._inputs) for each in found)
+    sizes = f"{count_text(len(found), 'Value')}, {count_text(made, 'operation')}"
+    number, grad = ("", "") if value._is_recorded else map(number_text, (value.data, value.grad))
+    numbers = f"value {number}, gradient {grad}" if number else "no number yet"
+    formula = shorten(outermost(value), LONGEST_FORMULA)
+    drawing = Drawing()
+    drawing.text(0, 13, value.label or "Value", LARGE, bold=True)
+    drawing.text(0, 36, numbers)
+    for i in range(0, len(formula), FORMULA_LINE):
+        drawing.text(0, 58 + i // FORMULA_LINE * ROW, formula[i : i + FORMULA_LINE].strip())
+    drawing.text(0, drawing.bottom + 22, f"{sizes}: too many for a picture", color=LOOK.quiet)
+    return image(drawing, f"A Value made of {sizes}; {numbers}: {formula}")
+
+
+def outermost(value: Value, depth: int = DEPTH) -> str:
+    """The formula of the last few operations; what they were made of is left out."""
+    if depth == 0 and value._inputs:
+        return "…"
+    pieces = [
+        piece if isinstance(piece, str) else outermost(piece, depth - 1)
+        for piece in one_step(value)
+    ]
+    return "".join(pieces)
+
+
+def words(value: Value, nodes: list[Node]) -> str:
+    """A graph in words."""
+    told = []
+    for node in nodes:
+        name = node.label or (f"the result of {node.operation}" if node.operation else "a number")
+        numbers = f" is {node.number}" if node.number else " has no number"
+        grad = f", gradient {node.grad}" if node.grad and not node.is_plain else ""
+        told.append(f"{name}{numbers}{grad}")
+    formula = shorten(str(value), LONGEST_FORMULA)
+    return f"The graph of {formula}: {count_text(len(nodes), 'Value')}. {'; '.join(told)}."

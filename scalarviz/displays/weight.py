@@ -1,0 +1,200 @@
+"""A Weight with its arithmetic: what it saw, and how its session moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.displays.cells import Scale, cell
+from scalarviz.displays.page import count_text, factors, never_raises, number_text
+from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, shorten, width_of
+
+if TYPE_CHECKING:
+    from scalarviz.bank import Bank
+    from scalarviz.explanation import Explanation
+    from scalarviz.weight import Weight
+
+LONGEST_NAME = 70
+MOST_TERMS = 3
+PATIENCE = 0.25  # seconds; a display does not wait longer for a session that is at work
+MOST_WORK = 200_000  # weights times samples of a step that a display does again by objects
+LINE = 21.0
+CELL = (0.0, 0.0, 98.0, 46.0)
+
+Row = tuple[str, ...]  # the sides of an equation, or a single sentence
+
+
+@never_raises
+def weight_html(weight: Weight) -> str:
+    """A weight: its name, its number, its gradient, and its arithmetic."""
+    value, grad = weight.value, weight.grad
+    sections = [("", inputs_rows(weight, value))]
+    title, explanation = explained(weight)
+    if title:
+        sections.append((title, [] if explanation is None else explanation_rows(explanation)))
+    drawing = Drawing()
+    cell(drawing, CELL, value, Scale.of(weight.bank.value), LARGE)
+    left = CELL[2] + 14
+    drawing.text(left, 17, shorten(weight.name, LONGEST_NAME), LARGE, bold=True)
+    drawing.text(left, 40, "grad", NORMAL, color=LOOK.quiet)
+    drawing.text(left + 36, 40, number_text(grad, 6))
+    if weight.frozen:
+        tag = left + 54 + width_of(number_text(grad, 6))
+        drawing.rect(tag, 27, width_of("frozen", SMALL) + 18, 18, LOOK.ink, radius=9)
+        drawing.text(tag + 9, 40, "frozen", SMALL, color=LOOK.ground)
+    y = CELL[3] + 28
+    for title, rows in sections:
+        if title:
+            y += 6
+            drawing.text(0, y, title, NORMAL, color=LOOK.quiet)
+            y += LINE + 3
+        y = equations(drawing, y, rows)
+    frozen = ", frozen" if weight.frozen else ""
+    told = [" = ".join(row) for _, rows in sections for row in rows]
+    numbers = f"value {number_text(value)}, gradient {number_text(grad)}{frozen}"
+    return image(drawing, f"{weight.name}: {numbers}. {title}. {'; '.join(told)}.")
+
+
+def equations(drawing: Drawing, y: float, rows: list[Row]) -> float:
+    """Lines of arithmetic, their first equals signs one below the other; where the next would be.
+
+    A row of one text is a sentence.
+    """
+    left = max([width_of(row[0]) for row in rows if len(row) > 1], default=0.0)
+    for row in rows:
+        if len(row) == 1:
+            drawing.text(0, y, row[0], color=LOOK.quiet)
+        else:
+            drawing.text(left, y, row[0], anchor="end", italic=True)
+            *sides, result = row[1:]
+            runs = [(text, False) for side in sides for text in ("=", side)]
+            drawing.words(left + 6, y, [*runs, ("=", False), (result, True)])
+        y += LINE
+    return y
+
+
+def inputs_rows(weight: Weight, value: float) -> list[Row]:
+    """y = w x for the newest inputs that wait for a backward, the next to be used first."""
+    waiting = list(weight._inputs)
+    if not waiting:
+        return [("y = w x; it keeps no input for a backward",)]
+    rows: list[Row] = [
+        ("y", "w x", factors(value, x), number_text(value * x))
+        for x in waiting[: -MOST_TERMS - 1 : -1]
+    ]
+    if len(waiting) > MOST_TERMS:
+        rows.append((f"… {len(waiting) - MOST_TERMS:,} more",))
+    first = f"; the next is x = {number_text(waiting[-1])}" if len(waiting) > 1 else ""
+    waits = "waits" if len(waiting) == 1 else "wait"
+    rows.append((f"{count_text(len(waiting), 'input')} {waits} for a backward{first}",))
+    return rows
+
+
+def explanation_rows(explanation: Explanation) -> list[Row]:
+    """The gradient as a sum of products, then the optimizer's lines, to the new value."""
+    if explanation.total is None:
+        return [("no gradient yet",)]
+    total, terms = number_text(explanation.total, 6), sum_text(explanation)
+    rows: list[Row] = [("w", number_text(explanation.value, 6))]
+    rows.append(("grad", *([terms] if terms else []), total))
+    for line in explanation.lines:
+        value = number_text(line.value, 6)
+        formula = line.formula.replace(" * ", " · ").replace(" - ", " − ")
+        same = formula in (value, f"{line.value:.6g}")
+        rows.append((line.name, *([] if same else [formula]), value))
+    if explanation.frozen:
+        rows.append(("it is frozen: no step moves it",))
+    return rows
+
+
+def sum_text(explanation: Explanation) -> str:
+    """x g + x g + ..., for the first samples; empty where the gradient is no such sum."""
+    if explanation.g is None or explanation.products is None:
+        return ""
+    pairs = list(zip(explanation.x.tolist(), explanation.g.tolist(), strict=True))
+    terms = [factors(x, g) for x, g in pairs[:MOST_TERMS]]
+    if len(pairs) > MOST_TERMS:
+        terms.append(f"… {len(pairs) - MOST_TERMS:,} more")
+    return " + ".join(f"({t})" if i and t.startswith("−") else t for i, t in enumerate(terms))
+
+
+def explained(weight: Weight) -> tuple[str, Explanation | None]:
+    """What the session of a weight does with it, and a heading; empty if it has none.
+
+    The session is asked only where asking changes nothing: not while it plays or is at work, and
+    not after something was written past it, which it would take down as an edit.
+    """
+    session: Any = weight.bank.session
+    if session is None:
+        return "", None
+    course = session.course
+    if session.playing:
+        return (
+            f"Its session is playing, at step {course.clock.step:,}: pause it to read a step",
+            None,
+        )
+    with held(weight.bank) as is_free:
+        if not is_free:
+            return "Its session is at work", None
+        step, operation = course.clock.place
+        if step == operation == 0:
+            return "Its session has computed nothing yet", None
+        if is_disturbed(course):
+            return "Something was changed past its session, which takes it up when it goes on", None
+        if not operation and is_unfinished(course):
+            return "Its session has left a step in the middle: go on by operations", None
+        if not operation and is_long(course):
+            return "A step of its session takes long: go on by operations to read one", None
+        first = step if operation else step - 1
+        far = f", done up to {session.done}" if operation else ""
+        with kept(weight.bank):
+            explanation: Explanation = session.explain(weight.index)
+        return f"The step from {first:,} to {first + 1:,}{far}", explanation
+
+
+@contextmanager
+def held(bank: Bank) -> Iterator[bool]:
+    """Nobody else at the numbers of a bank meanwhile; False where that takes too long to get."""
+    acquire = getattr(bank.guard, "acquire", None)
+    is_free = acquire is not None and acquire(timeout=PATIENCE)
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            bank.guard.release()  # type: ignore[attr-defined]  # a lock: it was acquired
+
+
+@contextmanager
+def kept(bank: Bank) -> Iterator[None]:
+    """A bank's gradients as they are, which a session computes anew to explain a step."""
+    arrays = bank.grad, bank._moved, bank._cleared
+    before, has_gradients = [array.copy() for array in arrays], bank.has_gradients
+    try:
+        yield
+    finally:
+        for array, copy in zip(arrays, before, strict=True):
+            array[:] = copy
+        bank.has_gradients = has_gradients
+
+
+def is_disturbed(course: Any) -> bool:
+    """Whether somebody has changed something past the session."""
+    trainer = course.trainer
+    network, settings = trainer.network, trainer.settings
+    as_set = settings.engine, settings.precision, settings.activations
+    if (network.engine, network.precision, network.activations) != as_set:
+        return True
+    return any(True for _ in course._watching.changes())
+
+
+def is_unfinished(course: Any) -> bool:
+    """Whether objects still keep what a step that was left needs: another would drop all inputs."""
+    return bool(getattr(course.trainer.run, "_waiting", ()))
+
+
+def is_long(course: Any) -> bool:
+    """Whether doing a step again would keep somebody waiting."""
+    trainer = course.trainer
+    work = len(trainer.bank) * trainer.batches.size
+    return bool(trainer.network.engine == "python" and work > MOST_WORK)

@@ -1,0 +1,124 @@
+"""The lessons as they are stored: each has its parts, shows its pictures, and is small.
+
+That they run is tested by nbmake, which is told to in setup.cfg.
+"""
+
+import base64
+import re
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import pytest
+
+from tests.lessons import WIDGET, lessons, read
+
+ROOT = Path(__file__).parent.parent
+LARGEST = 600 * 1024  # bytes
+NUMBERS = range(1, 11)
+
+each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+
+
+def texts(book: Any) -> list[str]:
+    return [cell.source for cell in book.cells if cell.cell_type == "markdown"]
+
+
+def outputs(book: Any) -> list[Any]:
+    return [output for cell in book.cells for output in cell.get("outputs", [])]
+
+
+def is_check(cell: Any) -> bool:
+    return "check" in cell.metadata.get("tags", [])
+
+
+def test_there_are_ten() -> None:
+    assert [int(path.stem[:2]) for path in lessons()] == list(NUMBERS)
+
+
+@each_lesson
+def test_it_begins_with_its_title_its_minutes_and_its_goal(path: Path) -> None:
+    first = texts(read(path))[0]
+    number = int(path.stem[:2])
+    assert re.match(rf"# {number}\. \w", first)
+    minutes = re.search(r"^\*\*(\d+) minutes\.\*\* Goal: \w.*\.$", first, re.MULTILINE)
+    assert minutes
+    assert 5 <= int(minutes[1]) <= 20
+
+
+@each_lesson
+def test_it_asks_for_predictions_and_ends_with_play_and_solutions(path: Path) -> None:
+    book = read(path)
+    code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+    assert code.count("sv.predict(") >= 2
+    assert "input(" not in code
+    heads = re.findall(r"^## (.*)$", "\n".join(texts(book)), re.MULTILINE)
+    assert heads[-3:] == ["Play", "Exercises", "Solutions"]
+    solutions = texts(book)[-1]
+    assert solutions.count("<details>") == solutions.count("</details>") >= 2
+
+
+@each_lesson
+def test_its_checks_are_hidden_and_check_something(path: Path) -> None:
+    checks = [cell for cell in read(path).cells if is_check(cell)]
+    assert len(checks) >= 3
+    for cell in checks:
+        assert cell.metadata.jupyter.source_hidden
+        assert "assert " in cell.source
+        assert "you need not read it" in cell.source.splitlines()[0]
+
+
+@each_lesson
+def test_it_was_run_from_top_to_bottom_without_an_error(path: Path) -> None:
+    book = read(path)
+    counts = [cell.execution_count for cell in book.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1))
+    assert not [output for output in outputs(book) if output.output_type == "error"]
+    assert not [output for output in outputs(book) if output.get("name") == "stderr"]
+
+
+@each_lesson
+def test_its_pictures_are_stored_and_not_empty(path: Path) -> None:
+    book = read(path)
+    stored = [
+        output.data["image/png"]
+        for output in outputs(book)
+        if "image/png" in output.get("data", {})
+    ]
+    assert stored
+    for data in stored:
+        picture = np.asarray(PIL.Image.open(BytesIO(base64.b64decode(data))).convert("RGB"), float)
+        assert min(picture.shape[:2]) >= 100
+        assert picture.std() > 5.0
+
+
+@each_lesson
+def test_every_widget_has_something_beside_it_for_where_no_kernel_runs(path: Path) -> None:
+    shown = [output.data for output in outputs(read(path)) if WIDGET in output.get("data", {})]
+    assert shown
+    for data in shown:
+        assert "image/png" in data or "text/html" in data
+
+
+@each_lesson
+def test_it_is_small_and_has_nothing_of_the_machine_it_was_run_on(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text) <= LARGEST
+    assert "widgets" not in read(path).metadata
+    for output in outputs(read(path)):
+        words = str(output.get("text", "")) + str(output.get("data", {}).get("text/plain", ""))
+        assert not re.search(r"(/home/|/root/|/tmp/|[A-Z]:\\\\Users)", words)
+
+
+@each_lesson
+def test_its_code_is_short(path: Path) -> None:
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code" and not is_check(cell)]
+    assert max(len(cell.source.splitlines()) for cell in cells) <= 30
+
+
+def test_the_readme_names_every_lesson() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in lessons():
+        assert f"notebooks/{path.name}" in readme
