@@ -145,7 +145,7 @@ class Picture:
             self._shown = shown
         cubes.lights(lit.plates, lit.white, lit.sweeps)
         cubes.viewport = (width, height)
-        cubes.transform = MatrixTransform(see.matrix.T)
+        cubes.transform.matrix = see.matrix.T  # a new transform would compile the shaders anew
         cubes.draw()
 
     def _visual(self, sight: Sight) -> Cubes:
@@ -153,6 +153,7 @@ class Picture:
         if self._cubes is None or self._layout is not sight.layout:
             self._cubes = Cubes(sight.layout.plates, len(sight.cubes.colors))
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
+            self._cubes.transform = MatrixTransform()
             detach(self._cubes)
             self._layout, self._shown = sight.layout, None
         return self._cubes

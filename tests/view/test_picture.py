@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vispy.gloo import Program
 
 import scalarviz as sv
-from scalarviz.program import Program
 from scalarviz.view.camera import CAMERAS, Camera
 from scalarviz.view.colors import contrast, rgb
 from scalarviz.view.cube_shaders import HALF
@@ -224,3 +224,15 @@ def test_a_network_without_parameters_is_drawn(studio: Studio) -> None:
         layout, Cubes(np.zeros(0), np.zeros(0), "value", "gradient", np.ones(0), np.ones(0))
     )
     shot(studio, picture, sight, Camera().framing(layout.points(), 1.4))
+
+
+def test_a_camera_that_moves_compiles_no_shader(
+    studio: Studio, picture: Picture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sight, camera = sight_of(), CAMERAS["perspective"]
+    first = shot(studio, picture, sight, camera)
+    compiled: list[object] = []
+    monkeypatch.setattr(Program, "set_shaders", lambda self, *shaders: compiled.append(shaders))
+    second = shot(studio, picture, sight, camera.orbited(30.0, 0.0))
+    assert compiled == []
+    assert np.abs(first - second).max() > 50
