@@ -12,6 +12,7 @@ from tests.benchmarks import (
     frames,
     growth,
     memory,
+    notebook,
     replicas,
     sessions,
     start,
@@ -37,5 +38,6 @@ if __name__ == "__main__":
         texture,
         frames,
         watched,
+        notebook,
     ):
         part.report(chosen)
