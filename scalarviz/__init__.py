@@ -28,7 +28,7 @@ _HOMES = {
     "FrequencyEncoding": "layers",
     "Network": "network",
     "Precision": "precision",
-    "activation": "formulas.activations",
+    "activation": "own",
     "Loss": "formulas.losses",
     "Init": "formulas.initializers",
     "Schedule": "formulas.schedules",
@@ -66,7 +66,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.expression import compile as compile
     from scalarviz.finite_differences import gradcheck as gradcheck
-    from scalarviz.formulas.activations import activation as activation
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.schedules import Schedule as Schedule
@@ -85,6 +84,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.optimizer import Nesterov as Nesterov
     from scalarviz.optimizer import Optimizer as Optimizer
     from scalarviz.optimizer import RMSProp as RMSProp
+    from scalarviz.own import activation as activation
     from scalarviz.precision import Precision as Precision
     from scalarviz.replicas import replicate as replicate
     from scalarviz.session import Session as Session

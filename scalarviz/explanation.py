@@ -202,7 +202,8 @@ def optimizer_lines(trainer: Trainer, row: int) -> tuple[Line, ...]:
     step = bank.step_count
     w, g = float(bank.value[row]), float(bank.grad[row])
     kept = [float(slot[row]) for slot in bank.slot_block(optimizer.row.slots)]
-    if not np.isfinite(g) and optimizer.not_finite == "error":
+    refuses = optimizer.not_finite == "error" and not trainer.network.precision.mixed
+    if refuses and not np.isfinite(g):
         return (Line("w", "as it is: the step will be refused, since g is not finite", w),)
     lines = condition_lines(optimizer, bank.grad[~bank.frozen], w, g)
     g = lines[-1].value if lines else g

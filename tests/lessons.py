@@ -32,7 +32,7 @@ def run(book: Any) -> None:
     """Run every cell; an error of one is raised."""
     where = {"metadata": {"path": str(FOLDER)}}
     NotebookClient(
-        *(book,),
+        book,
         timeout=SECONDS,
         kernel_name="python3",
         resources=where,
@@ -50,9 +50,8 @@ def tidy(book: Any, name: str) -> None:
         cell.id = f"{name}-{i:02d}"
         kept = {key: cell.metadata[key] for key in ("tags", "jupyter") if key in cell.metadata}
         cell.metadata = nbformat.from_dict(kept)
-        for j, output in enumerate(cell.get("outputs", [])):
-            if WIDGET in output.get("data", {}):
-                output.data[WIDGET]["model_id"] = f"{name}-{i:02d}-{j}"
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)  # it would only say that there is no kernel
 
 
 def main(names: list[str]) -> None:

@@ -123,6 +123,7 @@ ORDER = """
     engines.cuda_run
     engines.cuda
     engines
+    own
     files.atomic
     files.container
     files.networks

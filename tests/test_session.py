@@ -455,6 +455,24 @@ def test_an_explanation_says_what_is_not_there_yet() -> None:
     assert told.frozen and told.new_value == told.value and told.total is not None
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_what_becomes_of_a_gradient_that_is_not_finite_is_explained(mixed: bool) -> None:
+    precision = sv.Precision("mixed", loss_scale=2.0**30) if mixed else "full"
+    net = sv.Network([1, 1], seed=0)
+    s = sv.Session(net, ([[1.0]], [[5.0]]), "mse", sv.SGD(0.1), engine="cpu", precision=precision)
+    before = float(net.bank.value[0])
+    s.advance(len(s.operations) - 1, "operation")
+    if not mixed:
+        s.network.bank.grad[0] = np.inf
+        assert "the step will be refused, since g is not finite" in str(s.explain(0))
+        return
+    told = s.explain(0)
+    assert not np.isfinite(told.grad)
+    assert "g = 0, since it is not finite = 0" in str(told)
+    s.advance(1, "operation")
+    assert net.bank.value[0] == told.new_value == before
+
+
 def test_a_weight_that_is_used_twice_is_explained_with_both_uses() -> None:
     shared = sv.Dense(3, 3, "tanh")
     net = sv.Network([shared, sv.LayerNorm(3), shared], dtype="float64")

@@ -93,7 +93,7 @@ CLASS = (
     replace(FOR_ALL["notebook"], use="live pictures"),
     Check("jupyter", "the lessons", "lessons", needed=True),
     Check("pictures", "watching", needed=True),
-    Check("kernels", "lessons 5 to 10", command="-m scalarviz.desk.warm float32 float64"),
+    Check("kernels", "lessons 5 to 9", command="-m scalarviz.desk.warm float32 float64 replicas"),
     Check("room", "everything", needed=True),
 )
 

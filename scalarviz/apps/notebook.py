@@ -75,27 +75,39 @@ def lack() -> str:
 
 @final
 class Told(Shown):
-    """The next step of a training as a page within the page, and why it is no more than that."""
+    """The next step of a training in the page, and why it is no more than that."""
 
-    def __init__(self, page: str, why: str) -> None:
+    def __init__(self, why: str, content: str, shows: str) -> None:
         self.why = why
-        self._page = page
+        self._content = content
+        self._shows = shows
 
     def bundle(self) -> dict[str, Any]:
-        frame = f'<iframe srcdoc="{escape(self._page)}" style="{FRAME}" title="One step"></iframe>'
-        return {"text/plain": repr(self), "text/html": f"<p>{escape(repr(self))}</p>{frame}"}
+        return {
+            "text/plain": repr(self),
+            "text/html": f"<p>{escape(repr(self))}</p>{self._content}",
+        }
 
     def __repr__(self) -> str:
-        return f"{self.why}. Here is its next step, operation by operation."
+        return f"{self.why}. Here is {self._shows}."
 
 
 def told(show: Show, why: str, theme: str) -> Told:
     """Show the next step in the cell; drawn in space, or flat where that is impossible."""
     chosen = "light" if theme == "auto" else theme
+    step = "its next step, operation by operation"
     try:
         _, text = story(show, theme=chosen, size=(1000, 620))
+        made = Told(why, framed(text), step)
     except DisplayError:
-        text = plain_story(show, chosen)
-    made = Told(text, why)
+        if hasattr(show.session.network, "layers"):
+            made = Told(why, framed(plain_story(show, chosen)), step)
+        else:
+            made = Told(why, show.session._repr_html_(), "where it stands")
     made.show()
     return made
+
+
+def framed(page: str) -> str:
+    """A page within the page."""
+    return f'<iframe srcdoc="{escape(page)}" style="{FRAME}" title="One step"></iframe>'

@@ -11,7 +11,6 @@ from scalarviz.apps.render import replaying
 from scalarviz.checks import FloatArray
 from scalarviz.displays.network import RADIUS, columns_of, connect, legend
 from scalarviz.displays.svg import LOOK, SMALL, Drawing
-from scalarviz.errors import DisplayError
 from scalarviz.program import NONE, Moment
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
@@ -23,10 +22,6 @@ BACKWARD = ("delta", "weight gradient", "input gradient", "step")
 
 def plain_story(show: Show, theme: str) -> str:
     """The next step of a session, an operation a picture, as one page."""
-    if not hasattr(show.session.network, "layers"):
-        raise DisplayError(
-            "a compiled expression is seen in space only: see scalarviz doctor for what is missing"
-        )
     stills = []
     with replaying(show) as shown:
         session = shown.session

@@ -204,15 +204,17 @@ def pictures() -> str:
 def kernels() -> str:
     """Whether the kernels have been compiled on this machine."""
     warm = import_module("scalarviz.desk.warm")
-    lacking = [kind for kind in ("float32", "float64") if not warm.mark_of(kind).exists()]
+    marks = {kind: warm.mark_of(kind) for kind in ("float32", "float64")}
+    marks["replicas"] = warm.mark_of_replicas()
+    lacking = [kind for kind, mark in marks.items() if not mark.exists()]
     if lacking:
         raise Lack(
-            f"not compiled for {' and '.join(lacking)}: the first lesson that needs them waits a "
+            f"not compiled for {', '.join(lacking)}: the first lesson that needs them waits a "
             "minute",
-            *(COMMAND,),
+            COMMAND,
             works=True,
         )
-    return "compiled"
+    return "compiled; lesson 10 compiles its own, in a minute"
 
 
 def room() -> str:

@@ -267,6 +267,7 @@ def replaying(show: Show) -> Iterator[Show]:
             twin.back(1)
         yield replace(show, session=twin)
         return
+    session.pause()  # this one cannot be copied, and goes there and back itself
     clock = session.clock
     if clock.operation:
         session.back(1)

@@ -1,8 +1,9 @@
 """Compiling kernels in another process, so that a window can be open meanwhile.
 
-    python -m scalarviz.desk.warm float32 float64
+    python -m scalarviz.desk.warm float32 float64 replicas
 
-compiles all that the cpu engine needs for these working types, and notes on disk that it did.
+compiles all that the cpu engine needs for these working types, and what many networks side by side
+need besides, and notes on disk that it did.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from pathlib import Path
 from typing import Any, final
 
 from scalarviz.bank import Dtype
-from scalarviz.engines import cpu_steps, kernel_file
+from scalarviz.engines import cpu_replicas, cpu_steps, kernel_file
 from scalarviz.layers import Dense, LayerNorm
 from scalarviz.network import Network
 from scalarviz.optimizer import SGD
+from scalarviz.replicas import replicate
 from scalarviz.session import Session
 
 COMMAND = ("-m", "scalarviz.desk.warm")
@@ -27,6 +29,10 @@ DONE = "The kernels are ready: from now on the cpu engine does the work"
 
 def mark_of(dtype: Dtype) -> Path:
     return kernel_file.compiled_mark(cpu_steps.__name__, dtype)
+
+
+def mark_of_replicas() -> Path:
+    return kernel_file.compiled_mark(cpu_replicas.__name__, "float32")
 
 
 def compile_all(dtype: Dtype) -> None:
@@ -40,6 +46,13 @@ def compile_all(dtype: Dtype) -> None:
         session.advance(len(session.operations), "operation")
         network([[0.0, 1.0]] * 200)
     mark_of(dtype).touch()
+
+
+def compile_replicas() -> None:
+    """Take a step of two networks side by side."""
+    session = Session(Network([2, 3, 1], "tanh"), ([[0.0, 1.0]] * 4, [[1.0]] * 4), engine="cpu")
+    replicate(session, seeds=range(2)).advance(1)
+    mark_of_replicas().touch()
 
 
 @final
@@ -100,4 +113,7 @@ class Warming:
 
 if __name__ == "__main__":
     for kind in sys.argv[1:] or ["float32"]:
-        compile_all("float64" if kind == "float64" else "float32")
+        if kind == "replicas":
+            compile_replicas()
+        else:
+            compile_all("float64" if kind == "float64" else "float32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from scalarviz.displays.svg import LOOK, NORMAL, SMALL, Drawing, width_of
 from scalarviz.view.colors import contrast, rgb, spread, to_bytes
 
 MOST_EXACT = 200  # numbers; of so many, the largest is the end of the scale
+MOST_PIXELS = 150_000
 LEGEND_WIDTH, LEGEND_HEIGHT = 160.0, 9.0
 WHITE, BLACK = "#ffffff", "#000000"  # one of the two has a contrast of 4.5 on any colour
 
@@ -77,7 +79,13 @@ def legend(drawing: Drawing, x: float, y: float, scale: Scale) -> None:
 
 
 def pixels(values: FloatArray, scale: Scale, side: int) -> bytes:
-    """A matrix as a PNG, every number a square of so many pixels."""
+    """A matrix as a PNG, a number a square of so many pixels; of a huge one, means of blocks."""
+    apart = math.ceil(math.sqrt(values.size / MOST_PIXELS))
+    if apart > 1:
+        for axis, length in enumerate(values.shape):
+            starts = np.arange(0, length, apart)
+            widths = np.diff([*starts, length]).reshape(-1, *[1] * (1 - axis))
+            values = np.add.reduceat(values, starts, axis) / widths
     colors = to_bytes(LOOK.map(values, scale.end))
     return png(colors.repeat(side, axis=0).repeat(side, axis=1))
 

@@ -9,10 +9,6 @@ Each is safe at any x: at +-1000 there is no exception, only the right limit.
 
 from __future__ import annotations
 
-from typing import Any
-
-from scalarviz.checks import shorten
-from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
 from scalarviz.formulas.table import Formula, table
 
@@ -120,35 +116,3 @@ ACTIVATIONS = table(
         Formula("sin", sin, (sin_derivative,)),
     ]
 )
-
-BUILT_IN = frozenset(ACTIVATIONS)
-
-
-def activation(value: Any, derivative: Any, name: str = "") -> Formula:
-    """Add an activation of your own: y = value(x), and derivative(x, y).
-
-    It has the name of the function, or the one that is given, and whatever takes the name of an
-    activation takes this one too. Doing it again under the same name replaces it, for networks that
-    are made from then on.
-
-    >>> def bump(x):
-    ...     return 1.0 / (1.0 + x * x)
-    >>> def bump_derivative(x, y):
-    ...     return -2.0 * x * y * y
-    >>> activation(bump, bump_derivative).name
-    'bump'
-    >>> ACTIVATIONS.pop("bump").value(1.0)
-    0.5
-    """
-    if not (callable(value) and callable(derivative)):
-        wrong = derivative if callable(value) else value
-        raise InputError(
-            f"an activation is two functions, f(x) and its derivative(x, y), not {shorten(wrong)}"
-        )
-    name = name or value.__name__
-    if name in BUILT_IN:
-        raise InputError(f"{name!r} is one of scalarviz's own activations: choose another name")
-    if not name.isidentifier():
-        raise InputError(f"{name!r} cannot be the name of an activation: pass name= a plain word")
-    ACTIVATIONS[name] = Formula(name, value, (derivative,))
-    return ACTIVATIONS[name]

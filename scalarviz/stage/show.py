@@ -63,8 +63,13 @@ class Show:
         if isinstance(shown, Session):
             shown = Show(shown)
         if not isinstance(shown, Show):
+            if about is not None:
+                raise InputError(
+                    f"the scene returned {shorten(shown)}: return a Show, or just a Session"
+                )
             raise InputError(
-                f"the scene returned {shorten(shown)}: return a Show, or just a Session"
+                f"what can be seen is a Session or a Show, not {shorten(shown)}: "
+                "write sv.Session(network, data)"
             )
         if shown.title:
             return shown

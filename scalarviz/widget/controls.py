@@ -258,6 +258,8 @@ class Controls:
         self._row = None if pinned is None else pinned.row
         name = "Click a cube to pin its weight" if pinned is None else f"Value of {pinned.name}"
         number = 0.0 if pinned is None else round_to(pinned.value)
+        if not math.isfinite(number):  # no page can be told such a number
+            name, number = f"{name}: {number}", 0.0
         self._set(self.value, tooltip=name, value=number, disabled=pinned is None)
         frozen = pinned is not None and pinned.frozen
         self._set(self.frozen, value=frozen, disabled=pinned is None)
@@ -269,8 +271,12 @@ class Controls:
         runs_on = Choice("engine", str, state.engine, state.engines, "what it runs on", False)
         choices = (runs_on, *state.options)
         if choices != self._choices:
-            self._choices = choices
+            self._choices, before = choices, self.scene.children
             self.scene.children = tuple(self._field(choice) for choice in choices)
+            for group_before in before:
+                for control in (*group_before.children, group_before):
+                    self._touched.pop(control, None)
+                    control.close()
 
     def _field(self, choice: Choice) -> Any:
         """The control that suits an option of the scene."""

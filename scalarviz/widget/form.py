@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets
 
 from scalarviz.errors import ScalarvizError
-from scalarviz.widget.predict import Prediction, as_html, in_words
+from scalarviz.widget.predict import Prediction, as_html
 
 COLORS = {True: "#1a7f37", False: "#9a6700"}
 
@@ -36,11 +36,13 @@ def form_of(prediction: Prediction) -> Any:
             right = prediction.check(field.value)
         except ScalarvizError as error:
             return say(str(error), False)
+        except Exception as error:  # the answer is computed from what cells have made
+            return say(f"Run the cells above first ({type(error).__name__}: {error}).", False)
         shown.layout.display = "none" if right else ""
-        return say(prediction.words(), right)
+        return say(prediction.said, right)
 
     def reveal(_: object) -> None:
-        say(f"It is {in_words(prediction.answer)}.", False)
+        say(f"It is {prediction.known}.", False)
 
     check.on_click(look)
     shown.on_click(reveal)

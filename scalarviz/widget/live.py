@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import weakref
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -16,17 +15,19 @@ from IPython.display import Image
 from scalarviz.apps.moving import png
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.opening import Opening
+from scalarviz.errors import InputError
 from scalarviz.widget.canvas import LiveCanvas
 from scalarviz.widget.controls import Controls
-from scalarviz.widget.place import Shown
+from scalarviz.widget.place import Shown, run_of, shell
 
 FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
 UNSEEN = 0.5  # while nobody does
 LOOKS = 3  # frames between two looks at the controls
 REST = 0.6  # times as long as a picture took, training that goes flat out is left in peace
-SIZE = 800, 500
+AFTER_AN_ERROR = 1.0
+MOST = 12  # that are kept, though their output may be gone
 
-_newest: weakref.WeakKeyDictionary[Any, Live] = weakref.WeakKeyDictionary()
+_open: list[Live] = []  # all that are not closed, the oldest first
 
 
 @final
@@ -50,7 +51,9 @@ class Live(Shown):
         self._count = 0
         self._stale = True
         self._sent = 0.0
-        loop = asyncio.get_running_loop()
+        self._told = ""  # the error that was told last
+        self._cell_run = run_of(shell())
+        loop = loop_of_cells()
         self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
         self.controls = Controls(desk, self._soon)
         self.canvas = LiveCanvas(desk, size, self._soon, self._changed, self._set_light)
@@ -60,7 +63,8 @@ class Live(Shown):
         parts = [self.canvas, self.controls.box, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
         self.controls.show_state(desk.state)
-        _newest[desk.session] = self
+        make_room(*self._cell_run)
+        _open.append(self)
         self._soon(self._tick)
 
     # What a user of it calls.
@@ -84,11 +88,16 @@ class Live(Shown):
         if self.closed:
             return
         self.closed = True
+        _open.remove(self)
         if self._opening is not None:
             self._opening.leave()
-        if _newest.get(self.desk.session) is self:
+        if not self._watched_elsewhere:
             self.desk.quit()
         close(self.widget)
+
+    @property
+    def _watched_elsewhere(self) -> bool:
+        return any(o.desk.session is self.desk.session for o in _open if o is not self)
 
     def bundle(self) -> dict[str, Any]:
         """What the notebook keeps: the picture, for where no kernel runs, and the widget."""
@@ -105,15 +114,23 @@ class Live(Shown):
         """Look at everything, have drawn what is new, and leave training some of the time."""
         if self.closed:
             return
-        began = perf_counter()
-        if self.canvas.views == 0 and self.canvas.seen:
-            self._unseen()
-        else:
-            self._attend(began)
-        wait = FRAME - (perf_counter() - began)
-        if self.desk.playing.flat_out:
-            wait = max(wait, REST * self.canvas.spent)
-        self._wait(max(wait, 0.001) if self.canvas.visible else UNSEEN, self._guarded(self._tick))
+        wait = AFTER_AN_ERROR
+        try:
+            began = perf_counter()
+            if self.canvas.views == 0 and self.canvas.seen:
+                self._unseen()
+            else:
+                self._attend(began)
+            wait = self._rest(perf_counter() - began)
+        finally:
+            self._wait(wait, self._guarded(self._tick))
+
+    def _rest(self, spent: float) -> float:
+        """Seconds until the next look."""
+        if not self.canvas.visible:
+            return UNSEEN
+        rest = REST * self.canvas.spent if self.desk.playing.flat_out else 0.0
+        return max(FRAME - spent, rest, 0.001)
 
     def _attend(self, now: float) -> None:
         if self.canvas.visible:
@@ -135,12 +152,11 @@ class Live(Shown):
             self.canvas.request_draw()
 
     def _unseen(self) -> None:
-        """Its output is gone: rest, or make room for the newer one of this session."""
-        if _newest.get(self.desk.session) is self:
-            if self.desk.session.playing:
-                self.desk.pause()
-        else:
+        """Its output is gone: rest, or make room for a newer one of this session."""
+        if self._watched_elsewhere:
             self.close()
+        elif self.desk.session.playing:
+            self.desk.pause()
 
     def _changed(self) -> None:
         self._stale = True
@@ -153,13 +169,40 @@ class Live(Shown):
         self._later(self._guarded(deed))
 
     def _guarded(self, deed: Callable[[], None]) -> Callable[[], None]:
-        """An error that nobody awaits is told below the picture."""
+        """An error that nobody awaits is told below the picture; the same one only once."""
 
         def guarded() -> None:
-            with self.canvas.errors:
+            try:
                 deed()
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}"
+                if said != self._told:
+                    self._told = said
+                    with self.canvas.errors:
+                        raise
 
         return guarded
+
+
+def make_room(cell: str, run: int) -> None:
+    """Close what an earlier run of the same cell has shown, and the oldest of too many unseen."""
+    for live in list(_open):
+        before = live._cell_run
+        if cell and before[0] == cell and before[1] != run:
+            live.close()
+    unseen = [each for each in _open if each.canvas.views == 0]
+    for live in unseen[: max(0, len(_open) - MOST + 1)]:
+        live.close()
+
+
+def loop_of_cells() -> asyncio.AbstractEventLoop:
+    """The loop of the thread that runs cells."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise InputError(
+            "a live picture is made by a cell: call sv.watch there, not on a thread of your own"
+        ) from None
 
 
 def close(widget: Any) -> None:

@@ -14,6 +14,14 @@ def shell() -> Any:
     return found if hasattr(found, "kernel") else None
 
 
+def run_of(found: Any) -> tuple[str, int]:
+    """What the page calls the cell that runs, or "", and the number of this run."""
+    try:
+        return str(found.kernel.get_parent("shell")["metadata"]["cellId"]), found.execution_count
+    except (AttributeError, KeyError, TypeError):
+        return "", 0
+
+
 def in_notebook() -> bool:
     """Whether cells of a notebook are run here."""
     return shell() is not None

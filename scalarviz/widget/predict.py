@@ -57,7 +57,10 @@ class Prediction(Shown):
     def __init__(
         self, question: str, answer: Answer, near: float, choices: tuple[str, ...], hint: str
     ) -> None:
+        if not isinstance(question, str):
+            raise InputError(f"a question is a text, not {shorten(question)}")
         self.question = question
+        self.known = ""  # the answer in words, once a guess was checked
         self.near = number(near, "near", 0.0)
         self.choices = choices
         self.hint = hint
@@ -74,6 +77,7 @@ class Prediction(Shown):
     def check(self, guess: float | str) -> bool:
         """Whether a guess is right; a number may be given as text, also as a fraction."""
         answer = self.answer
+        self.known = in_words(answer)
         if isinstance(answer, str):
             given: float | str = str(guess)
             self.right = given == answer
@@ -85,7 +89,7 @@ class Prediction(Shown):
 
     def _checked(self, answer: object) -> float | str:
         if self.choices:
-            if answer not in self.choices:
+            if not isinstance(answer, str) or answer not in self.choices:
                 raise InputError(
                     f"the answer {shorten(answer)} is none of the choices: "
                     f"{', '.join(map(repr, self.choices))}"
@@ -93,10 +97,11 @@ class Prediction(Shown):
             return str(answer)
         return number(answer, "the answer")
 
-    def words(self) -> str:
+    @property
+    def said(self) -> str:
         """What is said of the newest guess."""
         if self.right:
-            return f"Yes: {in_words(self.answer)}."
+            return f"Yes: {self.known}."
         hint = f" {self.hint}" if self.hint else ""
         return f"Not {in_words(self.guesses[-1])}.{hint}"
 

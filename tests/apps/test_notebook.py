@@ -1,6 +1,7 @@
 """Watching in a notebook: where a live picture is possible, and what is shown where it is not."""
 
 import asyncio
+import base64
 import html
 import re
 import sys
@@ -141,19 +142,32 @@ def test_without_opengl_the_step_is_drawn_flat(
     assert "Each perceptron adds up its weighted inputs." in page
 
 
-def test_an_expression_without_opengl_is_refused_in_a_sentence(
+def test_an_expression_without_opengl_says_where_it_stands(
     shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(canvas, "make_canvas", no_opengl)
     slope = sv.Value(0.5)
     line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
     session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
+    session.advance(3)
 
     async def program() -> None:
-        with pytest.raises(DisplayError, match="seen in space only"):
-            sv.watch(session)
+        sv.watch(session)
 
     asyncio.run(program())
+    assert "no driver" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
+    assert (
+        "step 3"
+        in base64.b64decode(
+            re.findall(r"svg\+xml;base64,([^\"]*)", shown[0]["text/html"])[0]
+        ).decode()
+    )
+
+
+@pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
+def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
+    with pytest.raises(InputError, match="what can be seen is a Session or a Show, not"):
+        sv.watch(nonsense)
 
 
 def test_bad_options_are_refused_before_anything_is_shown(

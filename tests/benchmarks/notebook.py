@@ -76,6 +76,8 @@ SIDES = {"page": page}
 def report(options: Options) -> None:
     """Medians over the rounds."""
     print("\nA live picture of 800x500 in JupyterLab and Chromium; software rendering")
+    if why := lack():
+        return print(f"    left out: {why}")
     rounds = in_turn({"page": [MODULE, "page"]}, options.rounds)["page"]
     values = {name: [value for each in rounds for value in each[name]] for name in rounds[0]}
     for name in RATES:
@@ -87,7 +89,7 @@ def report(options: Options) -> None:
             f"    {name:38} {1e3 * statistics.median(seconds):6.0f} ms  "
             f"({1e3 * min(seconds):.0f} to {1e3 * max(seconds):.0f})"
         )
-    print(f"    asked for: {ASKED:.0f} pictures a second while it plays")
+    return print(f"    asked for: {ASKED:.0f} pictures a second while it plays")
 
 
 if __name__ == "__main__":

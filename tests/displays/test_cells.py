@@ -2,12 +2,14 @@
 
 import struct
 import zlib
+from io import BytesIO
 
 import numpy as np
+import PIL.Image
 import pytest
 
 from scalarviz.displays.cells import Scale, cell, ink_on, legend, pixels
-from scalarviz.displays.svg import Drawing, image
+from scalarviz.displays.svg import LOOK, Drawing, image
 from scalarviz.view.colors import MAPS, contrast, rgb, to_bytes
 from tests.displays.drawn import Drawn
 
@@ -65,3 +67,16 @@ def test_a_matrix_as_pixels_has_the_colors_of_its_numbers() -> None:
     lines = np.frombuffer(zlib.decompress(png[41 : 41 + length]), np.uint8).reshape(8, 37)
     read = lines[:, 1:].reshape(8, 12, 3)[::4, ::4]
     assert np.array_equal(read, to_bytes(MAPS["light"](values)))
+
+
+def test_of_too_many_numbers_blocks_are_one_pixel_of_their_mean() -> None:
+    values = np.zeros((600, 500))
+    values[:2, :2] = [[1.0, 0.0], [0.0, 1.0]]
+    shown = np.asarray(PIL.Image.open(BytesIO(pixels(values, Scale(1.0, False), 1))))
+    assert shown.shape == (300, 250, 3)
+    middle = (LOOK.map(0.5, 1.0) * 255).round()
+    assert np.abs(shown[0, 0] - middle).max() <= 1
+    values[599, 499] = np.nan
+    assert tuple(
+        np.asarray(PIL.Image.open(BytesIO(pixels(values, Scale(1.0, False), 1))))[-1, -1]
+    ) == (255, 0, 255)

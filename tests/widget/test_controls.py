@@ -166,6 +166,23 @@ def test_the_pinned_weight(controls: Controls) -> None:
     assert desk.session.network.bank.value[5] != 0.75
 
 
+def test_a_number_that_no_page_can_be_told_is_told_in_words(controls: Controls) -> None:
+    desk = controls.desk
+    desk.stage.pinned = 5
+    desk.session.network.bank.value[5] = float("nan")
+    again(controls)
+    assert controls.value.value == 0.0
+    assert controls.value.tooltip.endswith(": nan")
+
+
+def test_options_that_change_leave_no_controls_behind(controls: Controls) -> None:
+    before = [control for group in controls.scene.children for control in group.children]
+    controls.desk.set_option("map", "grey")
+    again(controls)
+    assert controls.scene.children[1].children[1].value == "grey"
+    assert [control.comm for control in before] == [None] * len(before)
+
+
 def test_more_is_shown_when_it_is_asked_for(controls: Controls) -> None:
     assert controls.more.layout.display == "none"
     controls.options.value = True

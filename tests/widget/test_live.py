@@ -14,8 +14,11 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps import notebook
+from scalarviz.apps.scenes import find, load
+from scalarviz.desk.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.stage.show import Show
+from scalarviz.widget import live as live_module
 from tests.studio import Studio
 from tests.widget.browser import Browser, until
 
@@ -33,6 +36,11 @@ def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 def watch(session: sv.Session, **options: Any) -> Any:
     return notebook.watch(Show.of(session), size=(400, 300), **options)
+
+
+def sv_watch_scene(name: str) -> Any:
+    recipe = Recipe(load(find(name)), {"engine": "python"})
+    return notebook.watch(recipe.make({}), size=(400, 300), recipe=recipe)
 
 
 def test_closing_one_leaves_the_others() -> None:
@@ -233,19 +241,94 @@ def test_a_snapshot_is_the_picture_as_it_is_now() -> None:
     run(program)
 
 
-def test_an_error_of_drawing_is_told_below_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_told_once_below_the_picture_and_life_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_module, "AFTER_AN_ERROR", 0.02)
+
     async def program() -> None:
-        live = watch(colours())
+        session = colours()
+        live = watch(session)
         said: list[str] = []
+        asked: list[int] = []
+        attend = live.desk.attend
         monkeypatch.setattr(live.canvas.errors, "append_stderr", said.append)
-        monkeypatch.setattr(live.desk, "attend", lambda: 1 / 0)
+        monkeypatch.setattr(live.desk, "attend", lambda: asked.append(1 // 0))
         await until(lambda: said)
-        assert "ZeroDivisionError" in said[0]
-        await asyncio.sleep(0.1)
-        assert len(said) == 1
+        await asyncio.sleep(0.2)
+        assert len(said) == 1 and "ZeroDivisionError" in said[0]
+        monkeypatch.setattr(live.desk, "attend", attend)
+        session.advance(3)
+        await until(lambda: live.controls.where.value.startswith("3 of 3"))
         live.close()
 
     run(program)
+
+
+def in_cell(monkeypatch: pytest.MonkeyPatch, cell: str, count: int) -> None:
+    """Pretend that a cell of a page runs."""
+    monkeypatch.setattr(live_module, "shell", lambda: None)
+    monkeypatch.setattr(live_module, "run_of", lambda found: (cell, count))
+
+
+def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> None:
+        in_cell(monkeypatch, "cell a", 1)
+        first, beside = watch(colours()), watch(colours())
+        in_cell(monkeypatch, "cell b", 2)
+        other = watch(colours())
+        first.desk.play()
+        in_cell(monkeypatch, "cell a", 3)
+        again = watch(colours())
+        assert [live.closed for live in (first, beside, other, again)] == [True, True, False, False]
+        assert not first.desk.session.playing
+        for live in (other, again):
+            live.close()
+
+    run(program)
+
+
+def test_of_many_that_nobody_sees_the_oldest_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_module, "MOST", 3)
+
+    async def program() -> None:
+        lives = [watch(colours()) for _ in range(2)]
+        seen = watch(colours())
+        Browser(seen.canvas).opens()
+        await until(lambda: seen.canvas.views)
+        lives += [watch(colours()) for _ in range(3)]
+        assert [live.closed for live in lives] == [True, True, True, False, False]
+        assert not seen.closed
+        for live in (*lives[3:], seen):
+            live.close()
+
+    run(program)
+
+
+def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
+    async def program() -> None:
+        live = sv_watch_scene("circle")
+        browser = Browser(live.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        before = live.desk.session
+        live.desk.set_option("hidden", "5")
+        assert live.desk.session is not before
+        live.desk.play()
+        browser.elsewhere(lambda: setattr(live.canvas, "_has_visible_views", False))
+        browser.say("gone")
+        await until(lambda: not live.desk.session.playing)
+        assert not live.closed
+        live.close()
+
+    run(program)
+
+
+def test_away_from_the_cells_it_says_where_to_call_it() -> None:
+    with pytest.raises(InputError, match=r"call sv\.watch there, not on a thread of your own"):
+        watch(colours())
 
 
 def test_keys_that_a_browser_needs_are_left_to_it() -> None:

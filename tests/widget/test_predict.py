@@ -58,6 +58,10 @@ def test_an_answer_that_cannot_be_given_is_refused() -> None:
         sv.predict("?", "left", choices=["up", "down"])
     with pytest.raises(InputError, match="the answer"):
         sv.predict("?", "left")
+    with pytest.raises(InputError, match="none of the choices"):
+        sv.predict("?", 1.0, choices=[1, 2])
+    with pytest.raises(InputError, match="a question is a text, not 3"):
+        sv.predict(3, 3)
 
 
 def parts(guess: Any) -> tuple[Any, Any, Any, Any]:
@@ -89,6 +93,30 @@ def test_a_form_says_what_to_type() -> None:
     field, _, said, _ = parts(sv.predict("?", 6))
     field.value = "<b>"
     assert "type a number" in said.value
+
+
+def test_a_form_says_that_cells_must_be_run_first() -> None:
+    made: dict[str, float] = {}
+    field, _, said, _ = parts(sv.predict("?", lambda: made["weight"]))
+    field.value = "1"
+    assert "Run the cells above first (KeyError: 'weight')." in said.value
+    made["weight"] = 2.0
+    field.value = "2"
+    assert "Yes: 2." in said.value
+
+
+def test_an_answer_is_computed_once_a_guess() -> None:
+    asked: list[int] = []
+
+    def answer() -> float:
+        asked.append(1)
+        return 2.0
+
+    field, button, said, _ = parts(sv.predict("?", answer))
+    field.value = "3"
+    button.click()
+    assert "It is 2." in said.value
+    assert len(asked) == 1
 
 
 def test_a_form_offers_choices() -> None:
