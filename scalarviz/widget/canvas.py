@@ -139,7 +139,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         self._canvas = Canvas(*size)
         width, height = (f"{side}px" for side in size)
         with capture_output():  # where errors go would be shown at once, and be kept
-            super().__init__(css_width=width, css_height=height)
+            super().__init__(css_width=width, css_height=height, max_buffered_frames=4)
         self._event_compatibility = 2
         self._rfb_last_frame = self.get_frame()
 
