@@ -26,6 +26,7 @@ _HOMES = {
     "LayerNorm": "layers",
     "RMSNorm": "layers",
     "FrequencyEncoding": "layers",
+    "Softmax": "layers",
     "Network": "network",
     "Precision": "precision",
     "activation": "own",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.layers import LayerNorm as LayerNorm
     from scalarviz.layers import Perceptron as Perceptron
     from scalarviz.layers import RMSNorm as RMSNorm
+    from scalarviz.layers import Softmax as Softmax
     from scalarviz.network import Network as Network
     from scalarviz.network import load as load
     from scalarviz.optimizer import SGD as SGD

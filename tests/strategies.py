@@ -22,7 +22,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "power": operator.pow,
     "negate": operator.neg,
 }
-LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding"])
+LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding", "softmax"])
 
 
 @st.composite
@@ -39,6 +39,8 @@ def networks(draw: st.DrawFn) -> tuple[sv.Network, np.ndarray]:
         elif kind == "encoding":
             layers.append(sv.FrequencyEncoding(width, draw(st.integers(1, 2))))
             width = layers[-1].outputs
+        elif kind == "softmax":
+            layers.append(sv.Softmax(width))
         else:
             layers.append(sv.LayerNorm(width) if kind == "layer_norm" else sv.RMSNorm(width))
     seed = draw(st.integers(0, 2**32))

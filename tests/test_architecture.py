@@ -71,6 +71,7 @@ ORDER = """
     layers.dense
     layers.norms
     layers.encoding
+    layers.softmax
     layers.chain
     layers
     engines.snapshot
@@ -258,7 +259,7 @@ ORDER = """
 
 PUBLIC_NAMES = """
     Value where maximum minimum
-    Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Network
+    Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Softmax Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load

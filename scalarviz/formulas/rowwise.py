@@ -1,4 +1,4 @@
-"""Formulas that need a whole row of numbers at once: norms and the frequency encoding.
+"""Formulas that need a whole row of numbers at once: norms, the frequency encoding, softmax.
 
 They work on any sequence: lists in plain Python, arrays in a kernel. `forward` reads x, writes y,
 and returns one number that `backward` will need; `backward` writes the derivative by each x into
@@ -14,7 +14,7 @@ from inspect import signature
 from typing import Any
 
 from scalarviz.checks import FloatArray
-from scalarviz.formulas.elementary import cos, pi, sin, sqrt
+from scalarviz.formulas.elementary import cos, exp, pi, sin, sqrt
 from scalarviz.formulas.table import table
 
 Row = Sequence[float]
@@ -95,6 +95,31 @@ def frequency_encoding_backward(
         gradient[i] = total
 
 
+def softmax(x: Row, y: MutableRow, length: float) -> float:
+    """Shares of a whole: their sum is 1. The largest is taken out first, so that exp is safe."""
+    largest = x[0]
+    for i in range(len(x)):
+        largest = x[i] if x[i] > largest else largest
+    total = 0.0
+    for i in range(len(x)):
+        y[i] = exp(x[i] - largest)
+        total += y[i]
+    for i in range(len(x)):
+        y[i] = y[i] / total
+    return total
+
+
+def softmax_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
+) -> None:
+    """What all shares would gain together none can: the mean, weighted by them, is taken out."""
+    mean = 0.0
+    for i in range(len(y)):
+        mean += upstream[i] * y[i]
+    for i in range(len(y)):
+        gradient[i] = y[i] * (upstream[i] - mean)
+
+
 @dataclass(frozen=True, slots=True)
 class RowFormula:
     """One operation on a row of numbers.
@@ -113,6 +138,7 @@ ROW_FORMULAS = table(
         RowFormula("layer_norm", layer_norm, layer_norm_backward),
         RowFormula("rms_norm", rms_norm, rms_norm_backward),
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
+        RowFormula("softmax", softmax, softmax_backward),
     ]
 )
 

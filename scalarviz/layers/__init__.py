@@ -5,9 +5,10 @@ from scalarviz.layers.dense import Dense
 from scalarviz.layers.encoding import FrequencyEncoding
 from scalarviz.layers.norms import LayerNorm, RMSNorm
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.layers.softmax import Softmax
 
 LAYERS: dict[str, type[Layer]] = {
-    kind.__name__: kind for kind in (Dense, FrequencyEncoding, LayerNorm, RMSNorm)
+    kind.__name__: kind for kind in (Dense, FrequencyEncoding, LayerNorm, RMSNorm, Softmax)
 }
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "LayerNorm",
     "Perceptron",
     "RMSNorm",
+    "Softmax",
 ]

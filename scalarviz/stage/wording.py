@@ -57,6 +57,7 @@ ROWS = {
         "Each input becomes waves, from slow to fast.",
         "y = sin(pi x), cos(pi x), sin(2 pi x), ...",
     ),
+    "softmax": ("The numbers become shares of a whole.", "y = exp(x) / sum of exp(x)"),
 }
 
 

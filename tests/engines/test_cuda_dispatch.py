@@ -28,7 +28,12 @@ def test_an_activation(number: int) -> None:
         assert cuda_dispatch.activation_slope(number, x, y[0]) == slope[0]
 
 
-SETTINGS = {"layer_norm": [5.0, 1e-5], "rms_norm": [5.0, 1e-5], "frequency_encoding": [3.0]}
+SETTINGS = {
+    "layer_norm": [5.0, 1e-5],
+    "rms_norm": [5.0, 1e-5],
+    "frequency_encoding": [3.0],
+    "softmax": [5.0],
+}
 
 
 @pytest.mark.parametrize("name", ROW_FORMULAS)

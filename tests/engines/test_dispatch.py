@@ -41,7 +41,12 @@ def test_an_activation_multiplies_the_gradient(kernels: Kernels, name: str) -> N
     kernels.check("activation_backward", number, z, np.minimum(y, 1e30), gradient, near=32)
 
 
-SETTINGS = {"layer_norm": [5.0, 1e-5], "rms_norm": [5.0, 1e-5], "frequency_encoding": [3.0]}
+SETTINGS = {
+    "layer_norm": [5.0, 1e-5],
+    "rms_norm": [5.0, 1e-5],
+    "frequency_encoding": [3.0],
+    "softmax": [5.0],
+}
 
 
 @pytest.mark.parametrize("name", ROW_FORMULAS)

@@ -62,7 +62,14 @@ def test_a_row_formula_that_branches_goes_sample_by_sample(
     assert "test_kernel_source_largest_backward_tile(x, y, memo," in text()
     changed = Kernels("float32")
     x = np.random.default_rng(0).random((5, 21))
-    arguments = (3, x, np.zeros_like(x), np.zeros(21), np.array([5.0]), 20)
+    arguments = (
+        list(ROW_FORMULAS).index("largest"),
+        x,
+        np.zeros_like(x),
+        np.zeros(21),
+        np.array([5.0]),
+        20,
+    )
     changed.check("row_forward", *arguments)
     assert changed.compiled("row_forward", *arguments)[2][:20] == pytest.approx(x.max(axis=0)[:20])
 

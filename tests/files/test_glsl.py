@@ -88,6 +88,7 @@ CASES = {
     "Dense": layered(sv.Dense(9, 6, "tanh", bias=False), sv.Dense(6, 1)),
     "LayerNorm": layered(sv.Dense(2, 7), sv.LayerNorm(7), sv.Dense(7, 3)),
     "RMSNorm": layered(sv.RMSNorm(6), sv.Dense(6, 3)),
+    "Softmax": layered(sv.Dense(2, 5), sv.Softmax(5)),
     "FrequencyEncoding": layered(sv.FrequencyEncoding(3), sv.Dense(18, 2), width=1.0),
     "FrequencyEncoding alone": layered(sv.FrequencyEncoding(1, octaves=6), width=1.0),
     "a shared layer": Case(shared(), grid(2)),

@@ -19,6 +19,7 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "FrequencyEncoding": lambda: sv.FrequencyEncoding(4, octaves=2),
     "LayerNorm": lambda: sv.LayerNorm(4),
     "RMSNorm": lambda: sv.RMSNorm(4),
+    "Softmax": lambda: sv.Softmax(4),
 }
 every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -277,3 +278,21 @@ def test_a_layer_without_parameters_says_nothing_about_them() -> None:
     for ask in (Halves(2).weight, Halves(2).row_name):
         with pytest.raises(IndexError, match=r"Halves\(2 -> 2\) has no parameters"):
             ask(0)
+
+
+def test_softmax_gives_shares_however_large_the_numbers_are() -> None:
+    layer = sv.Softmax(3)
+    assert layer([1000.0, 1000.0, -1000.0]).tolist() == [0.5, 0.5, 0.0]
+    assert layer([-1e9, -1e9 + 1.0, -1e9]).sum() == pytest.approx(1.0)
+    assert layer.forward([[0.3, -2.0, 5.0]] * 2).sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+def test_softmax_and_the_loss_on_its_shares_are_the_loss_on_logits() -> None:
+    rng = np.random.default_rng(0)
+    x, classes = rng.normal(size=(6, 4)), np.eye(3)[rng.integers(0, 3, 6)]
+    logits = sv.Network([sv.Dense(4, 3)], seed=1, dtype="float64")
+    shares = sv.Network([sv.Dense(4, 3), sv.Softmax(3)], seed=1, dtype="float64")
+    loss = sv.Loss("softmax_cross_entropy")
+    assert loss.forward(logits.forward(x), classes) == pytest.approx(
+        -np.log((shares(x) * classes).sum(axis=1)).mean()
+    )

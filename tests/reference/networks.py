@@ -116,6 +116,7 @@ LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
         ({"features": 5}, lambda: nn.RMSNorm(5, eps=1e-5)),
         ({"features": 4, "eps": 0.1}, lambda: nn.RMSNorm(4, eps=0.1)),
     ],
+    "Softmax": [({"features": 5}, lambda: nn.Softmax(dim=1))],
 }
 
 

@@ -22,6 +22,7 @@ LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
     "leaky_relu": lambda: [sv.Dense(3, 6, "leaky_relu"), sv.Dense(6, 2, "tanh")],
     "layer norm": lambda: [sv.Dense(3, 4, "tanh"), sv.LayerNorm(4), sv.Dense(4, 2)],
     "rms norm": lambda: [sv.RMSNorm(3), sv.Dense(3, 2, "tanh")],
+    "softmax": lambda: [sv.Dense(3, 2, "tanh"), sv.Softmax(2)],
     "encoding": lambda: [sv.FrequencyEncoding(3, octaves=2), sv.Dense(12, 2, "sigmoid")],
 }
 
