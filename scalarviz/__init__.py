@@ -27,6 +27,8 @@ _HOMES = {
     "RMSNorm": "layers",
     "FrequencyEncoding": "layers",
     "Softmax": "layers",
+    "MaxPool2d": "layers",
+    "AvgPool2d": "layers",
     "Network": "network",
     "Precision": "precision",
     "activation": "own",
@@ -70,10 +72,12 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.schedules import Schedule as Schedule
+    from scalarviz.layers import AvgPool2d as AvgPool2d
     from scalarviz.layers import Dense as Dense
     from scalarviz.layers import FrequencyEncoding as FrequencyEncoding
     from scalarviz.layers import Layer as Layer
     from scalarviz.layers import LayerNorm as LayerNorm
+    from scalarviz.layers import MaxPool2d as MaxPool2d
     from scalarviz.layers import Perceptron as Perceptron
     from scalarviz.layers import RMSNorm as RMSNorm
     from scalarviz.layers import Softmax as Softmax

@@ -22,7 +22,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "power": operator.pow,
     "negate": operator.neg,
 }
-LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding", "softmax"])
+LAYER_KINDS = st.sampled_from(["dense", "layer_norm", "rms_norm", "encoding", "softmax", "pool"])
 
 
 @st.composite
@@ -41,6 +41,10 @@ def networks(draw: st.DrawFn) -> tuple[sv.Network, np.ndarray]:
             width = layers[-1].outputs
         elif kind == "softmax":
             layers.append(sv.Softmax(width))
+        elif kind == "pool":
+            pool = draw(st.sampled_from([sv.MaxPool2d, sv.AvgPool2d]))
+            layers.append(pool((1, 1, width), kernel=2, stride=1, padding=1))
+            width = layers[-1].outputs
         else:
             layers.append(sv.LayerNorm(width) if kind == "layer_norm" else sv.RMSNorm(width))
     seed = draw(st.integers(0, 2**32))

@@ -28,6 +28,7 @@ ORDER = """
     formulas.randomness
     formulas.activations
     formulas.losses
+    formulas.pooling
     formulas.rowwise
     formulas.arithmetic
     formulas.schedules
@@ -72,6 +73,7 @@ ORDER = """
     layers.norms
     layers.encoding
     layers.softmax
+    layers.pooling
     layers.chain
     layers
     engines.snapshot
@@ -259,7 +261,8 @@ ORDER = """
 
 PUBLIC_NAMES = """
     Value where maximum minimum
-    Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Softmax Network
+    Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Softmax
+    MaxPool2d AvgPool2d Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load

@@ -9,7 +9,7 @@ from hypothesis import given
 import scalarviz as sv
 from scalarviz.errors import UnknownNameError
 from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.program import KINDS, NONE, Operation, Program
 from tests.strategies import networks
 
@@ -79,8 +79,8 @@ def part(space: Array, buffer: Any) -> Array:
 
 
 def settings(operation: Operation) -> list[Any]:
-    octaves = operation.formula == "frequency_encoding"
-    return [int(number) if octaves else number for number in operation.settings]
+    """What its formula takes, whole numbers as such."""
+    return typed(ROW_FORMULAS[operation.formula].forward, operation.settings)
 
 
 @given(networks())

@@ -28,7 +28,7 @@ from scalarviz.program import KINDS, NONE, Buffer, Operation, Program
 
 Unsigned = npt.NDArray[np.uint64]
 LINE = 64  # bytes
-MOST_SETTINGS = 2  # of a row-wise formula
+MOST_SETTINGS = 7  # of a row-wise formula
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Whole = npt.NDArray[np.int64]
 LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
 MOST_PARTIALS = 2**25  # numbers that the gradients of all chunks may take
-MOST_SETTINGS = 2  # of a row formula
+MOST_SETTINGS = 7  # of a row formula
 LEAST_WIDTH = 4  # samples in a tile of a whole step
 MOST_STEPS = 1024  # in one launch
 

@@ -207,6 +207,8 @@ class Translation:
     def visit_BinOp(self, node: ast.BinOp) -> Typed:
         if isinstance(node.op, ast.Pow):
             return self.power(node)
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+            return self.quotient(node)
         if type(node.op) not in ARITHMETIC:
             self.refuse(node, "is arithmetic that shaders do not have")
         sign = ARITHMETIC[type(node.op)]
@@ -214,6 +216,15 @@ class Translation:
         if left[1] == right[1] == "int" and sign != "/":
             return f"({left[0]} {sign} {right[0]})", "int"
         return f"({self.number(node.left)} {sign} {self.number(node.right)})", "float"
+
+    def quotient(self, node: ast.BinOp) -> Typed:
+        """How often one whole number goes into another, or what is left; neither is negative."""
+        (left, one), (right, other) = self.expression(node.left), self.expression(node.right)
+        if not one == other == "int":
+            self.refuse(node, "is arithmetic that shaders do not have")
+        whole = f"({left} / {right})"
+        text = whole if isinstance(node.op, ast.FloorDiv) else f"({left} - {right} * {whole})"
+        return text, "int"
 
     def power(self, node: ast.BinOp) -> Typed:
         times = node.right.value if isinstance(node.right, ast.Constant) else None
@@ -256,6 +267,10 @@ class Translation:
         function = self.value(node.func)
         if function is len and isinstance(node.args[0], ast.Name) and node.args[0].id in self.sizes:
             return str(self.sizes[node.args[0].id]), "int"
+        typed = [self.expression(argument) for argument in node.args]
+        if function in (max, min) and [kind for _, kind in typed] == ["int", "int"]:
+            (left, _), (right, _) = typed
+            return f"({left} {'>' if function is max else '<'} {right} ? {left} : {right})", "int"
         arguments = [self.number(argument) for argument in node.args]
         if function is float:
             return arguments[0], "float"

@@ -15,6 +15,12 @@ from typing import Any
 
 from scalarviz.checks import FloatArray
 from scalarviz.formulas.elementary import cos, exp, pi, sin, sqrt
+from scalarviz.formulas.pooling import (
+    average_pool,
+    average_pool_backward,
+    max_pool,
+    max_pool_backward,
+)
 from scalarviz.formulas.table import table
 
 Row = Sequence[float]
@@ -139,6 +145,8 @@ ROW_FORMULAS = table(
         RowFormula("rms_norm", rms_norm, rms_norm_backward),
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
         RowFormula("softmax", softmax, softmax_backward),
+        RowFormula("max_pool", max_pool, max_pool_backward),
+        RowFormula("average_pool", average_pool, average_pool_backward),
     ]
 )
 

@@ -57,6 +57,8 @@ ROWS = {
         "Each input becomes waves, from slow to fast.",
         "y = sin(pi x), cos(pi x), sin(2 pi x), ...",
     ),
+    "max_pool": ("Of each window the largest number stays.", "y = largest x of the window"),
+    "average_pool": ("Of each window the mean stays.", "y = sum of x / pixels of the window"),
     "softmax": ("The numbers become shares of a whole.", "y = exp(x) / sum of exp(x)"),
 }
 

@@ -88,6 +88,10 @@ CASES = {
     "Dense": layered(sv.Dense(9, 6, "tanh", bias=False), sv.Dense(6, 1)),
     "LayerNorm": layered(sv.Dense(2, 7), sv.LayerNorm(7), sv.Dense(7, 3)),
     "RMSNorm": layered(sv.RMSNorm(6), sv.Dense(6, 3)),
+    "MaxPool2d": layered(
+        sv.Dense(2, 24), sv.MaxPool2d((2, 3, 4), kernel=3, stride=2, padding=1), sv.Dense(8, 2)
+    ),
+    "AvgPool2d": layered(sv.Dense(2, 18), sv.AvgPool2d((2, 3, 3), kernel=2), sv.Dense(2, 2)),
     "Softmax": layered(sv.Dense(2, 5), sv.Softmax(5)),
     "FrequencyEncoding": layered(sv.FrequencyEncoding(3), sv.Dense(18, 2), width=1.0),
     "FrequencyEncoding alone": layered(sv.FrequencyEncoding(1, octaves=6), width=1.0),

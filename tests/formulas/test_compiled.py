@@ -45,13 +45,15 @@ def unique(functions: list[Callable[..., Any]]) -> list[Any]:
 
 
 def argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """What a kernel passes: arrays for rows, an integer for octaves, floats for all else."""
+    """What a kernel passes: arrays for rows, integers where they are declared, else floats."""
     kinds = {"x": "row", "y": "row", "z": "row", "t": "row", "upstream": "row", "gradient": "row"}
     if not any(function is parameter.values[0] for parameter in unique(ROW_WISE)):
         kinds = {}
-    names = inspect.signature(function).parameters
-    types = {"row": numba.float32[:], "octaves": numba.int32}
-    return tuple(types.get(kinds.get(name, name), numba.float32) for name in names)
+    types = {"row": numba.float32[:], "int": numba.int32}
+    return tuple(
+        types.get(kinds.get(name, str(parameter.annotation)), numba.float32)
+        for name, parameter in inspect.signature(function).parameters.items()
+    )
 
 
 def floats_only(types: Any) -> bool:

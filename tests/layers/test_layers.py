@@ -20,6 +20,8 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "LayerNorm": lambda: sv.LayerNorm(4),
     "RMSNorm": lambda: sv.RMSNorm(4),
     "Softmax": lambda: sv.Softmax(4),
+    "MaxPool2d": lambda: sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
+    "AvgPool2d": lambda: sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
 }
 every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -296,3 +298,42 @@ def test_softmax_and_the_loss_on_its_shares_are_the_loss_on_logits() -> None:
     assert loss.forward(logits.forward(x), classes) == pytest.approx(
         -np.log((shares(x) * classes).sum(axis=1)).mean()
     )
+
+
+def test_pools_look_at_their_windows() -> None:
+    picture = np.arange(24.0).reshape(2, 3, 4)
+    largest = sv.MaxPool2d((2, 3, 4), kernel=2, stride=1)
+    assert largest.output_shape == (2, 2, 3)
+    assert largest(picture.ravel()).reshape(2, 2, 3)[0].tolist() == [[5, 6, 7], [9, 10, 11]]
+    mean = sv.AvgPool2d((2, 3, 4), kernel=3, stride=1, padding=1)
+    assert mean.output_shape == (2, 3, 4)
+    assert mean(picture.ravel()).reshape(2, 3, 4)[0, 0, 0] == pytest.approx((0 + 1 + 4 + 5) / 9)
+
+
+def test_of_equal_pixels_the_first_gets_the_gradient_and_a_nan_is_not_lost() -> None:
+    pool = sv.MaxPool2d((1, 2, 2))
+    pool.forward([1.0, 3.0, 3.0, 2.0])
+    assert pool.backward([5.0]).tolist() == [0.0, 5.0, 0.0, 0.0]
+    for place in range(4):
+        x = [1.0, 3.0, 2.0, 0.0]
+        x[place] = np.nan
+        y = [0.0]
+        pool.formula.forward(x, y, 1, 2, 2, 2, 2, 0)
+        assert np.isnan(y[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (((2, 3),), "is .channels, height, width., not .2, 3."),
+        (("333",), "is .channels, height, width."),
+        (((1, 0, 3),), "height"),
+        (((1, 3, 3), 4), "a window of 4 x 4 does not fit into a picture of 3 x 3"),
+        (((1, 3, 3), 2, 1, 2), "a padding of 2 is more than half a window of 2"),
+        (((1, 3, 3), 0), "kernel"),
+    ],
+)
+def test_a_window_that_does_not_fit_is_refused(arguments: Any, what: str) -> None:
+    for kind in (sv.MaxPool2d, sv.AvgPool2d):
+        with pytest.raises((InputError, ShapeError), match=what):
+            kind(*arguments)

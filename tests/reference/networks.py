@@ -94,6 +94,10 @@ def dense(inputs: int, outputs: int, activation: nn.Module, bias: bool = True) -
     return nn.Sequential(nn.Linear(inputs, outputs, bias), activation)
 
 
+def pictures(channels: int, height: int, width: int, inner: nn.Module) -> nn.Module:
+    return nn.Sequential(nn.Unflatten(1, (channels, height, width)), inner, nn.Flatten())
+
+
 # The settings, as ours take them, and PyTorch's layer.
 LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
     "Dense": [
@@ -117,6 +121,20 @@ LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
         ({"features": 4, "eps": 0.1}, lambda: nn.RMSNorm(4, eps=0.1)),
     ],
     "Softmax": [({"features": 5}, lambda: nn.Softmax(dim=1))],
+    "MaxPool2d": [
+        ({"shape": [2, 4, 6]}, lambda: pictures(2, 4, 6, nn.MaxPool2d(2))),
+        (
+            {"shape": [1, 5, 4], "kernel": 3, "stride": 2, "padding": 1},
+            lambda: pictures(1, 5, 4, nn.MaxPool2d(3, 2, 1)),
+        ),
+    ],
+    "AvgPool2d": [
+        ({"shape": [2, 4, 6]}, lambda: pictures(2, 4, 6, nn.AvgPool2d(2))),
+        (
+            {"shape": [1, 5, 4], "kernel": 3, "stride": 2, "padding": 1},
+            lambda: pictures(1, 5, 4, nn.AvgPool2d(3, 2, 1)),
+        ),
+    ],
 }
 
 
@@ -130,7 +148,8 @@ def fill(module: nn.Module) -> list[float]:
 def layer(settings: Entry, make: Callable[[], nn.Module]) -> Entry:
     module = make().double()
     parameters = fill(module)
-    x = random(4, settings.get("inputs") or settings["features"])
+    shape = math.prod(settings.get("shape", []))
+    x = random(4, settings.get("inputs") or settings.get("features") or shape)
     x[0] = 0.001 * x[0]  # nearly constant: here eps matters
     x.requires_grad_()
     y = module(x)

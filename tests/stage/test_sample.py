@@ -23,6 +23,7 @@ LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
     "layer norm": lambda: [sv.Dense(3, 4, "tanh"), sv.LayerNorm(4), sv.Dense(4, 2)],
     "rms norm": lambda: [sv.RMSNorm(3), sv.Dense(3, 2, "tanh")],
     "softmax": lambda: [sv.Dense(3, 2, "tanh"), sv.Softmax(2)],
+    "pool": lambda: [sv.Dense(3, 8, "tanh"), sv.MaxPool2d((2, 2, 2)), sv.AvgPool2d((2, 1, 1), 1)],
     "encoding": lambda: [sv.FrequencyEncoding(3, octaves=2), sv.Dense(12, 2, "sigmoid")],
 }
 

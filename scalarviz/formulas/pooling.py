@@ -1,0 +1,95 @@
+"""Pooling: of each window of a picture, one number.
+
+A picture is a row of numbers: channel by channel, line by line. Windows have `kernel` pixels a
+side and begin `stride` pixels apart; `padding` is how far the first one reaches beyond the edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+
+Row = Sequence[float]
+MutableRow = MutableSequence[float]
+
+
+def max_pool(
+    x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
+    padding: int,
+) -> float:  # fmt: skip
+    """The largest number of each window; what lies beyond the edge does not count."""
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        best = x[(first + max(top, 0)) * width + max(left, 0)]
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                value = x[(first + line) * width + column]
+                if value > best or value != value:  # a NaN is not lost
+                    best = value
+        y[place] = best
+    return 0.0
+
+
+def max_pool_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
+    width: int, kernel: int, stride: int, padding: int,
+) -> None:  # fmt: skip
+    """All of it goes to the pixel that was the largest, the first one if there are several."""
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for i in range(len(gradient)):
+        gradient[i] = 0.0
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        largest = (first + max(top, 0)) * width + max(left, 0)
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                here = (first + line) * width + column
+                if x[here] > x[largest] or x[here] != x[here]:
+                    largest = here
+        gradient[largest] += upstream[place]
+
+
+def average_pool(
+    x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
+    padding: int, share: float,
+) -> float:  # fmt: skip
+    """The mean of each window, in which what lies beyond the edge counts as 0.
+
+    `share` is 1 / kernel**2, as a float.
+    """
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        total = 0.0
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                total += x[(first + line) * width + column]
+        y[place] = total * share
+    return 0.0
+
+
+def average_pool_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
+    width: int, kernel: int, stride: int, padding: int, share: float,
+) -> None:  # fmt: skip
+    """Each pixel of a window gets its share."""
+    high = (height + 2 * padding - kernel) // stride + 1
+    wide = (width + 2 * padding - kernel) // stride + 1
+    for i in range(len(gradient)):
+        gradient[i] = 0.0
+    for place in range(channels * high * wide):
+        top = place // wide % high * stride - padding
+        left = place % wide * stride - padding
+        first = place // (wide * high) * height
+        for line in range(max(top, 0), min(top + kernel, height)):
+            for column in range(max(left, 0), min(left + kernel, width)):
+                gradient[(first + line) * width + column] += upstream[place] * share

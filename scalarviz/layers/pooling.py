@@ -1,0 +1,148 @@
+"""MaxPool2d and AvgPool2d: a picture made smaller, one number for each window of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from scalarviz.checks import shorten, size
+from scalarviz.errors import ShapeError
+from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
+from scalarviz.layers.base import Batch, Layer
+from scalarviz.program import Program
+
+Shape = tuple[int, int, int]  # channels, height, width
+
+
+class Pool(Layer):
+    """A row formula on windows of a picture; `output_shape` is that of what comes out."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        kernel: int,
+        stride: int | None,
+        padding: int,
+        formula: RowFormula,
+    ) -> None:
+        self.shape = shape_of(shape, type(self).__name__)
+        self.kernel = size(kernel, "kernel")
+        self.stride = self.kernel if stride is None else size(stride, "stride")
+        self.padding = checked_padding(padding, self.kernel)
+        self.formula = formula
+        channels, height, width = self.shape
+        sides = [
+            (side + 2 * self.padding - self.kernel) // self.stride + 1 for side in (height, width)
+        ]
+        if min(sides) < 1:
+            raise ShapeError(
+                f"a window of {self.kernel} x {self.kernel} does not fit into a picture of "
+                f"{height} x {width}: choose a smaller kernel"
+            )
+        self.output_shape: Shape = (channels, sides[0], sides[1])
+        super().__init__(channels * height * width, channels * sides[0] * sides[1])
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What the formula is told."""
+        return tuple(map(float, (*self.shape, self.kernel, self.stride, self.padding)))
+
+    @final
+    def settings(self) -> dict[str, Any]:
+        return {
+            "shape": list(self.shape),
+            "kernel": self.kernel,
+            "stride": self.stride,
+            "padding": self.padding,
+        }
+
+    @final
+    def lower(self, program: Program) -> None:
+        program.add("row", self.formula.name, size=self.outputs, settings=self.numbers)
+
+    @final
+    def forward_rows(self, batch: Batch) -> Batch:
+        self.kept.extend(batch)
+        return self.evaluate_rows(batch)
+
+    @final
+    def backward_rows(self, upstream: Batch) -> Batch:
+        gradients, numbers = [], self._typed
+        for sample in reversed(upstream):
+            x, gradient = self.kept.pop(), [0.0] * self.inputs
+            self.formula.backward(x, x, 0.0, sample, gradient, *numbers)
+            gradients.append(gradient)
+        gradients.reverse()
+        return gradients
+
+    @final
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        outputs, numbers = [], self._typed
+        for x in batch:
+            y = [0.0] * self.outputs
+            self.formula.forward(x, y, *numbers)
+            outputs.append(y)
+        return outputs
+
+    @property
+    def _typed(self) -> list[float]:
+        """The same, whole numbers as such."""
+        return [*map(int, self.numbers[:6]), *self.numbers[6:]]
+
+
+@final
+class MaxPool2d(Pool):
+    """The largest number of each window of a picture; there its whole gradient goes back to.
+
+    shape    channels, height and width of the picture, whose numbers stand in that order
+    kernel   pixels along a side of a window
+    stride   from one window to the next; None: side by side
+    padding  how far the first window reaches beyond the edge, at most half a window
+
+    >>> MaxPool2d((1, 2, 4))([1, 5, 2, 0, 3, 4, 2, 7]).tolist()
+    [5.0, 7.0]
+    """
+
+    def __init__(
+        self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
+    ) -> None:
+        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["max_pool"])
+
+
+@final
+class AvgPool2d(Pool):
+    """The mean of each window of a picture; beyond the edge it is 0. The rest as in MaxPool2d.
+
+    >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
+    [3.0, 2.0]
+    """
+
+    def __init__(
+        self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
+    ) -> None:
+        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"])
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (*super().numbers, 1.0 / self.kernel**2)
+
+
+def shape_of(shape: object, what: str) -> Shape:
+    """The shape of a picture: channels, height and width."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
+        raise ShapeError(
+            f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
+        )
+    names = ("channels", "height", "width")
+    channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
+    return channels, height, width
+
+
+def checked_padding(padding: object, kernel: int) -> int:
+    """A padding of at most half a window: then every window sees a part of the picture."""
+    found = 0 if padding == 0 else size(padding, "padding")
+    if found > kernel // 2:
+        raise ShapeError(
+            f"a padding of {found} is more than half a window of {kernel}: choose a smaller one"
+        )
+    return found
