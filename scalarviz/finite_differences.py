@@ -49,8 +49,9 @@ class Report:
     def __str__(self) -> str:
         part = "" if self.checked == self.total else f" of {self.total:,}"
         kinks = f"; skipped at kinks: {self.kinks}" if self.kinks else ""
+        agree = "gradient agrees" if self.checked == 1 else "gradients agree"
         return (
-            f"{self.checked:,}{part} gradients agree with finite differences: the largest relative "
+            f"{self.checked:,}{part} {agree} with finite differences: the largest relative "
             f"error is {self.error:.1e}, at {self.worst}{kinks}"
         )
 

@@ -22,6 +22,7 @@ from scalarviz.desk.pointer import Pointer
 from scalarviz.view.canvas import Canvas
 
 SHARPEST = 2.0  # device pixels for a pixel; more cost time and are not seen
+LARGEST = 4096  # pixels along a side
 NOTCH = 100.0  # how far a notch of the wheel scrolls
 KEYS = {
     " ": "space",
@@ -185,8 +186,8 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         elif kind == "gone":
             self.views -= 1
         elif kind == "resize":
-            self._canvas.width = max(2, round(event["width"]))
-            self._canvas.height = max(2, round(event["height"]))
+            self._canvas.width = min(max(2, round(event["width"])), LARGEST)
+            self._canvas.height = min(max(2, round(event["height"])), LARGEST)
             self._ratio = min(event["ratio"], SHARPEST)
         elif kind == "theme":
             self._light(event["light"])

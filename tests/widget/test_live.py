@@ -141,6 +141,8 @@ def test_the_picture_has_the_size_and_the_sharpness_of_its_place_on_the_page() -
         await until(lambda: browser.frames and picture(browser.frames[-1]).shape == (480, 750, 3))
         browser.say("resize", width=300, height=200, ratio=9.0)
         await until(lambda: picture(browser.frames[-1]).shape == (400, 600, 3))
+        browser.say("resize", width=1e9, height=20, ratio=0.1)
+        await until(lambda: picture(browser.frames[-1]).shape == (2, 410, 3))
         live.close()
 
     run(program)
