@@ -63,8 +63,8 @@ class Live(Shown):
         parts = [self.canvas, self.controls.box, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
         self.controls.show_state(desk.state)
-        make_room(*self._cell_run)
         _open.append(self)
+        make_room(*self._cell_run)
         self._soon(self._tick)
 
     # What a user of it calls.
@@ -191,7 +191,7 @@ def make_room(cell: str, run: int) -> None:
         if cell and before[0] == cell and before[1] != run:
             live.close()
     unseen = [each for each in _open if each.canvas.views == 0]
-    for live in unseen[: max(0, len(_open) - MOST + 1)]:
+    for live in unseen[: max(0, len(_open) - MOST)]:
         live.close()
 
 

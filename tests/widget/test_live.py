@@ -292,6 +292,24 @@ def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
     run(program)
 
 
+def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> None:
+        session = colours()
+        in_cell(monkeypatch, "cell a", 1)
+        first = watch(session)
+        first.desk.play()
+        in_cell(monkeypatch, "cell a", 2)
+        again = watch(session)
+        assert first.closed
+        assert session.playing
+        again.close()
+        assert not session.playing
+
+    run(program)
+
+
 def test_of_many_that_nobody_sees_the_oldest_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_module, "MOST", 3)
 
