@@ -70,13 +70,13 @@ def plain_drawing(session: Session, moment: Moment) -> Drawing:
 def held_by(session: Session, column: int, back: bool) -> FloatArray | None:
     """What a column holds for the sample in focus; None as long as that is nothing."""
     operations = session.network.program.operations
-    if column == 0:
+    before = [each for each in operations if each.layer < column]
+    if before:
+        found = session.numbers(before[-1].name)
+        rows = found.upstream if back else found.outputs
+    else:  # the inputs, or a layer that hands them on as they are
         found = session.numbers(operations[0].name)
         rows = found.gradient if back else found.inputs
-    else:
-        last = [each for each in operations if each.layer == column - 1][-1]
-        found = session.numbers(last.name)
-        rows = found.upstream if back else found.outputs
     return None if rows is None else np.asarray(rows[session.focus], np.float64)
 
 

@@ -1,6 +1,7 @@
 """A step without OpenGL: discs and lines in the colours of the numbers of each moment."""
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -82,6 +83,37 @@ def test_the_layer_at_work_has_its_colours_and_the_other_none(session: sv.Sessio
     greys = [sum(color == grey for color, _ in lines(each)) for each in drawn(session)]
     assert greys[1] == 12  # affine 0: layer 1 is grey
     assert greys[0] == 0  # zero_grad: all weights
+
+
+class AsItIs(sv.Layer):
+    """A layer that hands on what it is given."""
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__(inputs, inputs)
+
+    def evaluate_rows(self, batch: Any) -> Any:
+        return batch
+
+    def forward_rows(self, batch: Any) -> Any:
+        return batch
+
+    def backward_rows(self, upstream: Any) -> Any:
+        return upstream
+
+    def lower(self, program: Any) -> None:
+        pass
+
+    def settings(self) -> dict[str, Any]:
+        return {"inputs": self.inputs}
+
+
+def test_a_layer_that_does_nothing_shows_the_numbers_before_it() -> None:
+    layers = [AsItIs(3), sv.Dense(3, 4, "tanh"), AsItIs(4), sv.Dense(4, 3)]
+    session = sv.Session(sv.Network(layers, seed=0), data.Rgb("invert"), batch=8, engine="python")
+    found = discs(drawn(session)[3])
+    assert found[:3] == found[3:6]
+    assert found[6:10] == found[10:14]
+    assert found[3:6] != found[6:9]
 
 
 def test_the_page_has_every_moment_and_the_session_stays(session: sv.Session) -> None:
