@@ -107,12 +107,14 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> Numbers:
         return read(buffer) if NONE < when <= done else None
 
     before = done_by(program, ("forward",), place - 1) if place else 0
-    after = ("delta",) if place == last else ("input gradient", "delta")
+    following = program.operations[min(place + 1, last)]
+    passes_on = "delta" if place == last or following.kind == "activation" else "input gradient"
+    known = done_by(program, (passes_on,), min(place + 1, last))
     own = ("delta",) if operation.kind == "activation" else ("input gradient",)
     return Numbers(
         shown(run.values, operation.source, before),
         shown(run.values, operation.target, done_by(program, ("forward",), place)),
-        shown(run.gradients, operation.target, done_by(program, after, min(place + 1, last))),
+        shown(run.gradients, operation.target, known),
         shown(run.gradients, operation.source, done_by(program, own, place)),
     )
 

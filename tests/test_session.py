@@ -455,6 +455,28 @@ def test_an_explanation_says_what_is_not_there_yet() -> None:
     assert told.frozen and told.new_value == told.value and told.total is not None
 
 
+@pytest.mark.parametrize("engine", RUNNABLE)
+@pytest.mark.parametrize("output", ["linear", "sigmoid"])
+def test_numbers_are_shown_when_they_are_known_and_not_before(output: str, engine: str) -> None:
+    net = sv.Network([2, 4, 3, 1], "tanh", output=output, seed=0, dtype="float64")
+    s = sv.Session(net, (np.eye(2), [[0.2], [0.9]]), "mse", sv.SGD(0.1), engine=engine)
+    s.advance(1)
+    names = [each.name for each in net.program.operations]
+    seen: list[dict[str, Any]] = []
+    for _ in s.operations:
+        s.advance(1, "operation")
+        seen.append({name: s.numbers(name) for name in names})
+    parts = ("inputs", "outputs", "upstream", "gradient")
+    for name in names:
+        for part in parts:
+            shown = [getattr(moment[name], part) for moment in seen]
+            last = shown[-1]
+            for one in shown:
+                assert one is None or one == pytest.approx(last)
+            if part != "gradient":
+                assert (last is not None and shown[0] is None) or part == "inputs"
+
+
 @pytest.mark.parametrize("mixed", [False, True])
 def test_what_becomes_of_a_gradient_that_is_not_finite_is_explained(mixed: bool) -> None:
     precision = sv.Precision("mixed", loss_scale=2.0**30) if mixed else "full"
