@@ -88,6 +88,7 @@ ORDER = """
     engines.kernel_source
     engines.kernel_tiles
     engines.kernel_choice
+    engines.kernel_cache
     engines.kernel_file
     engines.cpu_lanes
     engines.cpu_lanes

@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
+from scalarviz.engines.kernel_cache import keep_apart
 from scalarviz.engines.kernel_choice import write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
 
@@ -157,8 +158,7 @@ def path_of(text: str, stem: str) -> Path:
 
 def import_text(text: str, stem: str) -> ModuleType:
     """The module of a text, by way of its file."""
-    path = path_of(text, stem)
-    write(path, text)
+    write(path := path_of(text, stem), text)
     remove_old(path, stem)
     drop_damaged(path)
     if not compiled_files(path) and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "0":
@@ -168,6 +168,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    keep_apart(module)
     return module
 
 
