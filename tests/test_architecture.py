@@ -71,6 +71,7 @@ ORDER = """
     layers.base
     layers.dense
     layers.norms
+    layers.rowwise
     layers.encoding
     layers.softmax
     layers.pooling

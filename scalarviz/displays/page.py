@@ -84,7 +84,7 @@ def never_raises(display: Callable[[ThingT], str]) -> Callable[[ThingT], str]:
     def shown(thing: ThingT) -> str:
         try:
             return display(thing)
-        except Exception:
+        except Exception:  # a cell must not end in an error because of how something looks
             return plain(thing)
 
     return shown
@@ -94,6 +94,6 @@ def plain(thing: object) -> str:
     """What is printed of something; its class, if even that fails."""
     try:
         text = repr(thing)
-    except Exception:
+    except Exception:  # a class of somebody's own may raise there
         text = f"a {type(thing).__name__}"
     return f"<pre>{escaped(text)}</pre>"

@@ -8,13 +8,12 @@ from typing import Any, final
 from scalarviz.checks import shorten, size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
-from scalarviz.layers.base import Batch, Layer
-from scalarviz.program import Program
+from scalarviz.layers.rowwise import Rowwise
 
 Shape = tuple[int, int, int]  # channels, height, width
 
 
-class Pool(Layer):
+class Pool(Rowwise):
     """A row formula on windows of a picture; `output_shape` is that of what comes out."""
 
     def __init__(
@@ -24,12 +23,12 @@ class Pool(Layer):
         stride: int | None,
         padding: int,
         formula: RowFormula,
+        *more: float,
     ) -> None:
         self.shape = shape_of(shape, type(self).__name__)
         self.kernel = size(kernel, "kernel")
         self.stride = self.kernel if stride is None else size(stride, "stride")
         self.padding = checked_padding(padding, self.kernel)
-        self.formula = formula
         channels, height, width = self.shape
         sides = [
             (side + 2 * self.padding - self.kernel) // self.stride + 1 for side in (height, width)
@@ -40,12 +39,13 @@ class Pool(Layer):
                 f"{height} x {width}: choose a smaller kernel"
             )
         self.output_shape: Shape = (channels, sides[0], sides[1])
-        super().__init__(channels * height * width, channels * sides[0] * sides[1])
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """What the formula is told."""
-        return tuple(map(float, (*self.shape, self.kernel, self.stride, self.padding)))
+        numbers = (*self.shape, self.kernel, self.stride, self.padding, *more)
+        super().__init__(
+            channels * height * width,
+            channels * sides[0] * sides[1],
+            formula,
+            tuple(map(float, numbers)),
+        )
 
     @final
     def settings(self) -> dict[str, Any]:
@@ -55,39 +55,6 @@ class Pool(Layer):
             "stride": self.stride,
             "padding": self.padding,
         }
-
-    @final
-    def lower(self, program: Program) -> None:
-        program.add("row", self.formula.name, size=self.outputs, settings=self.numbers)
-
-    @final
-    def forward_rows(self, batch: Batch) -> Batch:
-        self.kept.extend(batch)
-        return self.evaluate_rows(batch)
-
-    @final
-    def backward_rows(self, upstream: Batch) -> Batch:
-        gradients, numbers = [], self._typed
-        for sample in reversed(upstream):
-            x, gradient = self.kept.pop(), [0.0] * self.inputs
-            self.formula.backward(x, x, 0.0, sample, gradient, *numbers)
-            gradients.append(gradient)
-        gradients.reverse()
-        return gradients
-
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        outputs, numbers = [], self._typed
-        for x in batch:
-            y = [0.0] * self.outputs
-            self.formula.forward(x, y, *numbers)
-            outputs.append(y)
-        return outputs
-
-    @property
-    def _typed(self) -> list[float]:
-        """The same, whole numbers as such."""
-        return [*map(int, self.numbers[:6]), *self.numbers[6:]]
 
 
 @final
@@ -120,11 +87,8 @@ class AvgPool2d(Pool):
     def __init__(
         self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
     ) -> None:
-        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"])
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        return (*super().numbers, 1.0 / self.kernel**2)
+        share = 1.0 / size(kernel, "kernel") ** 2
+        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"], share)
 
 
 def shape_of(shape: object, what: str) -> Shape:

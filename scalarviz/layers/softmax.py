@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from scalarviz.checks import size
 from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.layers.base import Batch, Layer
-from scalarviz.program import Program
+from scalarviz.layers.rowwise import Rowwise
 
 
 @final
-class Softmax(Layer):
+class Softmax(Rowwise):
     """exp of each number, as a share of the sum of all: the larger one is, the surer; no weights.
 
     To learn classes, train on what comes before it, with the loss `softmax_cross_entropy`; this
@@ -21,34 +21,8 @@ class Softmax(Layer):
     """
 
     def __init__(self, features: int) -> None:
-        super().__init__(features, features)
-        self.formula = ROW_FORMULAS["softmax"]
+        count = size(features, "the features of Softmax")
+        super().__init__(count, count, ROW_FORMULAS["softmax"], (float(count),))
 
     def settings(self) -> dict[str, Any]:
         return {"features": self.inputs}
-
-    def lower(self, program: Program) -> None:
-        settings = (float(self.inputs),)
-        program.add("row", self.formula.name, size=self.outputs, settings=settings)
-
-    def forward_rows(self, batch: Batch) -> Batch:
-        outputs = self.evaluate_rows(batch)
-        self.kept.extend(outputs)
-        return outputs
-
-    def backward_rows(self, upstream: Batch) -> Batch:
-        gradients = []
-        for sample in reversed(upstream):
-            y, gradient = self.kept.pop(), [0.0] * self.inputs
-            self.formula.backward(y, y, 0.0, sample, gradient, float(self.inputs))
-            gradients.append(gradient)
-        gradients.reverse()
-        return gradients
-
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        outputs = []
-        for x in batch:
-            y = [0.0] * self.outputs
-            self.formula.forward(x, y, float(self.inputs))
-            outputs.append(y)
-        return outputs

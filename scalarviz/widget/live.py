@@ -174,7 +174,7 @@ class Live(Shown):
         def guarded() -> None:
             try:
                 deed()
-            except Exception as error:
+            except Exception as error:  # whatever it is, the loop has nobody to tell it to
                 said = f"{type(error).__name__}: {error}"
                 if said != self._told:
                     self._told = said
