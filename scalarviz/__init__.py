@@ -29,6 +29,12 @@ _HOMES = {
     "Softmax": "layers",
     "MaxPool2d": "layers",
     "AvgPool2d": "layers",
+    "Conv2d": "layers",
+    "Flatten": "layers",
+    "Reshape": "layers",
+    "BatchNorm": "layers",
+    "Dropout": "layers",
+    "Residual": "layers",
     "Network": "network",
     "Precision": "precision",
     "activation": "own",
@@ -55,12 +61,14 @@ _HOMES = {
     "predict": "widget.predict",
     "ScalarvizError": "errors",
     "data": "data",
+    "onnx": "onnx",
 }
 
 __all__ = sorted(_HOMES)
 
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz import data as data
+    from scalarviz import onnx as onnx
     from scalarviz.apps.render import picture as picture
     from scalarviz.apps.render import record as record
     from scalarviz.apps.render import storyboard as storyboard
@@ -73,12 +81,18 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.schedules import Schedule as Schedule
     from scalarviz.layers import AvgPool2d as AvgPool2d
+    from scalarviz.layers import BatchNorm as BatchNorm
+    from scalarviz.layers import Conv2d as Conv2d
     from scalarviz.layers import Dense as Dense
+    from scalarviz.layers import Dropout as Dropout
+    from scalarviz.layers import Flatten as Flatten
     from scalarviz.layers import FrequencyEncoding as FrequencyEncoding
     from scalarviz.layers import Layer as Layer
     from scalarviz.layers import LayerNorm as LayerNorm
     from scalarviz.layers import MaxPool2d as MaxPool2d
     from scalarviz.layers import Perceptron as Perceptron
+    from scalarviz.layers import Reshape as Reshape
+    from scalarviz.layers import Residual as Residual
     from scalarviz.layers import RMSNorm as RMSNorm
     from scalarviz.layers import Softmax as Softmax
     from scalarviz.network import Network as Network

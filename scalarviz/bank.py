@@ -24,6 +24,7 @@ Dtype = Literal["float32", "float64"]
 Rows = slice | npt.NDArray[np.intp]
 
 NONE = -1  # no row
+SCALING = 3  # numbers of `Bank.state` that are its `scaling`
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
 
 
@@ -33,6 +34,8 @@ class Bank:
     value, grad     the parameters and their gradients
     frozen          True where a parameter keeps its value
     slots           what optimizers keep for each parameter, by name (Adam's "m" and "v")
+    state           what is no parameter and yet belongs to the network: first `scaling`, then what
+                    layers keep, such as running means; float64
     scaling         with mixed precision: the loss scale, the steps since it last changed, and how
                     many steps it has skipped
     step_count      how many steps were taken
@@ -42,7 +45,7 @@ class Bank:
     The arrays are the same objects for the bank's whole life.
     """
 
-    def __init__(self, rows: int, dtype: str = "float32") -> None:
+    def __init__(self, rows: int, dtype: str = "float32", state: int = 0) -> None:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
         if not isinstance(rows, int) or rows < 0:
             raise InputError(f"a bank has a whole number of rows, not {shorten(rows)}")
@@ -51,7 +54,8 @@ class Bank:
         self.frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self.slots: dict[str, FloatArray] = {}
         self._blocks: dict[tuple[str, ...], FloatArray] = {}
-        self.scaling: FloatArray = np.array([1.0, 0.0, 0.0])
+        self.state: FloatArray = np.zeros(SCALING + state)
+        self.state[0] = 1.0
         self.step_count = 0
         self.has_gradients = False
         self.name_of: Callable[[int], str] = "row {}".format
@@ -60,6 +64,11 @@ class Bank:
         self.session: object = None  # the one that trains these numbers
         self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+
+    @property
+    def scaling(self) -> FloatArray:
+        """The first numbers of the state."""
+        return self.state[:SCALING]
 
     def __len__(self) -> int:
         return len(self.value)
@@ -129,7 +138,7 @@ class Bank:
         self.value[:] = other.value
         self.grad[:] = other.grad
         self.frozen[:] = other.frozen
-        self.scaling[:] = other.scaling
+        self.state[:] = other.state
         self.has_gradients = other.has_gradients
         self.step_count = other.step_count
         self._moved[:] = other._moved

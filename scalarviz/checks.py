@@ -92,19 +92,30 @@ def size(value: object, what: str) -> int:
     raise InputError(f"{what} must be an integer of at least 1, not {shorten(value)}")
 
 
-def number(value: object, what: str, low: float = -math.inf, *, open_low: bool = False) -> float:
-    """A finite number of at least `low` (above `low` if `open_low`)."""
+def number(
+    value: object,
+    what: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """A finite number from `low` to `high`; not these themselves if `open_low`, `open_high`."""
     try:
         # A text that float() would read is no number; that float() may fail is the point here.
         result = math.nan if isinstance(value, (str, bytes)) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         result = math.nan
-    inside = low <= result and not (open_low and result == low)
+    inside = low <= result <= high
+    inside &= not (open_low and result == low) and not (open_high and result == high)
     if math.isfinite(result) and inside:
         return result
     asked = "a finite number"
     if low > -math.inf:
         asked += f" above {low:g}" if open_low else f" of at least {low:g}"
+    if high < math.inf:
+        asked += f", less than {high:g}" if open_high else f", at most {high:g}"
     raise InputError(f"{what} must be {asked}, not {shorten(value)}")
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from scalarviz.checks import FloatArray
 from scalarviz.formulas.optimizers import OptimizerRow, clip, regularize
+from scalarviz.operations import NONE, Operation
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import NONE, Operation, Program
+from scalarviz.program import Program
 from scalarviz.trainer import Trainer
 
 
@@ -53,8 +54,9 @@ class Line:
 class Explanation:
     """How one weight moves in one step.
 
-    x          its input, for every sample (1 for a bias); a weight that is used twice has both
-    g          the gradient of the loss by what it was added into, for every sample
+    x          its input, for every sample (1 for a bias); a weight that is used at several places
+               has one for each
+    g          the gradient of the loss by what it was added into, as often
     products   x * g, and `total`, their sum: the gradient
     grad       the gradient as the bank has it
     lines      the optimizer's arithmetic, from the gradient to the new value
@@ -181,21 +183,14 @@ def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
 
 def terms(operation: Operation, numbers: Numbers, row: int) -> tuple[FloatArray, FloatArray | None]:
     """What an operation multiplies in every sample for the gradient of a row."""
-    place = row - operation.weights
-    size = operation.source.size if operation.kind == "affine" else 1
-    output, column = divmod(place, size)
-    is_bias = operation.biases != NONE and row >= operation.biases
-    if is_bias:
-        output = row - operation.biases
-    elif operation.kind == "scale":
-        column = output
+    written, read = operation.uses(row)
     samples = 0 if numbers.inputs is None else len(numbers.inputs)
-    x = np.ones(samples)
-    if not is_bias and numbers.inputs is not None:
-        x = numbers.inputs[:, column].astype(np.float64)
+    x = np.ones(samples * len(written))
+    if read is not None and numbers.inputs is not None:
+        x = numbers.inputs[:, read].astype(np.float64).ravel()
     if numbers.upstream is None:
         return x, None
-    return x, numbers.upstream[:, output].astype(np.float64)
+    return x, numbers.upstream[:, written].astype(np.float64).ravel()
 
 
 def optimizer_lines(trainer: Trainer, row: int) -> tuple[Line, ...]:

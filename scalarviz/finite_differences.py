@@ -238,7 +238,9 @@ def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
 
     def function(numbers: FloatArray) -> float:
         twin.bank.value[:] = numbers[:rows]
-        outputs = np.asarray(twin(shaped(numbers[rows:].reshape(point.shape))))
+        # As in training: statistics of this batch, and the same numbers left out.
+        outputs = np.asarray(twin.forward(shaped(numbers[rows:].reshape(point.shape))))
+        twin.forget()
         twin.bank.value[:] = start
         return float((outputs * upstream).sum())
 
@@ -262,7 +264,8 @@ def as_float64(part: Part) -> Any:
         return part.copy("float64")
     if isinstance(part, Layer):
         twin = type(part)(**part.settings())
-        twin.bind(Bank(part.size, "float64"), 0, Init(), 0)
+        twin.bind(Bank(part.size, "float64", part.state_size), 0, Init(), 0)
+        twin.state[:] = part.state
     elif isinstance(part, Perceptron):
         twin = Perceptron(part.inputs, part.activation.name, bias=part.bias is not None)
     else:

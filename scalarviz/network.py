@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from scalarviz.bank import Bank
+from scalarviz.bank import SCALING, Bank
 from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
 from scalarviz.displays.network import network_html
@@ -22,9 +22,10 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
 from scalarviz.layers.chain import as_layers
+from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
-from scalarviz.program import NONE, Program, columns
+from scalarviz.program import Program, columns
 from scalarviz.weight import Parameters, Part, Weight
 
 
@@ -61,18 +62,20 @@ class Network(Part):
         self.outputs = self.layers[-1].outputs
         self.init = Init.of(init)
         self.seed = check_seed(seed)
-        row, precision = choose(engine), Precision.of(precision)
+        chosen, precision = choose(engine), Precision.of(precision)
         parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
         for layer in parts:
             layer.check_free()
-        self._bank = Bank(sum(layer.size for layer in parts), dtype)
+        rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
+        self._bank = Bank(rows, dtype, state)
         self._bank.name_of = self._row_name
-        first_row = 0
+        row, state = 0, SCALING
         for layer in parts:
-            layer.bind(self._bank, first_row, self.init, self.seed)
-            first_row += layer.size
+            layer.bind(self._bank, row, self.init, self.seed, state)
+            row, state = row + layer.size, state + layer.state_size
         self._parts = parts
-        self._engine = row.make(self.layers, self.program, self._bank, precision)
+        self.names: dict[str, Any] | None = None  # what an ONNX file called its parts
+        self._engine = chosen.make(self.layers, self.program, self._bank, precision)
         self._bank.start_scaling(precision)
 
     @property
@@ -262,7 +265,9 @@ class Network(Part):
         """Another network with the same layers, and the initial numbers of a seed, on python."""
         twins = {layer: type(layer)(**layer.settings()) for layer in self._parts}
         layers = [twins[layer] for layer in self.layers]
-        return Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
+        other = Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
+        other.names = self.names
+        return other
 
     # Files.
 

@@ -9,63 +9,13 @@ sample, at an offset in the workspace. The parameters are rows of the bank.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.displays.program import program_html
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.table import pick
-
-KINDS = {
-    "affine": "z = W x + b; W is outputs times inputs, row by row",
-    "activation": "y = f(x), number by number; f is a row of ACTIVATIONS",
-    "row": "y = f(x), a sample at a time; f is a row of ROW_FORMULAS",
-    "scale": "y = w x + b, number by number",
-}
-FORMULAS: Mapping[str, Mapping[str, object]] = {"activation": ACTIVATIONS, "row": ROW_FORMULAS}
-NONE = -1  # the place of parameters that are not there
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Some numbers for each sample, at an offset in the workspace."""
-
-    name: str
-    size: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One thing that is done to every sample.
-
-    `weights` and `biases` are the first rows of its parameters in the bank, or NONE; `layer` is the
-    place in the network of the layer that it belongs to.
-    """
-
-    kind: str
-    formula: str
-    source: Buffer
-    target: Buffer
-    weights: int = NONE
-    biases: int = NONE
-    settings: tuple[float, ...] = ()
-    layer: int = 0
-
-    @property
-    def name(self) -> str:
-        """What it is called where its progress is shown: "affine 0", "tanh 0"."""
-        return f"{self.formula or self.kind} {self.layer}"
-
-    @property
-    def parameters(self) -> range:
-        """The rows of its weights and its biases, which stand one after the other in the bank."""
-        if self.weights == NONE:
-            return range(0)
-        count = self.target.size * (self.source.size if self.kind == "affine" else 1)
-        return range(self.weights, self.weights + count + (self.biases != NONE) * self.target.size)
+from scalarviz.operations import KINDS, NONE, Buffer, Operation, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +46,7 @@ class Program:
         self.operations: list[Operation] = []
         self.workspace = 0  # numbers a sample
         self.layer = 0
+        self.part = ""  # which part of a layer that is made of layers: ".1"
         self.outputs = self.buffer("inputs", inputs)
 
     @property
@@ -103,9 +54,9 @@ class Program:
         """The buffer that a batch is written into."""
         return self.buffers[0]
 
-    def buffer(self, name: str, size: int) -> Buffer:
+    def buffer(self, name: str, size: int, shape: Shape = ()) -> Buffer:
         """A new buffer of `size` numbers a sample."""
-        made = Buffer(name, size, self.workspace)
+        made = Buffer(name, size, self.workspace, shape)
         self.workspace += size
         self.buffers.append(made)
         return made
@@ -119,17 +70,42 @@ class Program:
         weights: int = NONE,
         biases: int = NONE,
         settings: tuple[float, ...] = (),
+        shape: Shape = (),
+        other: Buffer | None = None,
+        state: int = NONE,
     ) -> Buffer:
         """One more operation, on what the last one wrote; the buffer it writes, `size` a sample."""
-        pick(KINDS, kind, "kind of operation")
-        if kind in FORMULAS:
-            pick(FORMULAS[kind], formula, f"formula of the kind {kind}")
-        source = self.outputs
-        self.outputs = self.buffer(f"{formula or kind} {self.layer}", size)
-        self.operations.append(
-            Operation(kind, formula, source, self.outputs, weights, biases, settings, self.layer)
-        )
-        return self.outputs
+        formulas = pick(KINDS, kind, "kind of operation").formulas
+        if formulas is not None:
+            pick(formulas, formula, f"formula of the kind {kind}")
+        source, label = self.outputs, f"{self.layer}{self.part}"
+        target = self.buffer(f"{formula or kind} {label}", size, shape)
+        ours = weights, biases, settings, self.layer, label, other, state
+        self.operations.append(Operation(kind, formula, source, target, *ours))
+        self.outputs = target
+        return target
+
+    def see(self, shape: Shape) -> None:
+        """What the last operation wrote is a picture of this shape."""
+        seen, known = replace(self.outputs, shape=shape), self.outputs
+        self.buffers[self.buffers.index(known)] = seen
+        for i, operation in enumerate(self.operations):
+            if operation.target == known:
+                self.operations[i] = replace(operation, target=seen)
+            elif operation.other == known:
+                self.operations[i] = replace(operation, other=seen)
+        self.outputs = seen
+
+    def branch(self) -> int:
+        """From here on there are two ways: the next operations, and straight to a `join`."""
+        self.add("branch", size=self.outputs.size, shape=self.outputs.shape)
+        return len(self.operations) - 1
+
+    def join(self, branch: int) -> None:
+        """The two ways from a branch on come together: their numbers are added."""
+        source = self.operations[branch].source
+        self.add("sum", size=source.size, shape=source.shape, other=source)
+        self.operations[branch] = replace(self.operations[branch], other=self.outputs)
 
     @cached_property
     def first_parameters(self) -> int:
@@ -152,16 +128,16 @@ class Program:
         ]
         backward = []
         for i, operation in reversed(list(enumerate(self.operations))):
-            layer = operation.layer
             steps = [("weight gradient", "weight gradient")] if operation.parameters else []
             if operation.kind != "activation" and i > self.first_parameters:
-                row = operation.kind == "row"
-                label = f"{operation.formula} gradient" if row else "input gradient"
+                own = f"{operation.formula or operation.kind} gradient"
+                label = "input gradient" if operation.parameters else own
                 steps.append(("input gradient", label))
             if i == last or (operation.kind == "activation" and i > self.first_parameters):
                 steps.insert(0, ("delta", "delta"))
             for kind, label in steps:
-                backward.append(Moment(kind, "backward", f"{label} {layer}", i, layer))
+                name = f"{label} {operation.label}"
+                backward.append(Moment(kind, "backward", name, i, operation.layer))
         return (
             Moment("zero_grad", "zero_grad", "zero_grad"),
             *forward,

@@ -84,7 +84,7 @@ class Frame:
     grad: FloatArray
     frozen: Any
     slots: Mapping[tuple[str, ...], FloatArray]
-    scaling: FloatArray
+    state: FloatArray
     step_count: int
     has_gradients: bool
     settings: Any
@@ -98,7 +98,7 @@ class Frame:
             bank.grad.copy(),
             bank.frozen.copy() if bank.frozen.any() else None,
             {names: block.copy() for names, block in bank.blocks.items() if block.any()},
-            bank.scaling.copy(),
+            bank.state.copy(),
             bank.step_count,
             bank.has_gradients,
             settings,
@@ -111,7 +111,7 @@ class Frame:
         bank.frozen[:] = False if self.frozen is None else self.frozen
         for names in {*self.slots, *bank.blocks}:
             bank.slot_block(names)[:] = self.slots.get(names, 0.0)
-        bank.scaling[:] = self.scaling
+        bank.state[:] = self.state
         bank.restart_count(self.step_count)
         bank.has_gradients = self.has_gradients
 
@@ -120,7 +120,7 @@ class Frame:
         """How many bytes it takes."""
         frozen = 0 if self.frozen is None else self.frozen.nbytes
         slots = sum(block.nbytes for block in self.slots.values())
-        return int(self.value.nbytes + self.grad.nbytes + frozen + slots) + 500
+        return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
 
 
 @final

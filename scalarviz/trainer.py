@@ -204,7 +204,7 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
 def take_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
     """All numbers of a bank, as somebody else has left them."""
     bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
-    bank.scaling[:] = arrays["scaling"]
+    bank.state[:] = arrays["scaling"]
     for names, block in bank.blocks.items():
         block[:] = arrays.get(" ".join(("slots", *names)), 0.0)
     bank.restart_count(count)
@@ -219,7 +219,7 @@ def numbers_of_bank(bank: Bank) -> dict[str, Any]:
         "has_gradients": bank.has_gradients,
         "value": bank.value.copy(),
         "grad": bank.grad.copy(),
-        "scaling": bank.scaling.copy(),
+        "scaling": bank.state.copy(),
         **slots,
     }
 

@@ -62,6 +62,7 @@ ORDER = """
     data
     bank
     weight
+    operations
     program
     recording
     displays.layer
@@ -69,13 +70,19 @@ ORDER = """
     layers.ondemand
     layers.perceptron
     layers.base
+    layers.shapes
+    layers.perceptrons
     layers.dense
+    layers.convolution
     layers.norms
+    layers.batch_norm
+    layers.dropout
     layers.rowwise
     layers.encoding
     layers.softmax
     layers.pooling
     layers.chain
+    layers.residual
     layers
     engines.snapshot
     engines.base
@@ -94,9 +101,14 @@ ORDER = """
     engines.cpu_lanes
     engines.cpu_lanes
     engines.cpu_products
+    engines.cpu_tiles
     engines.cpu_half
+    engines.cpu_kinds
+    engines.cpu_convolution
+    engines.cpu_batch_norm
     engines.cpu_kernels
     engines.cpu_chunks
+    engines.cpu_passes
     engines.cpu_draws
     engines.cpu_updates
     engines.cpu_steps
@@ -138,6 +150,7 @@ ORDER = """
     files.shader
     files.export
     network
+    onnx
     settled
     expression
     finite_differences

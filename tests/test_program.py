@@ -10,7 +10,8 @@ import scalarviz as sv
 from scalarviz.errors import UnknownNameError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.program import KINDS, NONE, Operation, Program
+from scalarviz.operations import KINDS, NONE, Operation
+from scalarviz.program import Program
 from tests.strategies import networks
 
 Array = np.ndarray[Any, np.dtype[np.float64]]

@@ -6,7 +6,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.program import NONE
+from scalarviz.operations import NONE
 from scalarviz.stage.stage import Stage
 from scalarviz.view.colors import rgb
 from scalarviz.view.cube_shaders import HALF

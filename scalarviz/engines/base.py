@@ -20,9 +20,10 @@ from scalarviz.engines.snapshot import HostSnapshot, Snapshot
 from scalarviz.errors import EngineError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
+from scalarviz.operations import NONE, Buffer
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
-from scalarviz.program import NONE, Buffer, Moment, Program
+from scalarviz.program import Moment, Program
 
 
 class Engine(ABC):

@@ -17,6 +17,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks as plans
 from scalarviz.engines.base import Engine, check_samples, newest_of
+from scalarviz.engines.cpu_passes import backward_passes, forward_passes
 from scalarviz.engines.cpu_run import CpuRun
 from scalarviz.engines.cpu_tables import Tables, make_tables
 from scalarviz.engines.cpu_work import Work, count_chunks, count_tiles
@@ -46,22 +47,32 @@ class CpuEngine(Engine):
         super().__init__(layers, program, bank, precision)
         self._work = Work(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
-        self._passes: list[Pass] = []
+        self._waiting: list[Pass] = []
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((count_tiles(len(batch)), self._tables.space), self.bank.dtype)
-        outputs = self._outputs(plans.DO_KEEP, batch, spaces)
-        self._passes.append(Pass(len(batch), spaces))
+        outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
+        passes = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
+        for what, low, high, gathers in passes:
+            self._work.do(
+                what | plans.DO_KEEP,
+                self._tables,
+                len(batch),
+                spaces,
+                np.empty((len(spaces), 0), self.bank.dtype),
+                data=self.array(batch),
+                outputs=outputs,
+                operations=range(low, high),
+                gathers=gathers,
+            )
+        self._waiting.append(Pass(len(batch), spaces))
         return outputs
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
         spaces = np.empty((count_chunks(len(batch)), self._tables.space), self.bank.dtype)
-        return self._outputs(0, batch, spaces)
-
-    def _outputs(self, keep: int, batch: FloatArray, spaces: FloatArray) -> FloatArray:
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
         self._work.do(
-            plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE | keep,
+            plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE,
             self._tables,
             len(batch),
             spaces,
@@ -72,32 +83,38 @@ class CpuEngine(Engine):
         return outputs
 
     def newest_batch(self) -> int:
-        return newest_of(self._passes)
+        return newest_of(self._waiting)
 
     def check_backward(self, samples: int) -> None:
-        check_samples(newest_of(self._passes), samples)
+        check_samples(newest_of(self._waiting), samples)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
-        done, tables, dtype = self._passes.pop(), self._tables, self.bank.dtype
+        done, tables, dtype = self._waiting.pop(), self._tables, self.bank.dtype
         partial = np.zeros((count_chunks(done.samples), tables.gradients), dtype)
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
-        self._work.do(
-            plans.DO_UPSTREAM | plans.DO_WEIGHTS | plans.DO_FLOW | plans.DO_RETURN | plans.DO_KEEP,
-            tables,
-            done.samples,
-            done.spaces,
-            np.zeros((len(done.spaces), tables.flow), dtype),
-            goals=self.array(upstream * scale),
-            outputs=by_inputs,
-            partial=partial,
-        )
+        flows = np.zeros((len(done.spaces), tables.flow), dtype)
+        goals = self.array(upstream * scale)
+        passes = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
+        for what, low, high, gathers in passes:
+            self._work.do(
+                what | plans.DO_KEEP,
+                tables,
+                done.samples,
+                done.spaces,
+                flows,
+                goals=goals,
+                outputs=by_inputs,
+                partial=partial,
+                operations=range(low, high),
+                gathers=gathers,
+            )
         self._work.add_gradients(tables, partial, range(len(tables.operations)))
         by_inputs /= by_inputs.dtype.type(scale)
         return by_inputs
 
     def forget(self) -> None:
-        self._passes.clear()
+        self._waiting.clear()
 
     def run(self, batches: Batches, loss: Loss) -> CpuRun:
         return CpuRun(self, self._work, self._tables, batches, loss)

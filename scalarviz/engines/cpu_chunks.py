@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.cpu_half import round_rows
-from scalarviz.engines.cpu_kernels import (
+from scalarviz.engines.cpu_kernels import input_gradient, operation_forward, parameter_gradient
+from scalarviz.engines.cpu_products import FOUR, ONE, SHORTEST, TILE, ZERO, Index, Numbers
+from scalarviz.engines.cpu_tiles import (
     COUNT,
     FLOW_IN,
     GRADIENTS,
@@ -22,14 +24,10 @@ from scalarviz.engines.cpu_kernels import (
     TARGET,
     Table,
     chunk_bounds,
-    input_gradient,
     load_tile,
-    operation_forward,
-    parameter_gradient,
     store_tile,
     tile_of,
 )
-from scalarviz.engines.cpu_products import FOUR, ONE, SHORTEST, TILE, ZERO, Index, Numbers
 from scalarviz.engines.dispatch import kernel, loss_backward, loss_forward
 
 Plan = Any  # an array of the fields below, unsigned
@@ -55,16 +53,23 @@ PLAN_FIELDS = 15
     DO_FLOW,  # and by what they read
     DO_RETURN,  # the gradients by the inputs as rows of a table
     DO_KEEP,  # every tile has a workspace of its own
-) = [1 << i for i in range(11)]
-WHOLE_STEP = DO_LOAD | DO_FORWARD | DO_AIM | DO_ERROR | DO_DELTA | DO_WEIGHTS | DO_FLOW
+    DO_LEARN,  # a backward may follow: what only a network that learns does is done
+) = [1 << i for i in range(12)]
+WHOLE_STEP = DO_LEARN | DO_LOAD | DO_FORWARD | DO_AIM | DO_ERROR | DO_DELTA | DO_WEIGHTS | DO_FLOW
+
+
+# The columns of a table of passes: what is done, with the operations from LOW to before HIGH; and
+# what must be gathered from the whole batch before: k + 1 for operation k, -(k + 1) on its way
+# back, else 0.
+WHAT, LOW, HIGH, GATHERS = range(4)
 
 
 @kernel
 def chunk_work(
     what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
-    value: Numbers, data: Numbers, rows: Table, goals: Numbers, goal_rows: Table,
-    outputs: Numbers, samples: Index, chunk: Index, chunks: Index, place: Index, spaces: Numbers,
-    flows: Numbers, partial: Numbers, scale: float,
+    value: Numbers, state: Numbers, steps: Index, data: Numbers, rows: Table, goals: Numbers,
+    goal_rows: Table, outputs: Numbers, samples: Index, chunk: Index, chunks: Index, place: Index,
+    spaces: Numbers, flows: Numbers, partial: Numbers, scale: float,
 ) -> float:  # fmt: skip
     """Do this to one chunk, with the operations from `low` to `high`: its sum of errors.
 
@@ -82,7 +87,10 @@ def chunk_work(
             load_tile(space, ZERO, data, rows, first, n, stride)
         if what & DO_FORWARD:
             for k in range(low, high):
-                operation_forward(ops[k], settings[k], value, space, n, stride)
+                operation_forward(
+                    ops[k], settings[k], value, state, space, first, what & DO_LEARN != 0, steps,
+                    n, stride,
+                )  # fmt: skip
                 if plan[HALF]:
                     round_rows(space, ops[k, TARGET], ops[k, OUTPUTS], n, stride)
         if what & DO_STORE:
@@ -119,7 +127,7 @@ def chunk_backward(
     """Operations of one tile backward, the last one first."""
     for k in range(high - 1, low - 1, -1):
         if what & DO_WEIGHTS:
-            parameter_gradient(ops[k], partial, space, flow, n, stride)
+            parameter_gradient(ops[k], settings[k], partial, space, flow, n, stride)
         if what & DO_FLOW and k >= np.int64(plan[FIRST_NEEDED]):
             input_gradient(ops[k], settings[k], value, space, flow, n, stride)
             if plan[HALF]:

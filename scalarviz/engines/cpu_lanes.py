@@ -168,6 +168,25 @@ def add_sums(context: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any, 
 
 
 @instruction
+def add_sums_apart(
+    context: Any, x: Any, at: Any, apart: Any, count: Any, a: Any, b: Any, c: Any, d: Any
+) -> Emitted:
+    """The same for x[at], x[at + apart], x[at + 2 apart], ..."""
+
+    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sums = fold(builder, arguments[4:], a.count)
+        place = pointer(target, builder, signature, arguments, x.dtype)
+        for i in range(4):
+            with builder.if_then(is_less(builder, i, arguments[3])):
+                one = builder.extract_element(sums, ir.IntType(32)(i))
+                further = builder.gep(place, [builder.mul(arguments[2], arguments[2].type(i))])
+                builder.store(builder.fadd(builder.load(further), one), further)
+        return target.get_dummy_value()
+
+    return types.void(x, at, apart, count, a, b, c, d), emit
+
+
+@instruction
 def borrowed(context: Any, x: Any) -> Emitted:
     """The same array, whose owner is not told of it.
 

@@ -17,9 +17,10 @@ from scalarviz.engines.cpu_run import Room, make_room
 from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order, workspaces
 from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, means
 from scalarviz.formulas.losses import Loss
+from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
-from scalarviz.program import NONE, Program
+from scalarviz.program import Program
 
 GROUPS = 16  # how many networks can be at work at a time
 
@@ -32,7 +33,7 @@ class Blocks:
     grad: FloatArray
     slots: FloatArray
     frozen: Any
-    scaling: FloatArray
+    state: FloatArray
     counts: Any
 
 
@@ -80,13 +81,14 @@ class CpuMany:
         with ONE_AT_A_TIME:
             self.kernels.train_networks(
                 self.plan,
+                self.tables.passes,
                 self.tables.operations,
                 self.tables.settings,
                 blocks.value,
                 blocks.grad,
                 blocks.slots,
                 blocks.frozen,
-                blocks.scaling,
+                blocks.state,
                 blocks.counts,
                 *self.samples,
                 self.drawing,
@@ -124,13 +126,13 @@ def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:
         np.zeros((count, rows), dtype),
         np.zeros((count, len(order.slots), rows), dtype),
         np.zeros((count, rows), np.bool_),
-        np.array([bank.scaling for bank in banks]),
+        np.array([bank.state for bank in banks]),
         np.zeros((count, 1), np.int64),
     )
     for i, bank in enumerate(banks):
         bank.move_to(blocks.value[i], blocks.grad[i], blocks.frozen[i])
         bank.take_block(order.slots, blocks.slots[i])
-        bank.scaling = blocks.scaling[i]
+        bank.state = blocks.state[i]
     return blocks
 
 

@@ -42,7 +42,7 @@ class Moments:
         """Do one moment, which is neither zero_grad nor step."""
         one = range(moment.operation, moment.operation + 1)
         if moment.kind == "forward":
-            self._do(plans.DO_FORWARD, one)
+            self._do(plans.DO_LEARN | plans.DO_FORWARD, one, gathers=self._gathers(one.start))
         elif moment.kind == "loss":
             errors = self._do(plans.DO_AIM | plans.DO_ERROR, range(0), goals=self.targets)
             mean = self.loss_function.scale(self.targets.shape)
@@ -56,7 +56,12 @@ class Moments:
             self._do(plans.DO_WEIGHTS, one)
             self.work.add_gradients(self.tables, self.partial, one)
         elif moment.kind == "input gradient":
-            self._do(plans.DO_FLOW, one)
+            self._do(plans.DO_FLOW, one, gathers=-self._gathers(one.start))
+
+    def _gathers(self, place: int) -> int:
+        """What an operation must know of the whole batch, as a pass says it."""
+        operation = self.work.program.operations[place]
+        return place + 1 if operation.about.statistics(operation) else 0
 
     def _do(
         self,
@@ -64,6 +69,7 @@ class Moments:
         operations: range,
         data: FloatArray | None = None,
         goals: FloatArray | None = None,
+        gathers: int = 0,
     ) -> FloatArray:
         bank = self.work.bank
         mean = self.loss_function.scale(self.targets.shape)
@@ -80,6 +86,7 @@ class Moments:
             operations=operations,
             plan=self.plan,
             scale=scale,
+            gathers=gathers,
         )
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:

@@ -6,16 +6,16 @@ from numba import prange
 
 from scalarviz.engines.cpu_chunks import Plan
 from scalarviz.engines.cpu_draws import Drawing
-from scalarviz.engines.cpu_kernels import Table
 from scalarviz.engines.cpu_products import Index, Numbers
 from scalarviz.engines.cpu_steps import train_alone
+from scalarviz.engines.cpu_tiles import Table
 from scalarviz.engines.dispatch import parallel_kernel
 
 
 @parallel_kernel
 def train_networks(
-    plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
-    frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
+    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
+    slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
     drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
     factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
     arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
@@ -31,7 +31,7 @@ def train_networks(
         for r in range(group, len(value), groups):
             if done[r, 1] < 0:
                 train_alone(
-                    plan, ops, settings, value[r], grad[r], slots[r], frozen[r], scaling[r],
+                    plan, passes, ops, settings, value[r], grad[r], slots[r], frozen[r], state[r],
                     counts[r], data, goals, drawing[r], draw_settings, points[group], rows[group],
                     goal_rows[group], factor, how, optimizer_settings, schedule_settings,
                     arguments[group], halves[group], spaces[group], flows[group], partial[group],

@@ -24,10 +24,18 @@ from scalarviz.engines.cpu_tables import (
     set_order,
     workspaces,
 )
-from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, count_chunks, means
+from scalarviz.engines.cpu_work import (
+    ONE_AT_A_TIME,
+    Work,
+    add_errors,
+    count_chunks,
+    count_tiles,
+    means,
+)
 from scalarviz.formulas.losses import Loss
+from scalarviz.operations import NONE, Buffer
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import NONE, Buffer, Moment
+from scalarviz.program import Moment
 
 WORTH_CORES = 250_000  # multiplications; below, starting a second core costs more than it does
 
@@ -49,6 +57,8 @@ class Room:
 def make_room(work: Work, tables: Tables, batches: Batches, places: int) -> Room:
     """Room for a training, with so many workspaces."""
     rows, size, dtype = len(work.bank), batches.size, work.bank.dtype
+    if len(tables.passes) > 1:
+        places = count_tiles(size)
     chunks = count_chunks(size)
     return Room(
         np.zeros(rows if work.precision.mixed else 0, dtype),
@@ -109,13 +119,14 @@ class CpuRun(Run):
         with ONE_AT_A_TIME if self._plan[plans.PARALLEL] else nullcontext():
             self._work.kernels.train(
                 self._plan,
+                self._tables.passes,
                 self._tables.operations,
                 self._tables.settings,
                 bank.value,
                 bank.grad,
                 bank.slot_block(order.slots),
                 bank.frozen,
-                bank.scaling,
+                bank.state,
                 counts,
                 data,
                 goals,
@@ -168,7 +179,7 @@ class CpuRun(Run):
             bank.grad,
             bank.slot_block(order.slots),
             bank.frozen,
-            bank.scaling,
+            bank.state,
             *order.numbers,
             np.empty(order.arguments, bank.dtype),
             self._room.scratch,

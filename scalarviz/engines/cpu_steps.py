@@ -8,20 +8,25 @@ from numba.np.ufunc.parallel import get_thread_id
 
 from scalarviz.engines.cpu_chunks import (
     DO_KEEP,
+    GATHERS,
     HALF,
+    HIGH,
+    LOW,
     MEAN_OF,
     PARALLEL,
-    WHOLE_STEP,
+    WHAT,
     Plan,
     chunk_work,
     count_chunks,
     first_tile,
+    row_stride,
 )
 from scalarviz.engines.cpu_draws import Drawing, draw_rows
 from scalarviz.engines.cpu_half import round_all
-from scalarviz.engines.cpu_kernels import Table
+from scalarviz.engines.cpu_kernels import gather, gather_back
 from scalarviz.engines.cpu_lanes import borrowed
 from scalarviz.engines.cpu_products import ZERO, Index, Numbers
+from scalarviz.engines.cpu_tiles import Table
 from scalarviz.engines.cpu_updates import LOSS_SCALE, add_chunks, move
 from scalarviz.engines.dispatch import kernel, parallel_kernel
 
@@ -49,27 +54,46 @@ def begin_step(
 
 
 @kernel
-def whole_step(
-    plan: Plan, ops: Table, settings: Numbers, value: Numbers, data: Numbers, rows: Table,
-    goals: Numbers, goal_rows: Table, samples: Index, scale: float, spaces: Numbers,
-    flows: Numbers, partial: Numbers, errors: Numbers,
+def gather_for(
+    which: Index, ops: Table, settings: Numbers, state: Numbers, samples: Index, spaces: Numbers,
+    flows: Numbers,
 ) -> None:  # fmt: skip
-    """Forward, loss and backward of one batch, chunk after chunk, in one workspace."""
+    """What must be known of the whole batch before a pass; see the columns of passes."""
+    chunks, stride = count_chunks(samples), row_stride(samples)
+    if which > 0:
+        k = which - 1
+        gather(ops[k], settings[k], state, spaces, samples, chunks, stride)
+    elif which < 0:
+        k = -which - 1
+        gather_back(ops[k], settings[k], spaces, flows, samples, chunks, stride)
+
+
+@kernel
+def whole_step(
+    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, state: Numbers,
+    steps: Index, data: Numbers, rows: Table, goals: Numbers, goal_rows: Table, samples: Index,
+    scale: float, spaces: Numbers, flows: Numbers, partial: Numbers, errors: Numbers,
+) -> None:  # fmt: skip
+    """Forward, loss and backward of one batch, chunk after chunk."""
     chunks = count_chunks(samples)
-    for chunk in range(chunks):
-        c = np.uint64(chunk)
-        errors[c] = chunk_work(
-            np.int64(WHOLE_STEP), np.int64(0), len(ops), plan, ops, settings, value, data, rows,
-            goals, goal_rows, data, samples, c, chunks, ZERO, spaces, flows, partial[c], scale,
-        )  # fmt: skip
+    for p in range(len(passes)):
+        what, low, high = passes[p, WHAT], passes[p, LOW], passes[p, HIGH]
+        gather_for(passes[p, GATHERS], ops, settings, state, samples, spaces, flows)
+        for chunk in range(chunks):
+            c = np.uint64(chunk)
+            place = first_tile(c, chunks, samples) if what & DO_KEEP else ZERO
+            errors[c] += chunk_work(
+                what, low, high, plan, ops, settings, value, state, steps, data, rows, goals,
+                goal_rows, data, samples, c, chunks, place, spaces, flows, partial[c], scale,
+            )  # fmt: skip
 
 
 @parallel_kernel
 def batch_work(
     what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
-    value: Numbers, data: Numbers, rows: Table, goals: Numbers, goal_rows: Table,
-    outputs: Numbers, samples: Index, spaces: Numbers, flows: Numbers, partial: Numbers,
-    scale: float, errors: Numbers,
+    value: Numbers, state: Numbers, steps: Index, data: Numbers, rows: Table, goals: Numbers,
+    goal_rows: Table, outputs: Numbers, samples: Index, spaces: Numbers, flows: Numbers,
+    partial: Numbers, scale: float, errors: Numbers,
 ) -> None:  # fmt: skip
     """Some work on all chunks of a batch, on all cores.
 
@@ -84,9 +108,9 @@ def batch_work(
             place = np.uint64(get_thread_id())  # type: ignore[no-untyped-call]  # numba's
         else:
             place = c
-        errors[c] = chunk_work(
-            what, low, high, plan, ops, settings, value, data, rows, goals, goal_rows, outputs,
-            samples, c, chunks, place, spaces, flows, partial[c], scale,
+        errors[c] += chunk_work(
+            what, low, high, plan, ops, settings, value, state, steps, data, rows, goals,
+            goal_rows, outputs, samples, c, chunks, place, spaces, flows, partial[c], scale,
         )  # fmt: skip
 
 
@@ -112,8 +136,8 @@ def end_step(
 
 @kernel
 def train_alone(
-    plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
-    frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
+    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
+    slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
     drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
     factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
     arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
@@ -121,6 +145,7 @@ def train_alone(
 ) -> None:  # fmt: skip
     """`train` on one core."""
     ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
+    passes, state = borrowed(passes), borrowed(state)
     value, halves, slots = borrowed(value), borrowed(halves), borrowed(slots)
     spaces, flows, partial = borrowed(spaces), borrowed(flows), borrowed(partial)
     weights = halves if plan[HALF] else value
@@ -130,13 +155,13 @@ def train_alone(
             plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
         )
         mean = loss_scale(plan, factor, samples)
-        scale = value.dtype.type(mean) * value.dtype.type(scaling[LOSS_SCALE])
+        scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
         whole_step(
-            plan, ops, settings, weights, source, rows, goals, goal_rows, samples, scale, spaces,
-            flows, partial, errors[k],
+            plan, passes, ops, settings, weights, state, counts[0], source, rows, goals, goal_rows,
+            samples, scale, spaces, flows, partial, errors[k],
         )  # fmt: skip
         if not end_step(
-            plan, ops, samples, partial, value, grad, slots, frozen, scaling, how,
+            plan, ops, samples, partial, value, grad, slots, frozen, state, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
         ):  # fmt: skip
             break
@@ -144,8 +169,8 @@ def train_alone(
 
 @kernel
 def train(
-    plan: Plan, ops: Table, settings: Numbers, value: Numbers, grad: Numbers, slots: Numbers,
-    frozen: Table, scaling: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
+    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
+    slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
     drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
     factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
     arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
@@ -158,8 +183,8 @@ def train(
     """
     if not plan[PARALLEL]:
         train_alone(
-            plan, ops, settings, value, grad, slots, frozen, scaling, counts, data, goals, drawing,
-            draw_settings, points, rows, goal_rows, factor, how, optimizer_settings,
+            plan, passes, ops, settings, value, grad, slots, frozen, state, counts, data, goals,
+            drawing, draw_settings, points, rows, goal_rows, factor, how, optimizer_settings,
             schedule_settings, arguments, halves, spaces, flows, partial, scratch, errors, first,
             done,
         )  # fmt: skip
@@ -171,13 +196,16 @@ def train(
             plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
         )
         mean = loss_scale(plan, factor, samples)
-        scale = value.dtype.type(mean) * value.dtype.type(scaling[LOSS_SCALE])
-        batch_work(
-            np.int64(WHOLE_STEP), np.int64(0), len(ops), plan, ops, settings, weights, source,
-            rows, goals, goal_rows, data, samples, spaces, flows, partial, scale, errors[k],
-        )  # fmt: skip
+        scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
+        for p in range(len(passes)):
+            gather_for(passes[p, GATHERS], ops, settings, state, samples, spaces, flows)
+            batch_work(
+                passes[p, WHAT], passes[p, LOW], passes[p, HIGH], plan, ops, settings, weights,
+                state, counts[0], source, rows, goals, goal_rows, data, samples, spaces, flows,
+                partial, scale, errors[k],
+            )  # fmt: skip
         if not end_step(
-            plan, ops, samples, partial, value, grad, slots, frozen, scaling, how,
+            plan, ops, samples, partial, value, grad, slots, frozen, state, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
         ):  # fmt: skip
             break

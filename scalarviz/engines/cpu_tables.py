@@ -1,8 +1,8 @@
 """A Program as arrays: the tables of numbers that the kernels of the cpu engine read.
 
 A tile's workspace holds all buffers of the program, each `size` rows of TILE numbers, then the
-targets of the loss, then one row for each row-wise formula, which leaves a number a sample for its
-way back. The gradients flow through a workspace of their own.
+targets of the loss, then what some operations keep for their way back. The gradients flow through a
+workspace of their own.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from scalarviz.batches import POINTS, Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks as plans
 from scalarviz.engines.cpu_draws import DRAWING_FIELDS
-from scalarviz.engines.cpu_kernels import COLUMNS
 from scalarviz.engines.cpu_orders import Order
+from scalarviz.engines.cpu_passes import Passes, training_passes
 from scalarviz.engines.cpu_products import LONGEST
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.engines.cpu_tiles import COLUMNS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
-from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.operations import KINDS, NONE, Buffer, Operation
 from scalarviz.precision import Precision
-from scalarviz.program import KINDS, NONE, Buffer, Operation, Program
+from scalarviz.program import Program
 
 Unsigned = npt.NDArray[np.uint64]
 LINE = 64  # bytes
-MOST_SETTINGS = 7  # of a row-wise formula
+MOST_SETTINGS = 7  # of an operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Tables:
     plan: Unsigned
     operations: Unsigned
     settings: FloatArray
+    passes: Passes
     space: int  # the size of a tile's workspace, in numbers
     flow: int  # and of the one for gradients
     flows: dict[Buffer, int]  # where in it, in rows, the gradient by each buffer lies
@@ -77,11 +78,16 @@ def make_tables(
                 flows[target],
                 gradients,
                 len(operation.parameters),
+                operation.each,
+                max(operation.state, 0),
+                operation.other.offset if operation.other else 0,
+                flows[operation.other] if operation.other else 0,
+                operation.about.statistics(operation),
             ]
         )
         gradients += len(operation.parameters)
         settings[i, : len(operation.settings)] = operation.settings
-        memo += operation.kind == "row"
+        memo += operation.about.memo(operation)
     plan = np.zeros(plans.PLAN_FIELDS, np.uint64)
     plan[plans.OUT] = program.outputs.offset
     plan[plans.OUT_SIZE] = program.outputs.size
@@ -95,6 +101,7 @@ def make_tables(
         plan,
         np.array(rows, np.uint64).reshape(len(rows), COLUMNS),
         settings,
+        training_passes(program),
         memo * width,
         flow_size * width,
         flows,
@@ -140,9 +147,8 @@ def room_for_points(batches: Batches) -> int:
 
 def formula_index(operation: Operation) -> int:
     """The place of an operation's formula in its table."""
-    if operation.kind == "activation":
-        return list(ACTIVATIONS).index(operation.formula)
-    return list(ROW_FORMULAS).index(operation.formula) if operation.kind == "row" else 0
+    formulas = operation.about.formulas
+    return 0 if formulas is None else list(formulas).index(operation.formula)
 
 
 def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:

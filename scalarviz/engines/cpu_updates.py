@@ -14,8 +14,8 @@ from scalarviz.engines.cpu_chunks import (
     Plan,
 )
 from scalarviz.engines.cpu_half import half
-from scalarviz.engines.cpu_kernels import COUNT, GRADIENTS, WEIGHTS, Table
 from scalarviz.engines.cpu_products import ONE, ZERO, Index, Numbers
+from scalarviz.engines.cpu_tiles import COUNT, GRADIENTS, WEIGHTS, Table
 from scalarviz.engines.dispatch import (
     condition_gradients,
     kernel,

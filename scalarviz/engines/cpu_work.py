@@ -62,14 +62,28 @@ class Work:
         operations: range | None = None,
         plan: Unsigned | None = None,
         scale: float = 1.0,
+        gathers: int = 0,
     ) -> FloatArray:
-        """Some of the things of `cpu_chunks`, done to a whole batch: the errors of its chunks."""
+        """Some of the things of `cpu_chunks`, done to a whole batch: the errors of its chunks.
+
+        `gathers` says what must be gathered before, as a pass of `cpu_passes` does.
+        """
         chunks, rows = count_chunks(samples), np.arange(samples, dtype=np.uint64)
         operations = range(len(tables.operations)) if operations is None else operations
         errors = np.zeros(chunks)
         none = self._none
         weights = self.weights()
         with ONE_AT_A_TIME:
+            if gathers:
+                self.kernels.gather_for(
+                    gathers,
+                    tables.operations,
+                    tables.settings,
+                    self.bank.state,
+                    np.uint64(samples),
+                    spaces,
+                    flows,
+                )
             self.kernels.batch_work(
                 what,
                 operations.start,
@@ -78,6 +92,8 @@ class Work:
                 tables.operations,
                 tables.settings,
                 weights,
+                self.bank.state,
+                self.bank.step_count,
                 none if data is None else data,
                 rows,
                 none if goals is None else goals,
@@ -102,7 +118,7 @@ class Work:
             partial,
             np.uint64(len(partial)),
             self.bank.grad,
-            self.bank.scaling,
+            self.bank.state,
         )
         self.bank.has_gradients = True
 

@@ -28,18 +28,18 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.formulas.randomness import normal, philox, scramble, uniform, unit
+from scalarviz.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.formulas.table import Formula, table
 
 __all__ = [
-    "kernel", "parallel_kernel",
+    "kernel", "parallel_kernel", "chosen",
     "activation_forward", "activation_backward", "row_forward", "row_backward",
     "loss_forward", "loss_backward", "optimizer_update", "condition_gradients",
     "schedule_factor", "optimizer_constants",
     "unary_forward", "unary_backward", "binary_forward", "binary_backward", "ternary_forward",
-    "ternary_backward", "philox", "scramble", "unit", "uniform", "normal",
+    "ternary_backward", "philox", "scramble", "unit", "uniform", "normal", "drop_word",
 ]  # fmt: skip
 
 BLOCK = 64
@@ -77,6 +77,15 @@ def parallel_kernel(function: FunctionT) -> FunctionT:
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
     """A row of a table, by its number; the rows of the table `before` are counted first."""
     return [*(before or {}).values(), *table.values()][formula]
+
+
+def chosen(kernels: Mapping[str, tuple[Any, ...]], kind: Index) -> tuple[Any, ...]:
+    """The row of a table of kernels for a kind of operation, by its number.
+
+    A kernel whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` becomes one that asks once
+    which kind it is, and then calls that kind's own; see `kernel_choice.with_choices`.
+    """
+    return list(kernels.values())[int(kind)]
 
 
 def activation_forward(formula: Index, z: FloatArray, y: FloatArray) -> None:

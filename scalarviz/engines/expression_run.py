@@ -12,8 +12,9 @@ from scalarviz.engines.base import Outcome, Run
 from scalarviz.engines.expression_engines import ExpressionEngine
 from scalarviz.errors import GradientError
 from scalarviz.formulas.losses import Loss
+from scalarviz.operations import Buffer
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import Buffer, Moment, Program
+from scalarviz.program import Moment, Program
 
 PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 

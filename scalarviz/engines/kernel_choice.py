@@ -10,6 +10,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from scalarviz.engines.kernel_source import AnyFunction, Writer, expression, parse, variables
@@ -33,6 +34,44 @@ def write_dispatcher(writer: Writer, function: AnyFunction) -> str:
         branch.body = [*choice.read_before(), *body]
         bodies.setdefault(body_text(writer, branch, known), []).append(number)
     return head + branches(bodies)
+
+
+def with_choices(module: str, text: str) -> str:
+    """The text of a module with `run = chosen(KERNELS, kind)[PURPOSE]` written out.
+
+    What follows in such a function stands there for every kind, with the name of its kernel.
+    """
+    if "= chosen(" not in text:
+        return text
+    lines, tables = text.splitlines(), vars(import_module(module))
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    for function in reversed(functions):
+        docstring = ast.get_docstring(function) is not None
+        first, *rest = function.body[docstring:]
+        if not ast.unparse(first).startswith("run = chosen("):
+            continue
+        assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Subscript)
+        call = first.value.value
+        assert isinstance(call, ast.Call) and rest
+        table, kind = map(ast.unparse, call.args)
+        column = tables[ast.unparse(first.value.slice)]
+        body = "\n".join(ast.unparse(statement) for statement in rest)
+        bodies: dict[str, list[int]] = {}
+        for number, row in enumerate(tables[table].values()):
+            own = textwrap.indent(renamed(body, "run", row[column].__name__), INDENT)
+            bodies.setdefault(own, []).append(number)
+        chain = [f"{INDENT}formula = {kind}", branches(bodies)]
+        lines[first.lineno - 1 : function.end_lineno] = "\n".join(chain).splitlines()
+    return "\n".join(lines)
+
+
+def renamed(text: str, name: str, other: str) -> str:
+    """A text with one name in place of another."""
+    syntax = ast.parse(text)
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Name) and node.id == name:
+            node.id = other
+    return ast.unparse(syntax)
 
 
 class Lengths(ast.NodeTransformer):

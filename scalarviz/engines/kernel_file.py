@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
 from scalarviz.engines.kernel_cache import keep_apart
-from scalarviz.engines.kernel_choice import write_dispatcher
+from scalarviz.engines.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
 
 Dtype = Literal["float32", "float64"]
@@ -95,7 +95,7 @@ ONE_AT_A_TIME = (
     "row_sample_error", "sample_error", "scalar_sample_gradient", "row_sample_gradient",
     "sample_gradient", "move_one", "condition_one",
 )  # fmt: skip
-DRAWS = ("philox", "scramble", "unit", "uniform", "normal")
+DRAWS = ("philox", "scramble", "unit", "uniform", "normal", "drop_word")
 
 # What each target calls in the working type, and what in float64.
 FORMULAS: dict[Target, tuple[ModuleType, tuple[str, ...], tuple[str, ...]]] = {
@@ -215,9 +215,9 @@ def template_parts(module: str, done: list[str]) -> Iterator[str]:
     """
     done.append(module)
     text = module_text(module)
-    lines = text.splitlines()
+    lines = with_choices(module, text).splitlines()
     outside = []
-    for node in ast.parse(text).body:
+    for node in ast.parse("\n".join(lines)).body:
         if not isinstance(node, ast.ImportFrom) or node.module is None:
             continue
         name = node.module

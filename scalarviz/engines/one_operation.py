@@ -1,84 +1,251 @@
 """One operation of a program on a batch, forward and backward, in plain Python and numpy.
 
-This is what an operation means, said once and slowly: arrays of (samples, numbers) in float64. The
-python engine shows by it what lies between the calls of its objects.
+This is what an operation means, said once and slowly: arrays of (samples, numbers) in float64, as
+it is done while a network learns. The python engine shows by it what lies between the calls of its
+objects, and the cuda engine does with it what has no kernel there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from scalarviz.checks import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.program import NONE, Operation
+from scalarviz.layers.dropout import dropout_factors
+from scalarviz.operations import NONE, Operation
 
 
-def operation_forward(operation: Operation, value: FloatArray, x: FloatArray) -> FloatArray:
-    """What an operation writes, given what it reads and the parameters of the network."""
-    if operation.kind == "affine":
-        sums: FloatArray = x @ matrix(operation, value).T + biases(operation, value)
-        return sums
-    if operation.kind == "scale":
-        return x * gains(operation, value) + biases(operation, value)
-    if operation.kind == "activation":
-        formula = ACTIVATIONS[operation.formula].value
-        return np.array([[formula(z) for z in sample] for sample in x.tolist()])
-    return np.array([row_forward(operation, sample)[0] for sample in x.tolist()])
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What an operation is done with.
+
+    value, state  those of the network's bank, and how many steps it has taken
+    x, y          what it reads and writes
+    upstream      the gradient by what it writes
+    more          what the other buffer holds; on the way back the gradient by that
+    learning      whether the network learns; else no number is left out, and statistics are those
+                  of all batches that it has seen
+    """
+
+    value: FloatArray
+    state: FloatArray
+    step: int
+    x: FloatArray
+    more: FloatArray | None = None
+    y: FloatArray | None = None
+    upstream: FloatArray | None = None
+    learning: bool = True
 
 
-def operation_backward(
-    operation: Operation, value: FloatArray, x: FloatArray, y: FloatArray, upstream: FloatArray
-) -> FloatArray:
-    """The gradient by what an operation read, given that by what it wrote, which is y."""
-    if operation.kind == "affine":
-        by_inputs: FloatArray = upstream @ matrix(operation, value)
-        return by_inputs
-    if operation.kind == "scale":
-        scaled: FloatArray = upstream * gains(operation, value)
-        return scaled
-    if operation.kind == "activation":
-        derivative = ACTIVATIONS[operation.formula].derivative
-        samples = zip(x.tolist(), y.tolist(), strict=True)
-        slopes = [[derivative(z, a) for z, a in zip(*pair, strict=True)] for pair in samples]
-        gradient: FloatArray = upstream * np.array(slopes)
-        return gradient
-    samples = zip(x.tolist(), upstream.tolist(), strict=True)
-    return np.array([row_backward(operation, *pair) for pair in samples])
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A kind of operation: forward gives y, backward the gradient by x."""
+
+    forward: Callable[[Operation, Numbers], FloatArray]
+    backward: Callable[[Operation, Numbers], FloatArray]
 
 
-def row_forward(operation: Operation, x: list[float]) -> tuple[list[float], float]:
+def operation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    """What an operation writes."""
+    return REFERENCES[operation.kind].forward(operation, numbers)
+
+
+def operation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    """The gradient by what an operation read."""
+    return REFERENCES[operation.kind].backward(operation, numbers)
+
+
+def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray) -> FloatArray:
+    """The gradient by each of its parameters, in the order of their rows."""
+    found = []
+    for row in operation.parameters:
+        written, read = operation.uses(row)
+        g = upstream[:, written]
+        found.append(float((g if read is None else g * x[:, read]).sum()))
+    return np.array(found)
+
+
+def given(array: FloatArray | None) -> FloatArray:
+    """Numbers that the operation cannot do without."""
+    assert array is not None
+    return array
+
+
+def affine_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    sums: FloatArray = numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
+    return sums
+
+
+def affine_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    by_inputs: FloatArray = given(numbers.upstream) @ weights(operation, numbers)
+    return by_inputs
+
+
+def scale_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    gains = np.repeat(weights(operation, numbers), operation.each)
+    return numbers.x * gains + biases(operation, numbers)
+
+
+def scale_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream) * np.repeat(weights(operation, numbers), operation.each)
+
+
+def activation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    formula = ACTIVATIONS[operation.formula].value
+    return np.array([[formula(z) for z in sample] for sample in numbers.x.tolist()])
+
+
+def activation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    derivative = ACTIVATIONS[operation.formula].derivative
+    samples = zip(numbers.x.tolist(), given(numbers.y).tolist(), strict=True)
+    slopes = [[derivative(z, a) for z, a in zip(*pair, strict=True)] for pair in samples]
+    gradient: FloatArray = given(numbers.upstream) * np.array(slopes)
+    return gradient
+
+
+def row_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return np.array([one_row(operation, sample)[0] for sample in numbers.x.tolist()])
+
+
+def row_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    formula = ROW_FORMULAS[operation.formula].backward
+    gradients = []
+    for x, upstream in zip(numbers.x.tolist(), given(numbers.upstream).tolist(), strict=True):
+        y, kept = one_row(operation, x)
+        gradients.append([0.0] * operation.source.size)
+        formula(x, y, kept, upstream, gradients[-1], *typed(formula, operation.settings))
+    return np.array(gradients)
+
+
+def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
     """A row formula on one sample: what it writes, and the number that it keeps."""
     formula = ROW_FORMULAS[operation.formula].forward
     y = [0.0] * operation.target.size
     return y, formula(x, y, *typed(formula, operation.settings))
 
 
-def row_backward(operation: Operation, x: list[float], upstream: list[float]) -> list[float]:
-    """The gradient of a row formula by one sample."""
-    formula = ROW_FORMULAS[operation.formula].backward
-    y, kept = row_forward(operation, x)
-    gradient = [0.0] * operation.source.size
-    formula(x, y, kept, upstream, gradient, *typed(formula, operation.settings))
-    return gradient
+def convolution_matrix(operation: Operation, numbers: Numbers) -> FloatArray:
+    """A convolution as the matrix that it is: (what it writes, what it reads), mostly zeros."""
+    matrix = np.zeros((operation.target.size, operation.source.size))
+    values = weights(operation, numbers).ravel()
+    for place, value in enumerate(values.tolist()):
+        written, read = operation.uses(operation.weights + place)
+        matrix[written, read] += value
+    return matrix
 
 
-def matrix(operation: Operation, value: FloatArray) -> FloatArray:
-    """The weights of an affine operation, (outputs, inputs)."""
-    shape = operation.target.size, operation.source.size
-    first = operation.weights
-    return value[first : first + shape[0] * shape[1]].reshape(shape).astype(np.float64)
+def convolution_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    matrix = convolution_matrix(operation, numbers)
+    sums: FloatArray = numbers.x @ matrix.T + biases(operation, numbers)
+    return sums
 
 
-def gains(operation: Operation, value: FloatArray) -> FloatArray:
-    """The weights of a scale operation."""
-    first = operation.weights
-    return value[first : first + operation.target.size].astype(np.float64)
+def convolution_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    by_inputs: FloatArray = given(numbers.upstream) @ convolution_matrix(operation, numbers)
+    return by_inputs
 
 
-def biases(operation: Operation, value: FloatArray) -> FloatArray:
-    """The biases of an operation; zeros where it has none."""
+def branch_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return numbers.x
+
+
+def branch_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream) + given(numbers.more)
+
+
+def sum_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return numbers.x + given(numbers.more)
+
+
+def sum_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream)
+
+
+def factors(operation: Operation, numbers: Numbers) -> FloatArray:
+    """By what a dropout multiplies each number."""
+    if not numbers.learning:
+        return np.ones_like(numbers.x, np.float64)
+    low, high = map(int, numbers.state[operation.state : operation.state + 2])
+    (rate,), size = operation.settings, operation.source.size
+    return np.array(
+        [
+            dropout_factors(size, rate, sample, numbers.step, operation.state, low, high)
+            for sample in range(len(numbers.x))
+        ]
+    )
+
+
+def dropout_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return numbers.x * factors(operation, numbers)
+
+
+def dropout_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream) * factors(operation, numbers)
+
+
+def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
+    """The numbers of a batch as (samples, features, pixels)."""
+    return table.astype(np.float64).reshape(len(table), int(operation.settings[0]), -1)
+
+
+def standardized(operation: Operation, numbers: Numbers) -> tuple[FloatArray, FloatArray]:
+    """What batch_norm makes of a batch, and by what each feature was multiplied."""
+    x = by_feature(operation, numbers.x)
+    if numbers.learning:
+        mean = x.mean(axis=(0, 2), keepdims=True)
+        variance = ((x - mean) ** 2).mean(axis=(0, 2), keepdims=True)
+    else:
+        features = x.shape[1]
+        known = numbers.state[operation.state : operation.state + 2 * features]
+        mean, variance = known.reshape(2, 1, features, 1)
+    scale = 1.0 / np.sqrt(variance + operation.settings[2])
+    return (x - mean) * scale, scale
+
+
+def batch_norm_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return standardized(operation, numbers)[0].reshape(numbers.x.shape)
+
+
+def batch_norm_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    y, scale = standardized(operation, numbers)
+    g = by_feature(operation, given(numbers.upstream))
+    gradient: FloatArray = scale * g
+    if numbers.learning:
+        shift = g.mean(axis=(0, 2), keepdims=True)
+        stretch = (g * y).mean(axis=(0, 2), keepdims=True)
+        gradient = scale * (g - shift - y * stretch)
+    return gradient.reshape(numbers.x.shape)
+
+
+def weights(operation: Operation, numbers: Numbers) -> FloatArray:
+    """The weights of an operation; the perceptrons are the rows."""
+    shape, first = operation.shape, operation.weights
+    count = int(np.prod(shape))
+    rows = (shape[0], -1) if len(shape) > 1 else shape
+    return numbers.value[first : first + count].astype(np.float64).reshape(rows)
+
+
+def biases(operation: Operation, numbers: Numbers) -> FloatArray:
+    """What is added to each number that an operation writes; zeros where it has no biases."""
     size = operation.target.size
     if operation.biases == NONE:
         return np.zeros(size)
-    return value[operation.biases : operation.biases + size].astype(np.float64)
+    found = numbers.value[operation.biases : operation.biases + size // operation.each]
+    return np.repeat(found.astype(np.float64), operation.each)
+
+
+REFERENCES = {
+    "affine": Reference(affine_forward, affine_backward),
+    "activation": Reference(activation_forward, activation_backward),
+    "row": Reference(row_forward, row_backward),
+    "scale": Reference(scale_forward, scale_backward),
+    "convolution": Reference(convolution_forward, convolution_backward),
+    "branch": Reference(branch_forward, branch_backward),
+    "sum": Reference(sum_forward, sum_backward),
+    "dropout": Reference(dropout_forward, dropout_backward),
+    "batch_norm": Reference(batch_norm_forward, batch_norm_backward),
+}

@@ -15,10 +15,11 @@ import numpy as np
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Engine, Outcome, Run
-from scalarviz.engines.one_operation import operation_backward, operation_forward
+from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
 from scalarviz.formulas.losses import Loss
+from scalarviz.operations import NONE, Buffer, Operation
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import NONE, Buffer, Moment, Operation
+from scalarviz.program import Moment
 
 
 @final
@@ -95,8 +96,8 @@ class PythonRun(Run):
         if operation is own[-1]:
             self._values[operation.target] = self._due[operation.target]
         else:
-            y = operation_forward(operation, self.engine.bank.value, x)
-            self._values[operation.target] = y
+            more = self._values[operation.other] if operation.other else None
+            self._values[operation.target] = operation_forward(operation, self._numbers(x, more))
 
     def _delta(self, operation: Operation) -> None:
         outputs = self.engine.program.outputs
@@ -113,13 +114,23 @@ class PythonRun(Run):
         if operation.source in self._due:
             self._flows[operation.source] = self._due[operation.source]
             return
-        self._flows[operation.source] = operation_backward(
-            operation,
-            self.engine.bank.value,
+        numbers = self._numbers(
             self._values[operation.source],
+            self._flows.get(operation.other) if operation.other else None,
             self._values[operation.target],
             self._flows[operation.target],
         )
+        self._flows[operation.source] = operation_backward(operation, numbers)
+
+    def _numbers(
+        self,
+        x: FloatArray,
+        more: FloatArray | None,
+        y: FloatArray | None = None,
+        upstream: FloatArray | None = None,
+    ) -> Numbers:
+        bank = self.engine.bank
+        return Numbers(bank.value, bank.state, bank.step_count, x, more, y, upstream)
 
     def _layer_backward(self, operation: Operation) -> None:
         """The objects of a layer go backward, if they have not yet."""

@@ -20,7 +20,10 @@ from scalarviz.files.container import Array, Description, read, write
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.table import pick
-from scalarviz.layers import LAYERS, Dense, Layer
+from scalarviz.layers import LAYERS, Layer
+from scalarviz.layers.perceptrons import Perceptrons
+from scalarviz.layers.residual import Residual
+from scalarviz.onnx.names import check_names
 from scalarviz.precision import Precision
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 KIND = "network"
 MOST_STEPS = 2**63
+MOST_DEPTH = 20
 
 
 def save_network(net: Network, path: object) -> None:
@@ -54,7 +58,7 @@ def load_network(path: object, make: Callable[..., Network], engine: str) -> Net
         raise FileError(f"{name} does not hold a network that can be made here: {error}") from error
     if chosen != "python":
         net.to(chosen, precision)
-        net.bank.scaling[:] = arrays["scaling"]  # a new engine has begun with its own
+        net.bank.state[:] = arrays["scaling"]  # a new engine has begun with its own
     elif precision.mixed:
         net.bank.start_scaling(net.precision)
     return net
@@ -67,7 +71,8 @@ def describe(net: Network) -> Description:
     """What another network of the same kind is made by, and the state that is no array."""
     parts = list(dict.fromkeys(net.layers))
     places = {layer: place for place, layer in enumerate(parts)}
-    return {
+    names: Description = {} if net.names is None else {"names": net.names}
+    return names | {
         "layers": [describe_layer(layer) for layer in parts],
         "order": [places[layer] for layer in net.layers],
         "init": describe_init(net.init),
@@ -95,13 +100,11 @@ def describe_layer(layer: Layer) -> Description:
             "is loaded"
         )
     settings = layer.settings()
-    if isinstance(layer, Dense) and layer.init is not None:
-        settings["init"] = layer.init
-    plain = {
-        key: describe_init(value) if isinstance(value, Init) else value
-        for key, value in settings.items()
-    }
-    return {"kind": kind, "settings": plain}
+    if isinstance(layer, Perceptrons) and layer.init is not None:
+        settings["init"] = describe_init(layer.init)
+    if isinstance(layer, Residual):
+        settings["layers"] = [describe_layer(part) for part in layer.layers]
+    return {"kind": kind, "settings": settings}
 
 
 def describe_init(init: Init) -> Description:
@@ -126,22 +129,30 @@ def build(
     found = arrays["value"].size if "value" in arrays else 0
     if rows != found:
         raise InputError(f"its layers have {rows:,} parameters, and its array value {found:,}")
-    return make(
+    names = check_names(description["names"], chain) if "names" in description else None
+    net = make(
         chain,
         init=build_init(field(description, "init", dict)),
         seed=field(description, "seed", int),
         dtype=field(description, "dtype", str),
     )
+    net.names = names
+    return net
 
 
-def build_layer(description: object) -> Layer:
+def build_layer(description: object, depth: int = 0) -> Layer:
     """A layer as it was described."""
+    if depth > MOST_DEPTH:
+        raise InputError(f"layers stand in layers more than {MOST_DEPTH} deep")
     if not isinstance(description, dict):
         raise InputError(f"a layer is described by an object, not by {shorten(description)}")
     kind = pick(LAYERS, field(description, "kind", str), "layer")
     settings = field(description, "settings", dict)
     if isinstance(settings.get("init"), dict):
         settings = {**settings, "init": build_init(settings["init"])}
+    if isinstance(settings.get("layers"), list):
+        parts = [build_layer(part, depth + 1) for part in settings["layers"]]
+        settings = {**settings, "layers": parts}
     return kind(**settings)
 
 
@@ -178,7 +189,7 @@ def field(description: Description, name: str, kind: type) -> Any:
 def numbers(net: Network) -> dict[str, Array]:
     """All numbers of a bank by name, the same arrays; what is all zero is left out."""
     bank = net.bank
-    found: dict[str, Array] = {"value": bank.value, "scaling": bank.scaling}
+    found: dict[str, Array] = {"value": bank.value, "scaling": bank.state}
     for name, array in optional(net).items():
         if array.any():
             found[name] = array
@@ -204,7 +215,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     if not 0 <= steps < MOST_STEPS:
         raise InputError(f"step_count is {shorten(steps)}")
     has_gradients = field(description, "has_gradients", bool)
-    targets = {"value": bank.value, "scaling": bank.scaling} | optional(net)
+    targets = {"value": bank.value, "scaling": bank.state} | optional(net)
     shapes = {name: (array.shape, array.dtype.name) for name, array in targets.items()}
     shapes |= {block_name(names): ((len(names), len(bank)), bank.dtype) for names in blocks}
     check_arrays(shapes, arrays, may_lack=optional(net))

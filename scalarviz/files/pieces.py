@@ -142,7 +142,7 @@ def check_numbers(details: Mapping[str, Any], bank: Bank) -> None:
     shapes: dict[str, tuple[int, ...]] = {
         "value": (len(bank),),
         "grad": (len(bank),),
-        "scaling": bank.scaling.shape,
+        "scaling": bank.state.shape,
     }
     for row in OPTIMIZERS.values():
         shapes[" ".join(("slots", *row.slots))] = len(row.slots), len(bank)

@@ -148,9 +148,9 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array]:
         "step": np.array([frame.step for frame in kept], np.int64),
         "count": np.array([frame.step_count for frame in kept], np.int64),
         "has_gradients": np.array([frame.has_gradients for frame in kept], np.bool_),
-        "scaling": np.array([frame.scaling for frame in kept]).reshape(len(kept), 3),
     }
     if kept:
+        arrays["scaling"] = np.array([frame.state for frame in kept])
         for name in NUMBERS:
             arrays[name] = np.array([getattr(frame, name) for frame in kept])
         rows = kept[0].value.size
@@ -286,7 +286,7 @@ def build_frames(
         "step": ((count,), "int64"),
         "count": ((count,), "int64"),
         "has_gradients": ((count,), "bool"),
-        "scaling": ((count, 3), "float64"),
+        "scaling": ((count, len(bank.state)), "float64"),
         "value": ((count, rows), bank.dtype),
         "grad": ((count, rows), bank.dtype),
         "frozen": ((count, rows), "bool"),

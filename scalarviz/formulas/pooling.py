@@ -27,8 +27,8 @@ def max_pool(
         for line in range(max(top, 0), min(top + kernel, height)):
             for column in range(max(left, 0), min(left + kernel, width)):
                 value = x[(first + line) * width + column]
-                if value > best or value != value:  # a NaN is not lost
-                    best = value
+                # A NaN is not lost.
+                best = value if value > best or value != value else best
         y[place] = best
     return 0.0
 
@@ -37,7 +37,10 @@ def max_pool_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
     width: int, kernel: int, stride: int, padding: int,
 ) -> None:  # fmt: skip
-    """All of it goes to the pixel that was the largest, the first one if there are several."""
+    """All of it goes to the pixel that was the largest, the first one if there are several.
+
+    Which one that was, y remembers: a pixel that is equal to it.
+    """
     high = (height + 2 * padding - kernel) // stride + 1
     wide = (width + 2 * padding - kernel) // stride + 1
     for i in range(len(gradient)):
@@ -46,13 +49,14 @@ def max_pool_backward(
         top = place // wide % high * stride - padding
         left = place % wide * stride - padding
         first = place // (wide * high) * height
-        largest = (first + max(top, 0)) * width + max(left, 0)
+        largest = y[place]
+        rest = upstream[place]
         for line in range(max(top, 0), min(top + kernel, height)):
             for column in range(max(left, 0), min(left + kernel, width)):
-                here = (first + line) * width + column
-                if x[here] > x[largest] or x[here] != x[here]:
-                    largest = here
-        gradient[largest] += upstream[place]
+                here = x[(first + line) * width + column]
+                share = rest if here == largest or here != here else 0.0
+                gradient[(first + line) * width + column] += share
+                rest = 0.0 if here == largest or here != here else rest
 
 
 def average_pool(

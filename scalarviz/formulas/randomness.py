@@ -26,6 +26,7 @@ STREAM_INITIAL = 0
 STREAM_ORDER = 1
 STREAM_PICKS = 2
 STREAM_POINTS = 3
+STREAM_DROPOUT = 4  # plus 8 times the place of what is told apart
 
 LARGEST_TABLE = 2**31  # of samples that can be shuffled
 
@@ -71,6 +72,11 @@ def scramble(x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any) 
     x = ((x ^ ((k1 >> 7) & mask)) * (k2 | 1)) & mask
     x = x ^ (x >> shift)
     return ((x ^ ((k3 >> 7) & mask)) * (k0 | 1)) & mask
+
+
+def drop_word(number: Any, sample: Any, step: Any, place: Any, low: Any, high: Any) -> Any:
+    """What decides whether a dropout leaves out a number of a sample; `place` is the dropout's."""
+    return unit(philox(number, sample, step & MASK, STREAM_DROPOUT + 8 * place, low, high)[0])
 
 
 def check_seed(seed: object) -> int:

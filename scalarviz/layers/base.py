@@ -8,12 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.bank import Bank
+from scalarviz.bank import SCALING, Bank
 from scalarviz.checks import FloatArray, as_array, as_batch, size
 from scalarviz.displays.layer import layer_html
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.operations import Shape
 from scalarviz.program import Program
 from scalarviz.weight import Part, Weight
 
@@ -37,6 +38,11 @@ class Layer(Part):
         self._activation = activation
         self.size = 0  # how many parameters; a layer that has some says so
         self.first_row = 0
+        self.state_size = 0  # how many numbers of the bank's state
+        self.first_state = 0
+        # Where its numbers are a picture: channels, height, width.
+        self.input_shape: Shape = ()
+        self.output_shape: Shape = ()
         self._bank: Bank | None = None
         # What no backward has matched yet: the size of each batch, and what `forward_rows` of a
         # layer kept for each sample.
@@ -73,7 +79,7 @@ class Layer(Part):
         """The weight on a row, counted from the layer's first; made when it is asked for."""
         raise IndexError(f"{self} has no parameters")
 
-    def made_parts(self) -> Sequence[Perceptron | Weight]:
+    def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
         """The objects that do the work, perceptrons or weights, as far as they were made."""
         return ()
 
@@ -103,14 +109,16 @@ class Layer(Part):
     def __call__(self, x: object) -> FloatArray:
         """The outputs for one sample or a batch, with nothing kept for a backward."""
         batch, single = as_batch(x, self.inputs, str(self))
-        result = as_array(self.evaluate_rows(batch.tolist()), self.bank.dtype)
+        dtype = self.bank.dtype
+        result = as_array(self.evaluate_rows(batch.tolist()), dtype)
         return result[0] if single else result
 
     @final
     def forward(self, x: object) -> FloatArray:
         """The outputs for one sample or a batch; the layer remembers what backward needs."""
         batch, single = as_batch(x, self.inputs, str(self))
-        result = as_array(self.forward_batch(batch.tolist()), self.bank.dtype)
+        dtype = self.bank.dtype
+        result = as_array(self.forward_batch(batch.tolist()), dtype)
         return result[0] if single else result
 
     @final
@@ -133,7 +141,7 @@ class Layer(Part):
     def bank(self) -> Bank:
         """The bank this layer stands on; one of its own if it is in no network."""
         if self._bank is None:
-            self.bind(Bank(self.size, "float64"), 0, Init(), 0)
+            self.bind(Bank(self.size, "float64", self.state_size), 0, Init(), 0)
             self.bank.name_of = self.row_name
         assert self._bank is not None
         return self._bank
@@ -144,12 +152,21 @@ class Layer(Part):
         return slice(self.first_row, self.first_row + self.size)
 
     @final
-    def bind(self, bank: Bank, first_row: int, init: Init, seed: int) -> None:
+    def bind(
+        self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
+    ) -> None:
         """Stand on rows of a bank from now on, with initial numbers."""
         self.check_free()
         self._bank = bank
         self.first_row = first_row
+        self.first_state = first_state
         self.initialize(init, seed)
+
+    @final
+    @property
+    def state(self) -> FloatArray:
+        """What it keeps that is no parameter."""
+        return self.bank.state[self.first_state : self.first_state + self.state_size]
 
     @final
     def check_free(self) -> None:
@@ -171,6 +188,13 @@ class Layer(Part):
         return self._batches[-1]
 
     @final
+    @property
+    def unmatched(self) -> int:
+        """How many samples wait for their backward, here and in every part."""
+        own = sum(self._batches)
+        return min([own, *[part.unmatched for part in self.made_parts()]])
+
+    @final
     def forward_batch(self, batch: Batch) -> Batch:
         """`forward` of numbers that were checked already."""
         result = self.forward_rows(batch)
@@ -187,8 +211,7 @@ class Layer(Part):
     def check_backward(self, samples: int, uses: int = 1) -> None:
         """Refuse a backward that does not fit the newest `uses` forwards, before it begins."""
         waiting = self._batches[-uses:]
-        least = min((part.unmatched for part in self.made_parts()), default=sum(self._batches))
-        if len(waiting) < uses or least < sum(waiting):
+        if len(waiting) < uses or self.unmatched < sum(waiting):
             raise OrderError(f"backward of {self} without a forward: call forward first")
         if any(batch != samples for batch in waiting):
             raise ShapeError(

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.checks import size
 from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.table import pick
-from scalarviz.layers.base import Batch, Layer
-from scalarviz.layers.ondemand import OnDemand
-from scalarviz.layers.perceptron import Perceptron
-from scalarviz.program import NONE, Program
+from scalarviz.layers.base import Batch
+from scalarviz.layers.perceptrons import Perceptrons
+from scalarviz.program import Program
 from scalarviz.weight import Weight
 
 
 @final
-class Dense(Layer):
+class Dense(Perceptrons):
     """`outputs` perceptrons, each with one weight for each of `inputs`, and a bias.
 
     In the bank the weights come first, perceptron by perceptron, then the biases.
@@ -36,51 +33,18 @@ class Dense(Layer):
         bias: bool = True,
         init: str | Init | None = None,
     ) -> None:
-        super().__init__(inputs, outputs, activation)
-        self.formula = pick(ACTIVATIONS, activation, "activation")
-        self.bias = bool(bias)
-        self.init = None if init is None else Init.of(init)
-        self.size = self.inputs * self.outputs + self.bias * self.outputs
+        inputs = size(inputs, "the inputs of Dense")
+        outputs = size(outputs, "the outputs of Dense")
+        super().__init__(inputs, outputs, outputs, inputs, activation, bias, init)
 
-    @cached_property
-    def perceptrons(self) -> OnDemand[Perceptron]:
-        """The perceptrons, one for each output; each is made when it is first asked for."""
-        return OnDemand(self.outputs, self._perceptron)
+    def fans(self) -> tuple[int, int]:
+        return self.inputs, self.outputs
 
-    def _perceptron(self, i: int) -> Perceptron:
-        first = self.first_row + i * self.inputs
-        bias = self.first_row + self.inputs * self.outputs + i if self.bias else None
-        return Perceptron.on(self.bank, first, self.inputs, bias, self.formula)
+    def part_name(self, perceptron: int) -> str:
+        return f"perceptron {perceptron}"
 
-    def check_activation(self, name: str) -> None:
-        pick(ACTIVATIONS, name, "activation")
-
-    def set_activation(self, name: str) -> None:
-        self.formula = pick(ACTIVATIONS, name, "activation")
-        self._activation = name
-        for perceptron in self.perceptrons.made():
-            perceptron.set_activation(self.formula)
-
-    def made_parts(self) -> Sequence[Perceptron]:
-        return self.perceptrons.made()
-
-    def initialize(self, init: Init, seed: int) -> None:
-        init = self.init or init
-        shape = (self.inputs, self.outputs)
-        count = self.inputs * self.outputs
-        first, biases, end = self.first_row, self.first_row + count, self.rows.stop
-        self.bank.value[first:biases] = init.draw(init.weight, shape, seed, first, count)
-        self.bank.value[biases:end] = init.draw(init.bias, shape, seed, biases, end - biases)
-
-    def row_name(self, row: int) -> str:
-        if row >= self.inputs * self.outputs:
-            return f"perceptron {row - self.inputs * self.outputs}, bias"
-        return f"perceptron {row // self.inputs}, weight from input {row % self.inputs}"
-
-    def weight(self, row: int) -> Weight:
-        if row < self.inputs * self.outputs:
-            return self.perceptrons[row // self.inputs].weights[row % self.inputs]
-        return self.perceptrons[row - self.inputs * self.outputs].parts[-1]
+    def weight_name(self, place: int) -> str:
+        return f"weight from input {place}"
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -91,10 +55,7 @@ class Dense(Layer):
         }
 
     def lower(self, program: Program) -> None:
-        biases = self.first_row + self.inputs * self.outputs if self.bias else NONE
-        program.add("affine", size=self.outputs, weights=self.first_row, biases=biases)
-        if self.activation != "linear":
-            program.add("activation", self.activation, size=self.outputs)
+        self.lower_sums(program, "affine")
 
     @cached_property
     def columns(self) -> list[tuple[Weight, ...]]:

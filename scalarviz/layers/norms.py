@@ -10,7 +10,8 @@ from scalarviz.checks import number
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.program import NONE, Program
+from scalarviz.operations import NONE
+from scalarviz.program import Program
 from scalarviz.weight import Weight
 
 
@@ -63,7 +64,13 @@ class Norm(Layer):
         settings = (float(self.inputs), self.eps)
         program.add("row", self.formula.name, size=self.outputs, settings=settings)
         shifts = self.first_row + self.inputs if self.has_shift else NONE
-        program.add("scale", size=self.outputs, weights=self.first_row, biases=shifts)
+        program.add(
+            "scale",
+            size=self.outputs,
+            weights=self.first_row,
+            biases=shifts,
+            settings=(1.0,),
+        )
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:

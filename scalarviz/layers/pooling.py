@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.checks import shorten, size
+from scalarviz.checks import size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.rowwise import Rowwise
-
-Shape = tuple[int, int, int]  # channels, height, width
+from scalarviz.layers.shapes import shape_of
 
 
 class Pool(Rowwise):
@@ -38,7 +37,6 @@ class Pool(Rowwise):
                 f"a window of {self.kernel} x {self.kernel} does not fit into a picture of "
                 f"{height} x {width}: choose a smaller kernel"
             )
-        self.output_shape: Shape = (channels, sides[0], sides[1])
         numbers = (*self.shape, self.kernel, self.stride, self.padding, *more)
         super().__init__(
             channels * height * width,
@@ -46,6 +44,8 @@ class Pool(Rowwise):
             formula,
             tuple(map(float, numbers)),
         )
+        self.input_shape = self.shape
+        self.output_shape = (channels, sides[0], sides[1])
 
     @final
     def settings(self) -> dict[str, Any]:
@@ -89,17 +89,6 @@ class AvgPool2d(Pool):
     ) -> None:
         share = 1.0 / size(kernel, "kernel") ** 2
         super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"], share)
-
-
-def shape_of(shape: object, what: str) -> Shape:
-    """The shape of a picture: channels, height and width."""
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
-        raise ShapeError(
-            f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
-        )
-    names = ("channels", "height", "width")
-    channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
-    return channels, height, width
 
 
 def checked_padding(padding: object, kernel: int) -> int:

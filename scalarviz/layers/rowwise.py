@@ -22,7 +22,15 @@ class Rowwise(Layer):
 
     @final
     def lower(self, program: Program) -> None:
-        program.add("row", self.formula.name, size=self.outputs, settings=self.numbers)
+        if self.input_shape:
+            program.see(self.input_shape)
+        program.add(
+            "row",
+            self.formula.name,
+            size=self.outputs,
+            settings=self.numbers,
+            shape=self.output_shape,
+        )
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:

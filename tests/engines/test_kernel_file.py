@@ -72,17 +72,17 @@ def test_versions_and_what_a_template_imports_are_in_the_text(
     assert f"numba {kernel_file.version('numba')}" in text()
     (template / "other.py").write_text(
         "from scalarviz.engines.dispatch import (\n    kernel,\n)\n"
-        "from scalarviz.program import NONE\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n",
+        "from scalarviz.operations import NONE\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n",
         encoding="utf-8",
     )
     found = kernel_file.source("other", "float32").text
     assert "@kernel\ndef twice(x):\n    return 2 * x" in found
-    assert "from scalarviz.program import NONE" in found
+    assert "from scalarviz.operations import NONE" in found
     assert "dispatch import" not in found
     read = kernel_file.module_text
 
     def edited(module: str) -> str:
-        return read(module) + "# edited\n" * (module == "scalarviz.program")
+        return read(module) + "# edited\n" * (module == "scalarviz.operations")
 
     monkeypatch.setattr(kernel_file, "module_text", edited)
     assert kernel_file.source("other", "float32").text != found

@@ -1,0 +1,183 @@
+"""BatchNorm: every feature brought to one scale over the whole batch, then a gain and a shift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from math import prod, sqrt
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks import FloatArray, number, size
+from scalarviz.formulas.initializers import Init
+from scalarviz.layers.base import Batch, Layer
+from scalarviz.layers.shapes import shape_of
+from scalarviz.program import Program
+from scalarviz.weight import Weight
+
+
+@final
+class BatchNorm(Layer):
+    """Each feature brought to mean 0 and variance 1 over a batch, then a gain and a shift.
+
+    `shape` is a number of features; or the shape of a picture, whose features are its channels.
+    A forward takes mean and variance of its batch, over all pixels, and moves `running_mean` and
+    `running_variance` by a share of `momentum` towards them. Calling the layer uses those.
+
+    >>> layer = BatchNorm(1)
+    >>> layer.forward([[1], [3]]).round(2).tolist()
+    [[-1.0], [1.0]]
+    >>> layer.running_mean.tolist(), layer.running_variance.round(6).tolist()
+    ([0.2], [1.1])
+    """
+
+    def __init__(
+        self, shape: int | Sequence[int], eps: float = 1e-5, momentum: float = 0.1
+    ) -> None:
+        picture = () if isinstance(shape, int) else shape_of(shape, "BatchNorm")
+        self.features = picture[0] if picture else size(shape, "the features of BatchNorm")
+        self.pixels = prod(picture[1:]) if picture else 1
+        super().__init__(self.features * self.pixels, self.features * self.pixels)
+        self.eps = number(eps, "eps", 0.0, open_low=True)
+        self.momentum = number(momentum, "momentum", 0.0, 1.0)
+        self.size = self.state_size = 2 * self.features
+        self.input_shape = self.output_shape = picture
+
+    @property
+    def running_mean(self) -> FloatArray:
+        """The mean of each feature, as far as forwards have seen; 0 at first."""
+        return self.state[: self.features]
+
+    @property
+    def running_variance(self) -> FloatArray:
+        """The variance of each feature, as far as forwards have seen; 1 at first."""
+        return self.state[self.features :]
+
+    @cached_property
+    def gains(self) -> tuple[Weight, ...]:
+        """By what each feature is multiplied; 1 at first."""
+        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.features)])
+
+    @cached_property
+    def shifts(self) -> tuple[Weight, ...]:
+        """What is added to each feature; 0 at first."""
+        first = self.first_row + self.features
+        return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
+
+    def made_parts(self) -> Sequence[Weight]:
+        return (*self.gains, *self.shifts)
+
+    def initialize(self, init: Init, seed: int) -> None:
+        self.bank.value[self.first_row : self.first_row + self.features] = 1.0
+        self.running_mean[:], self.running_variance[:] = 0.0, 1.0
+
+    def row_name(self, row: int) -> str:
+        kind, what = "gain" if row < self.features else "shift", self.input_shape
+        return f"{kind} of {'channel' if what else 'feature'} {row % self.features}"
+
+    def weight(self, row: int) -> Weight:
+        return self.gains[row] if row < self.features else self.shifts[row - self.features]
+
+    def settings(self) -> dict[str, Any]:
+        shape = list(self.input_shape) if self.input_shape else self.features
+        return {"shape": shape, "eps": self.eps, "momentum": self.momentum}
+
+    def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.see(self.input_shape)
+        program.add(
+            "batch_norm",
+            size=self.outputs,
+            settings=(float(self.features), float(self.pixels), self.eps, self.momentum),
+            shape=self.output_shape,
+            state=self.first_state,
+        )
+        program.add(
+            "scale",
+            size=self.outputs,
+            weights=self.first_row,
+            biases=self.first_row + self.features,
+            settings=(float(self.pixels),),
+            shape=self.output_shape,
+        )
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        means, variances = zip(*map(mean_and_variance, self._by_feature(batch)), strict=True)
+        scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
+        standard = self._standardized(batch, means, scales)
+        self.kept.append((standard, scales))
+        self._remember(means, variances, len(batch) * self.pixels)
+        return self._scaled(standard, Weight.forward)
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        inner = self._unscaled(upstream)
+        standard, scales = self.kept.pop()
+        count = len(upstream) * self.pixels
+        gradients: Batch = [[0.0] * self.inputs for _ in upstream]
+        for feature, scale in enumerate(scales):
+            places = range(feature * self.pixels, (feature + 1) * self.pixels)
+            pairs = [(g[i], y[i]) for g, y in zip(inner, standard, strict=True) for i in places]
+            # What moves the feature as a whole, or stretches it, has no effect: it is taken out.
+            shift = sum(g for g, _ in pairs) / count
+            stretch = sum(g * y for g, y in pairs) / count
+            for row, g, y in zip(gradients, inner, standard, strict=True):
+                for i in places:
+                    row[i] = scale * (g[i] - shift - y[i] * stretch)
+        return gradients
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        variances = self.running_variance.tolist()
+        scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
+        standard = self._standardized(batch, self.running_mean.tolist(), scales)
+        return self._scaled(standard, Weight.evaluate)
+
+    def _by_feature(self, batch: Batch) -> list[list[float]]:
+        """All numbers of each feature."""
+        bounds = range(0, self.inputs, self.pixels)
+        return [[x for row in batch for x in row[i : i + self.pixels]] for i in bounds]
+
+    def _standardized(
+        self, batch: Batch, means: Sequence[float], scales: Sequence[float]
+    ) -> list[list[float]]:
+        p = self.pixels
+        return [[(x - means[i // p]) * scales[i // p] for i, x in enumerate(row)] for row in batch]
+
+    def _remember(self, means: Sequence[float], variances: Sequence[float], count: int) -> None:
+        """Move the running numbers; the variance as one estimates it that of all there could be."""
+        estimate = count / max(count - 1, 1)
+        for running, found, factor in (
+            (self.running_mean, means, 1.0),
+            (self.running_variance, variances, estimate),
+        ):
+            running += self.momentum * (factor * np.array(found) - running)
+
+    def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
+        """Each number times the gain of its feature, plus its shift."""
+        p = self.pixels
+        return [
+            [
+                verb(self.gains[i // p], y) + verb(self.shifts[i // p], 1.0)
+                for i, y in enumerate(row)
+            ]
+            for row in rows
+        ]
+
+    def _unscaled(self, upstream: Batch) -> Batch:
+        """The gradients by the standardized numbers; the newest come off the stacks first."""
+        p = self.pixels
+        inner: Batch = []
+        for sample in reversed(upstream):
+            row = [0.0] * self.inputs
+            for i in range(self.inputs - 1, -1, -1):
+                self.shifts[i // p].backward(sample[i])
+                row[i] = self.gains[i // p].backward(sample[i])
+            inner.append(row)
+        inner.reverse()
+        return inner
+
+
+def mean_and_variance(numbers: Sequence[float]) -> tuple[float, float]:
+    """Of all these numbers; the variance as that of a whole, divided by their count."""
+    mean = sum(numbers) / len(numbers)
+    return mean, sum((x - mean) ** 2 for x in numbers) / len(numbers)

@@ -1,0 +1,90 @@
+"""Dropout: while the network learns, some numbers are left out by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, final
+
+from scalarviz.checks import number, size
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.randomness import MASK, drop_word
+from scalarviz.layers.base import Batch, Layer
+from scalarviz.layers.shapes import shape_of
+from scalarviz.program import Program
+
+
+@final
+class Dropout(Layer):
+    """Each number is 0 with probability `rate`, else divided by 1 - rate, while the network learns.
+
+    `shape` is how many numbers there are, or the shape of a picture. Which ones are left out
+    depends on the network's seed, on how many steps it has taken, and on the places of the sample
+    in its batch and of the number in its sample; on nothing else. Calling the layer changes
+    nothing.
+
+    >>> layer = Dropout(8, 0.5)
+    >>> sorted(set(layer.forward([1] * 8).tolist())), layer([1] * 8).tolist()[0]
+    ([0.0, 2.0], 1.0)
+    """
+
+    def __init__(self, shape: int | Sequence[int], rate: float = 0.5) -> None:
+        picture = () if isinstance(shape, int) else shape_of(shape, "Dropout")
+        count = prod(picture) if picture else size(shape, "the numbers of Dropout")
+        super().__init__(count, count)
+        self.rate = number(rate, "the rate of Dropout", 0.0, 1.0, open_high=True)
+        self.state_size = 2  # the seed, in two halves
+        self.input_shape = self.output_shape = picture
+
+    def initialize(self, init: Init, seed: int) -> None:
+        self.state[:] = seed & MASK, seed >> 32
+
+    def settings(self) -> dict[str, Any]:
+        shape = list(self.input_shape) if self.input_shape else self.inputs
+        return {"shape": shape, "rate": self.rate}
+
+    def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.see(self.input_shape)
+        program.add(
+            "dropout",
+            size=self.outputs,
+            settings=(self.rate,),
+            shape=self.output_shape,
+            state=self.first_state,
+        )
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        low, high = map(int, self.state)
+        factors = [
+            dropout_factors(
+                self.inputs, self.rate, sample, self.bank.step_count, self.first_state, low, high
+            )
+            for sample in range(len(batch))
+        ]
+        self.kept.extend(factors)
+        return times(batch, factors)
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        factors = [self.kept.pop() for _ in upstream]
+        factors.reverse()
+        return times(upstream, factors)
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return batch
+
+
+def dropout_factors(
+    count: int, rate: float, sample: int, step: int, place: int, low: int, high: int
+) -> list[float]:
+    """By what each number of a sample is multiplied; `place` is that of the layer's state."""
+    words = [drop_word(number, sample, step, place, low, high) for number in range(count)]
+    return [0.0 if word < rate else 1.0 / (1.0 - rate) for word in words]
+
+
+def times(rows: Batch, factors: Batch) -> Batch:
+    """Each number times its factor."""
+    return [
+        [x * factor for x, factor in zip(*pair, strict=True)]
+        for pair in zip(rows, factors, strict=True)
+    ]

@@ -1,0 +1,107 @@
+"""Residual: what some layers make of the inputs is added to the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from scalarviz.errors import InputError, ShapeError
+from scalarviz.formulas.initializers import Init
+from scalarviz.layers.base import Batch, Layer
+from scalarviz.layers.chain import check_chain
+from scalarviz.program import Program
+from scalarviz.weight import Weight
+
+
+@final
+class Residual(Layer):
+    """y = x + f(x), f being one layer or several: the inputs go through them, and past them.
+
+    >>> from scalarviz import Dense
+    >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
+    >>> layer.bank.value[layer.layers[1].rows] = 0.0
+    >>> layer([3, 4]).tolist()
+    [3.0, 4.0]
+    """
+
+    def __init__(self, *parts: Layer, layers: Sequence[Layer] = ()) -> None:
+        self.layers = (*parts, *layers)
+        if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
+            raise InputError(
+                "Residual is made of layers, at least one: write Residual(Dense(8, 8, 'relu'))"
+            )
+        if len(set(self.layers)) < len(self.layers):
+            raise InputError("a layer stands twice in a Residual: make a second one")
+        check_chain(self.layers)
+        first, last = self.layers[0], self.layers[-1]
+        if first.inputs != last.outputs:
+            raise ShapeError(
+                f"{last} gives {last.outputs} numbers, to be added to the {first.inputs} that "
+                f"{first} takes: make the two equal"
+            )
+        for layer in self.layers:
+            layer.check_free()
+        super().__init__(first.inputs, last.outputs)
+        self.size = sum(layer.size for layer in self.layers)
+        self.state_size = sum(layer.state_size for layer in self.layers)
+        self.input_shape, self.output_shape = first.input_shape, last.output_shape
+
+    def made_parts(self) -> Sequence[Layer]:
+        return self.layers
+
+    def initialize(self, init: Init, seed: int) -> None:
+        row, state = self.first_row, self.first_state
+        for layer in self.layers:
+            layer.bind(self.bank, row, init, seed, state)
+            row, state = row + layer.size, state + layer.state_size
+
+    def row_name(self, row: int) -> str:
+        layer, inner = self._at(row)
+        return f"part {self.layers.index(layer)}, {layer.row_name(inner)}"
+
+    def weight(self, row: int) -> Weight:
+        assert self.bank is not None  # from now on its layers stand on it
+        layer, inner = self._at(row)
+        return layer.weight(inner)
+
+    def settings(self) -> dict[str, Any]:
+        return {"layers": [type(layer)(**layer.settings()) for layer in self.layers]}
+
+    def lower(self, program: Program) -> None:
+        part, branch = program.part, program.branch()
+        for i, layer in enumerate(self.layers):
+            program.part = f"{part}.{i}"
+            layer.lower(program)
+        program.part = part
+        program.join(branch)
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        rows = batch
+        for layer in self.layers:
+            rows = layer.forward_batch(rows)
+        return added(batch, rows)
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        rows = upstream
+        for layer in reversed(self.layers):
+            rows = layer.backward_batch(rows)
+        return added(upstream, rows)
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        rows = batch
+        for layer in self.layers:
+            rows = layer.evaluate_rows(rows)
+        return added(batch, rows)
+
+    def _at(self, row: int) -> tuple[Layer, int]:
+        """The layer that a row belongs to, and which of its rows it is."""
+        for layer in self.layers:
+            if row < layer.size:
+                return layer, row
+            row -= layer.size
+        raise IndexError(f"{self} has {self.size} rows")
+
+
+def added(rows: Batch, others: Batch) -> Batch:
+    """Number by number."""
+    return [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, others, strict=True)]

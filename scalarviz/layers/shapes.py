@@ -1,0 +1,87 @@
+"""Shapes of pictures, as users write them; Flatten and Reshape, which only see them differently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, final
+
+from scalarviz.checks import shorten, size
+from scalarviz.errors import ShapeError
+from scalarviz.layers.base import Batch, Layer
+from scalarviz.program import Program
+
+PictureShape = tuple[int, int, int]  # channels, height, width
+
+
+def shape_of(shape: object, what: str) -> PictureShape:
+    """The shape of a picture: channels, height and width."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
+        raise ShapeError(
+            f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
+        )
+    names = ("channels", "height", "width")
+    channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
+    return channels, height, width
+
+
+class Seen(Layer):
+    """Numbers that stay as they are, and are seen in another shape."""
+
+    @final
+    def lower(self, program: Program) -> None:
+        program.see(self.output_shape)
+
+    @final
+    def forward_rows(self, batch: Batch) -> Batch:
+        return batch
+
+    @final
+    def backward_rows(self, upstream: Batch) -> Batch:
+        return upstream
+
+    @final
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return batch
+
+
+@final
+class Flatten(Seen):
+    """A picture as one row of numbers: channel by channel, line by line.
+
+    >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        self.shape = shape_of(shape, "Flatten")
+        super().__init__(prod(self.shape), prod(self.shape))
+        self.input_shape = self.shape
+
+    def settings(self) -> dict[str, Any]:
+        return {"shape": list(self.shape)}
+
+
+@final
+class Reshape(Seen):
+    """As many numbers as `inputs`, seen as a picture of `shape`: channels, height, width.
+
+    >>> Reshape(4, (1, 2, 2)).output_shape
+    (1, 2, 2)
+    """
+
+    def __init__(self, inputs: int | Sequence[int], shape: Sequence[int]) -> None:
+        picture = () if isinstance(inputs, int) else shape_of(inputs, "Reshape")
+        count = prod(picture) if picture else size(inputs, "the inputs of Reshape")
+        self.shape = shape_of(shape, "Reshape")
+        if prod(self.shape) != count:
+            raise ShapeError(
+                f"{count} numbers are no picture of {shorten(self.shape)}, which has "
+                f"{prod(self.shape)}: make the two equal"
+            )
+        super().__init__(count, count)
+        self.input_shape, self.output_shape = picture, self.shape
+
+    def settings(self) -> dict[str, Any]:
+        inputs = list(self.input_shape) if self.input_shape else self.inputs
+        return {"inputs": inputs, "shape": list(self.shape)}
