@@ -29,6 +29,7 @@ _HOMES = {
     "Softmax": "layers",
     "MaxPool2d": "layers",
     "AvgPool2d": "layers",
+    "Activation": "layers",
     "Conv2d": "layers",
     "Flatten": "layers",
     "Reshape": "layers",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.formulas.schedules import Schedule as Schedule
     from scalarviz.layers import AvgPool2d as AvgPool2d
     from scalarviz.layers import BatchNorm as BatchNorm
+    from scalarviz.layers import Activation as Activation
     from scalarviz.layers import Conv2d as Conv2d
     from scalarviz.layers import Dense as Dense
     from scalarviz.layers import Dropout as Dropout

@@ -57,6 +57,8 @@ ORDER = """
     data.colors
     data.generated
     data.files
+    data.idx
+    data.digits
     data.landscape
     data.pictures
     data
@@ -71,6 +73,7 @@ ORDER = """
     layers.perceptron
     layers.base
     layers.shapes
+    layers.activation
     layers.perceptrons
     layers.dense
     layers.convolution
@@ -189,6 +192,8 @@ ORDER = """
     view.pictures
     view.plane
     view.swatches
+    view.confusion
+    view.sorting
     view.terminal
     view.sight
     view.lights
@@ -208,6 +213,7 @@ ORDER = """
     stage.show
     apps.options
     apps.pace
+    stage.sorting
     stage.sights
     stage.followed
     stage.wording
@@ -277,7 +283,8 @@ ORDER = """
 PUBLIC_NAMES = """
     Value where maximum minimum
     Weight Bank Perceptron Layer Dense LayerNorm RMSNorm FrequencyEncoding Softmax
-    MaxPool2d AvgPool2d Network
+    MaxPool2d AvgPool2d Conv2d Flatten Reshape BatchNorm
+    Dropout Residual Activation onnx Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load

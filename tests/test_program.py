@@ -19,7 +19,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 def parameters(operation: Operation, numbers: Array) -> tuple[Array, Array | None]:
     """The weights and biases of an operation, as views of a flat array."""
-    rows, size = operation.parameters, operation.target.size
+    rows, size = operation.parameters, operation.target.size // operation.each
     weights = numbers[rows.start : rows.stop - (operation.biases != NONE) * size]
     biases = None if operation.biases == NONE else numbers[operation.biases :][:size]
     return weights.reshape(size, -1), biases
@@ -37,6 +37,15 @@ def forward(program: Program, value: Array, x: Array) -> Array:
         elif operation.kind == "scale":
             weights, biases = parameters(operation, value)
             target[:] = source * weights[:, 0] + (0.0 if biases is None else biases)
+        elif operation.kind == "convolution":
+            weights, biases = parameters(operation, value)
+            seen = windows(operation, source)
+            sums = np.einsum("nws,ks->nkw", seen, weights)
+            target[:] = (sums + (0.0 if biases is None else biases[:, None])).reshape(target.shape)
+        elif operation.kind == "branch":
+            target[:] = source
+        elif operation.kind == "sum":
+            target[:] = source + part(space, operation.other)
         elif operation.kind == "activation":
             target[:] = np.vectorize(ACTIVATIONS[operation.formula].value)(source)
         else:
@@ -63,6 +72,21 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
                 part(flow, operation.source)[:] += g * weights[:, 0]
             if by_biases is not None:
                 by_biases += g.sum(axis=0)
+        elif operation.kind == "convolution":
+            weights, _ = parameters(operation, value)
+            by_weights, by_biases = parameters(operation, grad)
+            by_windows = g.reshape(len(g), len(weights), -1)
+            by_weights += np.einsum("nkw,nws->ks", by_windows, windows(operation, x))
+            if by_biases is not None:
+                by_biases += by_windows.sum(axis=(0, 2))
+            spread = np.einsum("nkw,ks->nws", by_windows, weights)
+            one = np.eye(x.shape[1])  # where a number of the picture is seen
+            places = windows(operation, one)
+            part(flow, operation.source)[:] += np.einsum("nws,iws->ni", spread, places)
+        elif operation.kind == "branch":
+            part(flow, operation.source)[:] += g + part(flow, operation.other)
+        elif operation.kind == "sum":
+            part(flow, operation.source)[:] += g
         elif operation.kind == "activation":
             derivative = np.vectorize(ACTIVATIONS[operation.formula].derivative)
             part(flow, operation.source)[:] += g * derivative(x, y)
@@ -73,6 +97,17 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
                 formula.backward(x[row], y[row], scale, g[row], gradient, *settings(operation))
                 part(flow, operation.source)[row] += gradient
     return grad, part(flow, program.inputs)
+
+
+def windows(operation: Operation, pictures: Array) -> Array:
+    """What each window of a convolution sees, (samples, windows, numbers)."""
+    channels, height, width, tall, broad, stride, padding = map(int, operation.settings)
+    shaped = pictures.reshape(-1, channels, height, width)
+    edge = (padding, padding)
+    padded = np.pad(shaped, ((0, 0), (0, 0), edge, edge))
+    seen = np.lib.stride_tricks.sliding_window_view(padded, (tall, broad), axis=(2, 3))
+    seen = seen[:, :, ::stride, ::stride].transpose(0, 2, 3, 1, 4, 5)
+    return seen.reshape(len(shaped), -1, channels * tall * broad)
 
 
 def part(space: Array, buffer: Any) -> Array:

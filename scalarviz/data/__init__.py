@@ -10,6 +10,7 @@ from scalarviz.data.base import DataSet as DataSet
 from scalarviz.data.colors import MAPS as MAPS
 from scalarviz.data.colors import PALETTE as PALETTE
 from scalarviz.data.colors import Rgb as Rgb
+from scalarviz.data.digits import Digits as Digits
 from scalarviz.data.files import from_csv as from_csv
 from scalarviz.data.files import from_npz as from_npz
 from scalarviz.data.generated import Generated as Generated
@@ -28,7 +29,20 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick, table
 
 DATA_SETS: dict[str, type[DataSet]] = table(
-    [Rgb, Xor, Xnor, Circle, Gaussians, Spiral, Moons, Quadrants, Texture, Arrays, Generated]
+    [
+        Rgb,
+        Xor,
+        Xnor,
+        Circle,
+        Gaussians,
+        Spiral,
+        Moons,
+        Quadrants,
+        Texture,
+        Digits,
+        Arrays,
+        Generated,
+    ]
 )
 
 

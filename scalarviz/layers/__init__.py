@@ -1,5 +1,6 @@
 """The layers, one file a kind. To add one, write its class and a line here."""
 
+from scalarviz.layers.activation import Activation
 from scalarviz.layers.base import Layer
 from scalarviz.layers.batch_norm import BatchNorm
 from scalarviz.layers.convolution import Conv2d
@@ -15,12 +16,13 @@ from scalarviz.layers.softmax import Softmax
 
 KINDS = (
     Dense, FrequencyEncoding, LayerNorm, RMSNorm, Softmax, Conv2d, MaxPool2d, AvgPool2d, Flatten,
-    Reshape, BatchNorm, Dropout, Residual,
+    Reshape, BatchNorm, Dropout, Residual, Activation,
 )  # fmt: skip
 LAYERS: dict[str, type[Layer]] = {kind.__name__: kind for kind in KINDS}
 
 __all__ = [
     "LAYERS",
+    "Activation",
     "AvgPool2d",
     "BatchNorm",
     "Conv2d",

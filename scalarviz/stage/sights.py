@@ -10,10 +10,11 @@ import numpy as np
 
 from scalarviz.batches import Pair
 from scalarviz.checks import FloatArray
-from scalarviz.data import DataSet, Rgb, Texture, psnr
+from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.layers import Dense, Layer
 from scalarviz.session import Session
+from scalarviz.stage.sorting import sorting
 from scalarviz.view.blocks import Plate
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.graph import Graph
@@ -40,6 +41,8 @@ def exhibit_of(session: Session, ask: Ask | None = None) -> Exhibit | None:
     if isinstance(data, Rgb):
         inputs, targets = data.palette
         return Swatches(inputs, ask(inputs), targets)
+    if isinstance(data, Digits):
+        return sorting(ask, data, session.engine)
     if isinstance(data, Texture):
         return pictures(ask, data)
     samples = samples_of(session)

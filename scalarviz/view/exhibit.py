@@ -42,12 +42,14 @@ class Look:
 class Exhibit(ABC):
     """Something to look at beside the loss; `title` stands above it, `aside` to its right.
 
-    A `wide` one takes all columns, with the loss below it.
+    A `wide` one takes all columns, with the loss below it. On paper the loss stands above it and
+    takes at most `loss_share` of the height.
     """
 
     title: str
     aside: str = ""
     wide: ClassVar[bool] = False
+    loss_share: ClassVar[float] = 0.4
 
     @abstractmethod
     def lines(self, width: int, room: int) -> int:

@@ -116,7 +116,9 @@ class Picture:
             most = 0.64 * side.height
             card_high = inspector_height(paper, card, side.width, most) if card else 0.0
             room = side.height - (card_high + GAP if card else 0.0)
-            loss_high = min(200.0, 0.4 * room) if exhibit is not None else min(240.0, room)
+            loss_high = min(240.0, room)
+            if exhibit is not None:
+                loss_high = min(200.0, exhibit.loss_share * room)
             boxes = [Box(side.x, side.y, side.width, loss_high)]
             if exhibit is not None:
                 top = boxes[-1].bottom + GAP

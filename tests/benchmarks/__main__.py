@@ -9,6 +9,7 @@ import sys
 
 from tests.benchmarks import (
     batched_step,
+    digits,
     frames,
     growth,
     memory,
@@ -36,6 +37,7 @@ if __name__ == "__main__":
         sessions,
         xor,
         texture,
+        digits,
         frames,
         watched,
         notebook,

@@ -1,5 +1,6 @@
 """Every engine gives what the objects give: values, gradients, whole runs."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,67 @@ def test_every_kind_of_layer(engine: str, dtype: str) -> None:
     gradients_agree(net, engine, numbers(5, 2))
 
 
+PICTURES: dict[str, Callable[[], list[sv.Layer]]] = {
+    "convolution": lambda: [sv.Conv2d((1, 4, 4), 3, padding=1, activation="tanh"), sv.Dense(48, 2)],
+    "strides": lambda: [
+        sv.Conv2d((1, 4, 4), 2, (3, 2), 2, 1),
+        sv.Conv2d((2, 2, 3), 6, 2, 1, 1, "tanh", bias=False),
+        sv.Flatten((6, 3, 4)),
+        sv.Dense(72, 2),
+    ],
+    "pools": lambda: [
+        sv.Conv2d((1, 4, 4), 5, padding=1, activation="relu"),
+        sv.MaxPool2d((5, 4, 4)),
+        sv.Conv2d((5, 2, 2), 3, 2, padding=1),
+        sv.AvgPool2d((3, 3, 3), 3, 1, 1),
+        sv.Dense(27, 2),
+    ],
+    "batch_norm": lambda: [
+        sv.Conv2d((1, 4, 4), 3, padding=1, activation="tanh"),
+        sv.BatchNorm((3, 4, 4)),
+        sv.Dense(48, 4, "tanh"),
+        sv.BatchNorm(4),
+        sv.Dense(4, 2),
+    ],
+    "dropout": lambda: [
+        sv.Dropout((1, 4, 4), 0.2), sv.Dense(16, 8, "tanh"), sv.Dropout(8), sv.Dense(8, 2),
+    ],
+    "residual": lambda: [
+        sv.Residual(sv.Conv2d((1, 4, 4), 2, padding=1, activation="tanh"),
+                    sv.Conv2d((2, 4, 4), 1, padding=1)),
+        sv.Activation((1, 4, 4), "relu"),
+        sv.Residual(sv.Dense(16, 16, "tanh")),
+        sv.Residual(sv.Residual(sv.Dense(16, 16, "relu")), sv.BatchNorm(16)),
+        sv.Dense(16, 2),
+    ],
+}  # fmt: skip
+
+
+@every_engine
+@pytest.mark.parametrize("samples", [1, 7, 64, 70, 150])
+@pytest.mark.parametrize("make", PICTURES.values(), ids=PICTURES)
+def test_networks_that_see_pictures(
+    engine: str, make: Callable[[], list[sv.Layer]], samples: int
+) -> None:
+    """Verbs and whole steps; what they keep of batches is the same too."""
+    net = sv.Network(make(), dtype="float64", seed=5)
+    gradients_agree(net, engine, numbers(samples, 16))
+    runs_agree(net, engine, sv.Loss("mse"), sv.SGD(0.05), samples, steps=3)
+
+
+@every_engine
+@given(networks(learning=True))
+@settings(max_examples=60)
+def test_random_networks_that_learn(engine: str, case: tuple[sv.Network, Array]) -> None:
+    """Layers that do something else while they learn, among all others: three steps, and after."""
+    net, batch = case
+    reference, fast = net.copy().to("python"), net.copy().to(engine)
+    for each in (reference, fast):
+        each.train(batch, numbers(len(batch), net.outputs), "mse", sv.SGD(1e-3), steps=3)
+    assert difference(reference.bank.state, fast.bank.state) < 1e-9
+    assert difference(reference(batch), fast(batch)) < 1e-8
+
+
 @every_engine
 @both_types
 @pytest.mark.parametrize("samples", [1, 2, 3, 63, 64, 127, 128, 129, 200, 700])
@@ -111,6 +173,7 @@ def runs_agree(
     for name, slot in reference.bank.slots.items():
         assert difference(slot, fast.bank.slots[name]) < 1e-8
     assert reference.bank.step_count == fast.bank.step_count == steps
+    assert difference(reference.bank.state, fast.bank.state) < 1e-9
 
 
 @every_engine

@@ -23,6 +23,7 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "MaxPool2d": lambda: sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "AvgPool2d": lambda: sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "Conv2d": lambda: sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
+    "Activation": lambda: sv.Activation(4, "swish"),
     "Flatten": lambda: sv.Flatten((1, 2, 2)),
     "Reshape": lambda: sv.Reshape(4, (1, 2, 2)),
     "BatchNorm": lambda: sv.BatchNorm((2, 1, 2)),

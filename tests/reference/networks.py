@@ -135,7 +135,29 @@ LAYERS: dict[str, list[tuple[Entry, Callable[[], nn.Module]]]] = {
             lambda: pictures(1, 5, 4, nn.AvgPool2d(3, 2, 1)),
         ),
     ],
-}
+    "Conv2d": [
+        (
+            {"shape": [2, 5, 4], "channels": 3, "kernel": 3, "padding": 1},
+            lambda: pictures(2, 5, 4, nn.Conv2d(2, 3, 3, padding=1)),
+        ),
+        (
+            {
+                "shape": [1, 7, 6], "channels": 5, "kernel": [3, 2], "stride": 2, "padding": 1,
+                "activation": "tanh", "bias": False,
+            },
+            lambda: pictures(
+                1, 7, 6, nn.Sequential(nn.Conv2d(1, 5, (3, 2), 2, 1, bias=False), nn.Tanh())
+            ),
+        ),
+    ],
+    "BatchNorm": [
+        ({"shape": 5}, lambda: nn.BatchNorm1d(5)),
+        (
+            {"shape": [2, 3, 2], "eps": 0.1, "momentum": 0.3},
+            lambda: pictures(2, 3, 2, nn.BatchNorm2d(2, eps=0.1, momentum=0.3)),
+        ),
+    ],
+}  # fmt: skip
 
 
 def fill(module: nn.Module) -> list[float]:
@@ -148,8 +170,9 @@ def fill(module: nn.Module) -> list[float]:
 def layer(settings: Entry, make: Callable[[], nn.Module]) -> Entry:
     module = make().double()
     parameters = fill(module)
-    shape = math.prod(settings.get("shape", []))
-    x = random(4, settings.get("inputs") or settings.get("features") or shape)
+    shape = settings.get("shape", 0)
+    count = math.prod(shape) if isinstance(shape, list) else shape
+    x = random(4, settings.get("inputs") or settings.get("features") or count)
     x[0] = 0.001 * x[0]  # nearly constant: here eps matters
     x.requires_grad_()
     y = module(x)
@@ -164,6 +187,8 @@ def layer(settings: Entry, make: Callable[[], nn.Module]) -> Entry:
         "upstream": upstream.tolist(),
         "input_gradients": x.grad.tolist(),
         "gradients": flat([p.grad for p in module.parameters() if p.grad is not None]),
+        # A layer that has learned something about batches says something else afterwards.
+        **({"evaluated": module.eval()(x).tolist()} if [*module.buffers()] else {}),
     }
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,14 @@ from scalarviz.stage.sights import exhibit_of, held_out_loss
 from scalarviz.view.graph import Graph
 from scalarviz.view.pictures import Pictures
 from scalarviz.view.plane import Plane
+from scalarviz.view.sorting import Sorting
 from scalarviz.view.swatches import Swatches
 
 ROOT = Path(__file__).parent.parent.parent
-SMALL: dict[str, dict[str, Any]] = {"texture": {"hidden": 4, "depth": 1, "batch": 8, "size": 16}}
+SMALL: dict[str, dict[str, Any]] = {
+    "texture": {"hidden": 4, "depth": 1, "batch": 8, "size": 16},
+    "digits": {"channels": "1,1", "batch": 2},
+}
 SHOWN = {
     "rgb": Swatches,
     "xor": Plane,
@@ -29,6 +34,7 @@ SHOWN = {
     "circle": Plane,
     "normalized": Plane,
     "texture": Pictures,
+    "digits": Sorting,
     "expression": Graph,
 }
 
@@ -192,3 +198,40 @@ def test_the_expression_finds_the_numbers() -> None:
     found = {p.label: p.data for p in session.network.parameters}
     wanted = {"height": 1.5, "damping": 0.7, "speed": 6.0, "phase": 0.4}
     assert found == pytest.approx(wanted, abs=0.05)
+
+
+def test_digits_are_told_apart_by_convolutions() -> None:
+    show = load(find("digits"))(engine="python")
+    kinds = [type(layer).__name__ for layer in show.session.network.layers]
+    assert kinds == ["Conv2d", "MaxPool2d", "Conv2d", "MaxPool2d", "Dense"]
+    assert len(show.session.network.bank) == 80 + 1168 + 650
+    assert show.session.course.trainer.loss.name == "softmax_cross_entropy"
+    assert len(play("digits", channels="").session.network.bank) == 650
+
+
+def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 30), ("t10k", 20)):
+        pictures = rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+        labels = np.arange(count, dtype=np.uint8) % 10
+        head = bytes((0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 28, 0, 0, 0, 28))
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(head + pictures.tobytes())
+        head = bytes((0, 0, 8, 1, 0, 0, 0, count))
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(head + labels.tobytes())
+    session = play("digits", folder=str(tmp_path)).session
+    assert session.network.inputs == 784 and session.network.layers[-1].inputs == 49
+    assert session.data.samples == 30 and len(session.data.held_out[0]) == 20
+    session.advance(1)
+    shown = exhibit_of(session)
+    assert isinstance(shown, Sorting) and shown.confusion.all == 20
+
+
+@pytest.mark.slow
+def test_digits_are_learned_in_seconds() -> None:
+    session = load(find("digits"))(engine="cpu").session
+    session.copy().advance(1)  # compiles
+    inputs, targets = session.data.held_out
+    start = perf_counter()
+    session.advance(600)
+    right = session.network(inputs).argmax(axis=1) == targets.argmax(axis=1)
+    assert right.mean() >= 0.97 and perf_counter() - start < 20.0

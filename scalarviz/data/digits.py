@@ -1,0 +1,151 @@
+"""Handwritten digits: a picture goes in, ten numbers come out, one for each digit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.batches import Pair
+from scalarviz.checks import number, shorten
+from scalarviz.data.base import NEVER_TRAINED, TableSet
+from scalarviz.data.idx import Bytes, read_folder
+from scalarviz.errors import InputError, ShapeError
+from scalarviz.formulas.randomness import check_seed, shuffled
+
+ALL = "0123456789"
+Rows = npt.NDArray[np.int64]
+
+
+@final
+class Digits(TableSet):
+    """Handwritten digits, 0 to 9: the 1,797 of 8 x 8 pixels inside scikit-learn, or those of MNIST.
+
+    Inputs are the pixels of a picture, line by line, from 0 to 1; targets are rows of ten numbers,
+    1 at the digit, else 0. `shape` is (1, height, width), as sv.Conv2d takes it.
+
+    folder    of the files of MNIST, as they are, compressed or not: train-images-idx3-ubyte, ...
+    held_out  the share that is never trained on; from 1 on, so many: the last ones. If the folder
+              has files for testing, t10k-..., they are what is held out
+    digits    which of them: "01234567", or a list of numbers; the others are left out, and whether
+              a digit is held out does not depend on it
+    seed      decides which are held out
+    order     as in every table: "shuffled", "in_order" or "picked"
+    pictures, labels   your own, (n, height, width) and (n) bytes; pixels go from 0 to 255
+    """
+
+    name = "digits"
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        held_out: float = 0.2,
+        digits: str | Iterable[int] = ALL,
+        seed: int = 0,
+        order: str = "shuffled",
+        pictures: object = None,
+        labels: object = None,
+    ) -> None:
+        kept = number(held_out, "held_out", 0.0)
+        wanted, seed = as_digits(digits), check_seed(seed)
+        own, highest = pictures is not None or labels is not None or folder is not None, 255
+        if folder is not None:
+            if pictures is not None or labels is not None:
+                raise InputError("digits come from a folder or from pictures and labels, not both")
+            found, named, tests = read_folder(folder)
+            kept = tests or kept
+        elif own:
+            found, named = as_bytes(pictures, "pictures", 3), as_bytes(labels, "labels", 1)
+            check_own(found, named)
+        else:
+            (found, named), highest = built_in(), 16
+        settings = {
+            "held_out": kept,
+            "digits": "".join(map(str, wanted)),
+            "seed": seed,
+            "pictures": found if own else None,
+            "labels": named if own else None,
+        }
+        self.shape = (1, *found.shape[1:])
+        parts = [rows[np.isin(named[rows], wanted)] for rows in divided(len(named), kept, seed)]
+        training, held = [table(found[rows], named[rows], highest) for rows in parts]
+        if not len(training[0]):
+            raise InputError(f"no digit of {settings['digits']} is left to train on: hold out less")
+        super().__init__(training, settings, held if len(held[0]) else None, order)
+
+
+def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
+    """Which of so many are trained on, and which are held out."""
+    rows = np.arange(count)
+    if held_out < 1.0:
+        rows = shuffled(seed, NEVER_TRAINED, rows, count)
+        first = count - round(held_out * count)
+    elif held_out == int(held_out) and held_out < count:
+        first = count - int(held_out)
+    else:
+        raise InputError(
+            f"held_out is a share below 1 or a number of digits, fewer than the {count:,} that "
+            f"there are, not {held_out:g}"
+        )
+    return rows[:first], rows[first:]
+
+
+def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
+    """Pictures as rows from 0 to 1, and a row of ten for each label."""
+    pixels = pictures.reshape(len(pictures), pictures.shape[1] * pictures.shape[2])
+    inputs = np.divide(pixels, np.float32(highest), dtype=np.float32)
+    return inputs, np.eye(len(ALL), dtype=np.float32)[labels]
+
+
+def as_digits(digits: object) -> list[int]:
+    """Different digits, in order."""
+    try:
+        found = sorted({int(digit) for digit in digits})  # type: ignore[attr-defined]  # or it raises
+        if found and found[0] >= 0 and found[-1] <= 9:
+            return found
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"digits are some of 0 to 9, such as {ALL!r} or [3, 8], not {shorten(digits)}")
+
+
+def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
+    """Whole numbers from 0 to 255, an array of so many dimensions."""
+    array = np.asarray(values)
+    shape = "(n, height, width)" if dimensions == 3 else "(n)"
+    if array.ndim != dimensions or not array.size:
+        raise ShapeError(f"the {what} of digits are an array {shape}, not of shape {array.shape}")
+    if array.dtype.kind not in "ui" or array.min() < 0 or array.max() > 255:
+        raise InputError(
+            f"the {what} of digits are whole numbers from 0 to 255, not {array.dtype} such as "
+            f"{array.flat[0]}: convert them with .astype(numpy.uint8)"
+        )
+    return array.astype(np.uint8)
+
+
+def check_own(pictures: Bytes, labels: Bytes) -> None:
+    """Refuse pictures without a label each, and labels that are no digits."""
+    if len(pictures) != len(labels):
+        raise ShapeError(
+            f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass as many"
+        )
+    if labels.max() > 9:
+        raise InputError(f"labels are digits from 0 to 9, not {labels.max()}")
+
+
+@cache
+def built_in() -> tuple[Bytes, Bytes]:
+    """The digits inside scikit-learn: pictures with pixels from 0 to 16, and labels."""
+    try:
+        from sklearn.datasets import load_digits  # type: ignore[import-untyped]  # it has no types
+    except ImportError as error:
+        raise InputError(
+            "the 8 x 8 digits are inside scikit-learn, which is not installed: "
+            "pip install 'scalarviz[digits]', or pass a folder with the files of MNIST"
+        ) from error
+    found = load_digits()
+    return found.images.astype(np.uint8), found.target.astype(np.uint8)

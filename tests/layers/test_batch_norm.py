@@ -1,0 +1,129 @@
+"""BatchNorm: statistics of a batch while it learns, the running ones afterwards."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from tests.strategies import RUNNABLE
+
+X = np.random.default_rng(0).normal(2.0, 3.0, (70, 8))
+
+
+def made(engine: str = "python") -> sv.Network:
+    layers = [sv.Dense(8, 6, "tanh"), sv.BatchNorm((3, 1, 2)), sv.Dense(6, 2)]
+    return sv.Network(layers, seed=1, dtype="float64", engine=engine)
+
+
+def session(engine: str = "cpu", seed: int = 1) -> sv.Session:
+    targets = X[:, :2] > 0
+    net = sv.Network([sv.Dense(8, 6), sv.BatchNorm(6), sv.Dense(6, 2)], seed=seed, dtype="float64")
+    return sv.Session(net, (X, targets), batch=20, engine=engine, seed=seed, optimizer=sv.SGD(0.1))
+
+
+def test_a_forward_has_mean_0_and_variance_1_over_batch_and_pixels() -> None:
+    y = sv.BatchNorm((2, 2, 2)).forward(X).reshape(70, 2, 4)
+    assert y.mean(axis=(0, 2)) == pytest.approx(np.zeros(2), abs=1e-12)
+    assert y.var(axis=(0, 2)) == pytest.approx(np.ones(2), rel=1e-4)
+
+
+def test_a_call_uses_what_it_has_seen_and_changes_nothing() -> None:
+    layer = sv.BatchNorm(8)
+    assert layer(X) == pytest.approx(X, rel=1e-4)  # nothing seen yet: mean 0, variance 1
+    for _ in range(200):
+        layer.forward(X)
+    seen = layer.state.copy()
+    assert layer.running_mean == pytest.approx(X.mean(axis=0))
+    assert layer.running_variance == pytest.approx(X.var(axis=0, ddof=1))
+    expected = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0, ddof=1) + 1e-5)
+    assert layer(X) == pytest.approx(expected)
+    assert (layer.state == seen).all()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_several_forwards_wait_with_the_statistics_of_their_own_batch(engine: str) -> None:
+    net, plain = made(engine), made()
+    g = np.ones((5, 2))
+    net.forward(X[:5])
+    net.forward(X[5:10])
+    newest, oldest = net.backward(g), net.backward(g)
+    plain.forward(X[5:10])
+    assert plain.backward(g) == pytest.approx(newest)
+    plain.forward(X[:5])
+    assert plain.backward(g) == pytest.approx(oldest)
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_time_travel_brings_back_the_running_numbers(engine: str) -> None:
+    s = session(engine)
+    s.advance(4)
+    known = s.network.bank.state.copy(), s.network.bank.value.copy()
+    s.advance(3)
+    s.advance(5, "operation")
+    assert (s.network.bank.state != known[0]).any()
+    s.seek(4)
+    assert (s.network.bank.state == known[0]).all() and (s.network.bank.value == known[1]).all()
+    s.seek(0)
+    assert s.network.bank.state[3:].tolist() == [0.0] * 6 + [1.0] * 6
+
+
+def test_step_by_operations_is_the_same_as_whole() -> None:
+    whole, bits = session(), session()
+    whole.advance(2)
+    bits.advance(2 * len(bits.network.program.moments), "operation")
+    assert (whole.network.bank.value == bits.network.bank.value).all()
+    assert (whole.network.bank.state == bits.network.bank.state).all()
+
+
+def test_files_keep_the_running_numbers(tmp_path: Path) -> None:
+    s = session()
+    s.advance(5)
+    s.network.save(tmp_path / "net.safetensors")
+    s.save(tmp_path / "run.safetensors")
+    net = sv.load(tmp_path / "net.safetensors")
+    assert (net.bank.state == s.network.bank.state).all()
+    assert net(X) == pytest.approx(s.network(X))
+    again = sv.Session.load(tmp_path / "run.safetensors")
+    assert (again.network.bank.state == s.network.bank.state).all()
+    again.back(3)
+    s.back(3)
+    assert (again.network.bank.state == s.network.bank.state).all()
+
+
+def test_replicas_have_running_numbers_of_their_own() -> None:
+    replicas = sv.replicate(session(), seeds=[1, 5, 9])
+    replicas.advance(6)
+    for bank, seed in zip(replicas.banks, (1, 5, 9), strict=True):
+        alone = session(seed=seed)
+        alone.advance(6)
+        assert (bank.state == alone.network.bank.state).all()
+        assert (bank.value == alone.network.bank.value).all()
+
+
+def test_one_thread_gives_the_same_bits_as_two() -> None:
+    import numba
+
+    before, found = numba.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            numba.set_num_threads(min(threads, before))
+            net = sv.Network(
+                [sv.Conv2d((1, 16, 16), 24, 5), sv.BatchNorm((24, 12, 12)), sv.Dense(3456, 3)],
+                engine="cpu",
+            )
+            x = np.random.default_rng(0).normal(size=(200, 256))
+            net.train(x, x[:, :3], optimizer=sv.Adam(1e-3), steps=2)
+            found.append([net.bank.value.copy(), net.bank.state.copy()])
+    finally:
+        numba.set_num_threads(before)
+    assert all((a == b).all() for a, b in zip(*found, strict=True))
+
+
+def test_a_copy_has_them_too() -> None:
+    net = made()
+    net.forward(X)
+    twin = net.copy()
+    assert (twin.bank.state == net.bank.state).all()
+    net.forward(X)
+    assert (twin.bank.state != net.bank.state).any()

@@ -1,0 +1,58 @@
+"""Dropout: by chance, and yet the same again."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from tests.strategies import RUNNABLE
+
+ONES = np.ones((400, 25))
+
+
+def test_a_share_of_the_numbers_is_left_out_and_the_others_make_up_for_it() -> None:
+    y = sv.Dropout(25, 0.3).forward(ONES)
+    assert set(y.ravel().tolist()) == {0.0, 1 / 0.7}
+    assert abs((y == 0).mean() - 0.3) < 0.02  # 10,000 draws: more than 4 standard deviations
+    assert abs(y.mean() - 1.0) < 0.03
+
+
+def test_what_comes_back_is_left_out_at_the_same_places() -> None:
+    layer = sv.Dropout(25, 0.3)
+    y = layer.forward(ONES)
+    assert (layer.backward(ONES) == y).all()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_seed_step_sample_and_number_decide_and_nothing_else(engine: str) -> None:
+    def network(seed: int) -> sv.Network:
+        layers = [sv.Dropout(25), sv.Dropout(25)]
+        return sv.Network(layers, seed=seed, dtype="float64", engine=engine)
+
+    net = network(3)
+    first = net.forward(ONES)
+    assert (net.forward(ONES) == first).all()
+    assert (network(3).forward(ONES) == first).all()
+    assert (network(3).forward(ONES[:7]) == first[:7]).all()
+    assert (network(4).forward(ONES) == 0).mean() != (first == 0).mean()
+    assert abs((first == 0).mean() - 0.75) < 0.02  # the two layers draw apart
+    net.bank.restart_count(1)
+    assert (net.forward(ONES) != first).any()
+    assert (net(ONES) == 1).all()
+
+
+def test_a_session_that_goes_back_leaves_out_the_same() -> None:
+    net = sv.Network([sv.Dense(4, 30, "tanh"), sv.Dropout(30), sv.Dense(30, 1)], seed=2)
+    x = np.random.default_rng(0).normal(size=(50, 4))
+    session = sv.Session(net, (x, x[:, :1]), batch=10, engine="cpu", optimizer=sv.SGD(0.1))
+    session.advance(9)
+    losses, value = session.losses.copy(), net.bank.value.copy()
+    session.back(6)
+    session.advance(6)
+    assert (session.losses == losses).all() and (net.bank.value == value).all()
+
+
+@pytest.mark.parametrize("rate", [1.0, -0.1, "half"])
+def test_a_rate_is_a_share_below_1(rate: float) -> None:
+    with pytest.raises(InputError, match="the rate of Dropout must be a finite number"):
+        sv.Dropout(3, rate)

@@ -1,0 +1,82 @@
+"""Residual: through the layers, and past them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import FileError, InputError, OwnershipError, ShapeError
+
+X = np.random.default_rng(0).normal(size=(3, 4))
+
+
+def test_it_adds_what_its_layers_make_of_the_inputs() -> None:
+    inner = sv.Dense(4, 4, "tanh")
+    layer = sv.Residual(inner)
+    y = layer(X)
+    assert y == pytest.approx(X + inner(X))
+    layer.forward(X)
+    by_inputs = layer.backward(np.ones((3, 4)))
+    inner.forward(X)
+    assert by_inputs == pytest.approx(1.0 + inner.backward(np.ones((3, 4))))
+
+
+def test_its_program_shows_both_ways() -> None:
+    net = sv.Network([sv.Dense(4, 4), sv.Residual(sv.Dense(4, 2, "relu"), sv.Dense(2, 4))])
+    names = [operation.name for operation in net.program.operations]
+    assert names == ["affine 0", "branch 1", "affine 1.0", "relu 1.0", "affine 1.1", "sum 1"]
+    branch, total = net.program.operations[1], net.program.operations[-1]
+    assert branch.other == total.target and total.other == branch.source
+    assert len({buffer.name for buffer in net.program.buffers}) == len(net.program.buffers)
+
+
+def test_rows_are_those_of_its_layers_in_order() -> None:
+    layer = sv.Residual(sv.Dense(4, 2), sv.Dense(2, 4))
+    assert layer.row_name(0) == "part 0, perceptron 0, weight from input 0"
+    assert layer.row_name(10) == "part 1, perceptron 0, weight from input 0"
+    assert layer.weight(10) is layer.layers[1].perceptrons[0].weights[0]  # type: ignore[attr-defined]
+
+
+def test_one_inside_another_is_saved_and_loaded(tmp_path: Path) -> None:
+    inner = sv.Residual(sv.Dense(4, 4, "relu", init="he_uniform"), sv.BatchNorm(4))
+    net = sv.Network([sv.Residual(inner, sv.Dense(4, 4))], seed=3)
+    net.forward(X)
+    net.save(tmp_path / "net.safetensors")
+    again = sv.load(tmp_path / "net.safetensors")
+    assert repr(again.layers) == repr(net.layers)
+    assert (again(X) == net(X)).all()
+
+
+def test_files_that_nest_without_end_are_refused(tmp_path: Path) -> None:
+    layer: sv.Layer = sv.Dense(1, 1)
+    for _ in range(30):
+        layer = sv.Residual(layer)
+    net = sv.Network([layer])
+    net.save(tmp_path / "deep.safetensors")
+    with pytest.raises(FileError, match="layers stand in layers more than 20 deep"):
+        sv.load(tmp_path / "deep.safetensors")
+
+
+def test_layers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ShapeError, match="gives 3 numbers, to be added to the 4"):
+        sv.Residual(sv.Dense(4, 3))
+    with pytest.raises(InputError, match="made of layers, at least one"):
+        sv.Residual()
+    with pytest.raises(InputError, match="stands twice"):
+        sv.Residual(*[sv.Dense(4, 4)] * 2)
+    used = sv.Dense(4, 4)
+    used(X)
+    with pytest.raises(OwnershipError):
+        sv.Residual(used)
+
+
+def test_one_that_does_nothing_is_the_identity() -> None:
+    """That is what it is good for: a network begins with what it is given."""
+    targets = X + 0.1 * np.sin(X)
+    losses = []
+    for layer in (sv.Dense(4, 4), sv.Residual(sv.Dense(4, 4))):
+        net = sv.Network([layer], dtype="float64")
+        net.bank.value[:] = 0.0
+        losses.append(net.train(X, targets, optimizer=sv.SGD(0.01), steps=1)[0])
+    assert losses[1] < 0.1 * losses[0]
