@@ -35,10 +35,10 @@ Plan = Any  # an array of the fields below, unsigned
 # The fields of a plan: where things are in a tile's workspace, and which formulas run. LAST_INPUT
 # is the last operation by whose inputs nobody needs the gradient.
 (
-    OUT, OUT_SIZE, GOALS, FLOW_OUT_0, FLOW_IN_0, FIRST_NEEDED, PARALLEL, LOSS, OPTIMIZER, SCHEDULE,
+    OUT, OUT_SIZE, GOALS, FLOW_OUT_0, FLOW_IN_0, FIRST_NEEDED, LOSS, OPTIMIZER, SCHEDULE,
     REFUSE, HALF, DYNAMIC, PATIENCE, MEAN_OF,
-) = [np.uint64(i) for i in range(15)]  # fmt: skip
-PLAN_FIELDS = 15
+) = [np.uint64(i) for i in range(14)]  # fmt: skip
+PLAN_FIELDS = 14
 
 # What is to be done, added up.
 (

@@ -11,7 +11,6 @@ from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
-from scalarviz.engines import cpu_chunks as plans
 from scalarviz.engines.base import Engine, Outcome, Run
 from scalarviz.engines.cpu_moments import Moments
 from scalarviz.engines.cpu_orders import Order
@@ -86,10 +85,11 @@ class CpuRun(Run):
         self._moments: Moments | None = None
         self._order: Order | None = None
         self._plan = plan_loss(tables, engine.program, loss)
-        chunks, multiplications = count_chunks(batches.size), batches.size * len(engine.bank)
-        self._plan[plans.PARALLEL] = chunks > 1 and multiplications > WORTH_CORES
+        chunks = count_chunks(batches.size)
+        products = sum(len(each.parameters) * each.each for each in engine.program.operations)
+        self._together = chunks > 1 and batches.size * products > WORTH_CORES
         places = 1
-        if self._plan[plans.PARALLEL]:
+        if self._together:
             places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's
         key = batches.size, room_for_points(batches), places
         if key not in work.rooms:
@@ -116,8 +116,10 @@ class CpuRun(Run):
         data, goals = self._samples if batches is self.batches else self._converted(batches)
         room, counts = self._room, np.array([bank.step_count])
         errors, done = np.zeros((count, count_chunks(batches.size))), np.array([0, NONE])
-        with ONE_AT_A_TIME if self._plan[plans.PARALLEL] else nullcontext():
-            self._work.kernels.train(
+        kernels = self._work.kernels
+        train = kernels.train if self._together else kernels.train_alone
+        with ONE_AT_A_TIME if self._together else nullcontext():
+            train(
                 self._plan,
                 self._tables.passes,
                 self._tables.operations,

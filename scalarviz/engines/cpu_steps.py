@@ -13,7 +13,6 @@ from scalarviz.engines.cpu_chunks import (
     HIGH,
     LOW,
     MEAN_OF,
-    PARALLEL,
     WHAT,
     Plan,
     chunk_work,
@@ -66,26 +65,6 @@ def gather_for(
     elif which < 0:
         k = -which - 1
         gather_back(ops[k], settings[k], spaces, flows, samples, chunks, stride)
-
-
-@kernel
-def whole_step(
-    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, state: Numbers,
-    steps: Index, data: Numbers, rows: Table, goals: Numbers, goal_rows: Table, samples: Index,
-    scale: float, spaces: Numbers, flows: Numbers, partial: Numbers, errors: Numbers,
-) -> None:  # fmt: skip
-    """Forward, loss and backward of one batch, chunk after chunk."""
-    chunks = count_chunks(samples)
-    for p in range(len(passes)):
-        what, low, high = passes[p, WHAT], passes[p, LOW], passes[p, HIGH]
-        gather_for(passes[p, GATHERS], ops, settings, state, samples, spaces, flows)
-        for chunk in range(chunks):
-            c = np.uint64(chunk)
-            place = first_tile(c, chunks, samples) if what & DO_KEEP else ZERO
-            errors[c] += chunk_work(
-                what, low, high, plan, ops, settings, value, state, steps, data, rows, goals,
-                goal_rows, data, samples, c, chunks, place, spaces, flows, partial[c], scale,
-            )  # fmt: skip
 
 
 @parallel_kernel
@@ -143,7 +122,11 @@ def train_alone(
     arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
     scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
 ) -> None:  # fmt: skip
-    """`train` on one core."""
+    """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
+
+    All on one core. `done` becomes how many steps were taken; and the row of a gradient that went
+    bad, before anything was changed by it, or -1.
+    """
     ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
     passes, state = borrowed(passes), borrowed(state)
     value, halves, slots = borrowed(value), borrowed(halves), borrowed(slots)
@@ -156,10 +139,18 @@ def train_alone(
         )
         mean = loss_scale(plan, factor, samples)
         scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
-        whole_step(
-            plan, passes, ops, settings, weights, state, counts[0], source, rows, goals, goal_rows,
-            samples, scale, spaces, flows, partial, errors[k],
-        )  # fmt: skip
+        chunks = count_chunks(samples)
+        for p in range(len(passes)):
+            what, low, high = passes[p, WHAT], passes[p, LOW], passes[p, HIGH]
+            gather_for(passes[p, GATHERS], ops, settings, state, samples, spaces, flows)
+            for chunk in range(chunks):
+                c = np.uint64(chunk)
+                place = first_tile(c, chunks, samples) if what & DO_KEEP else ZERO
+                errors[k, c] += chunk_work(
+                    what, low, high, plan, ops, settings, weights, state, counts[0], source, rows,
+                    goals, goal_rows, data, samples, c, chunks, place, spaces, flows, partial[c],
+                    scale,
+                )  # fmt: skip
         if not end_step(
             plan, ops, samples, partial, value, grad, slots, frozen, state, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
@@ -176,19 +167,7 @@ def train(
     arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
     scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
 ) -> None:  # fmt: skip
-    """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
-
-    `done` becomes how many steps were taken; and the row of a gradient that went bad, before
-    anything was changed by it, or -1.
-    """
-    if not plan[PARALLEL]:
-        train_alone(
-            plan, passes, ops, settings, value, grad, slots, frozen, state, counts, data, goals,
-            drawing, draw_settings, points, rows, goal_rows, factor, how, optimizer_settings,
-            schedule_settings, arguments, halves, spaces, flows, partial, scratch, errors, first,
-            done,
-        )  # fmt: skip
-        return
+    """`train_alone` on all cores: a chunk each."""
     weights = halves if plan[HALF] else value
     source = points if len(points) else data
     for k in range(len(errors)):
