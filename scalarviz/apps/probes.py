@@ -15,6 +15,7 @@ import platform
 import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -52,7 +53,12 @@ def need(*modules: str) -> str:
 
 
 def version_of(module: str) -> str:
-    names = {"PySide6": "PySide6-Essentials", "PIL": "Pillow", "OpenGL": "PyOpenGL"}
+    names = {
+        "PySide6": "PySide6-Essentials",
+        "PIL": "Pillow",
+        "OpenGL": "PyOpenGL",
+        "sklearn": "scikit-learn",
+    }
     try:
         return version(names.get(module, module))
     except PackageNotFoundError:
@@ -174,6 +180,24 @@ def video() -> str:
     return f"{found} with libx264"
 
 
+def digits() -> str:
+    """scikit-learn has the small pictures of digits."""
+    found = need("sklearn")
+    count = len(import_module("sklearn.datasets").load_digits().images)
+    return f"{found}, {count:,} pictures"
+
+
+def onnx() -> str:
+    """A network goes to ONNX and back."""
+    found = need("onnx")
+    sv = import_module("scalarviz")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.onnx"
+        sv.onnx.save(sv.Network([2, 2]), path)
+        sv.onnx.load(path)
+    return found
+
+
 def jupyter() -> str:
     """JupyterLab, a port that only this machine reaches, and what the lessons draw with."""
     found = need("jupyterlab", "matplotlib", "ipykernel")
@@ -237,7 +261,7 @@ def memory_size() -> float:
         return 0.0
 
 
-ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video)
+ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video, digits, onnx)
 IN_CLASS = (jupyter, pictures, kernels, room)
 PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
 

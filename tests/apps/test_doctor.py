@@ -62,7 +62,9 @@ def test_a_teacher_is_told_in_one_screen() -> None:
     assert "window" not in text and "cuda" not in text
 
 
-@pytest.mark.parametrize("name", ["python", "numba", "opengl", "notebook", "jupyter", "room"])
+@pytest.mark.parametrize(
+    "name", ["python", "numba", "opengl", "notebook", "jupyter", "onnx", "room"]
+)
 def test_a_class_takes_all_that_the_lessons_take(name: str) -> None:
     code, text = examined(for_class=True, **{name: SYSTEM})
     assert code == 1
@@ -102,6 +104,26 @@ def test_what_a_lesson_draws_with_is_looked_for() -> None:
     found = answer("kernels")
     assert found["works"]
     assert found["said"].startswith("compiled;") or found["mend"] == COMMAND
+
+
+def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, text = examined(digits=PIP, onnx=PIP)
+    assert code == 0
+    for name, package in (("digits", "scikit-learn"), ("onnx", "onnx")):
+        assert f"To mend {name}:\n" in text
+        assert command_for(BY_NAME[name], PIP, "linux").split("install ")[1] in text
+        assert set(requirements(name)) <= {f"scalarviz[{name}]", f"{package}>=1.4", "onnx>=1.16"}
+    monkeypatch.setattr(probes, "find_spec", lambda module: None)
+    for name, module in (("digits", "sklearn"), ("onnx", "onnx")):
+        expected = {"works": False, "said": f"{module} is not installed", "mend": PIP}
+        assert answer(name) == expected
+
+
+def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("digits")["said"].endswith(", 1,797 pictures")
+    assert answer("onnx")["works"]
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert not answer("onnx")["works"]
 
 
 @pytest.mark.parametrize(

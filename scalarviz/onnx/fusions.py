@@ -1,0 +1,193 @@
+"""Several nodes that are one thing: they are replaced by one node before a graph is walked.
+
+A rule is given the last of the nodes; it answers with the node that stands for them all and with
+those that it takes away, or with None. What lies between them must be used nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from math import sqrt
+
+from scalarviz.onnx.graph import Graph, Node
+from scalarviz.onnx.steps import SAME
+from scalarviz.onnx.tensors import Constant
+
+Fused = tuple[Node, tuple[Node, ...]]
+DEEPEST = 4  # products of products
+
+# What PyTorch's Softplus is from here on: x itself.
+LINEAR_FROM = 20.0
+
+# How many inputs an operator has, where it is more than one.
+INPUTS = {"Add": 2, "Div": 2, "Greater": 2, "MatMul": 2, "Mul": 2}
+
+
+class Uses:
+    """Who makes a value, and how often it is used."""
+
+    def __init__(self, graph: Graph, nodes: tuple[Node, ...], output: str) -> None:
+        self.constants: Mapping[str, Constant] = graph.constants
+        self.makers = {name: node for node in nodes for name in node.outputs}
+        self.counts = Counter(name for node in nodes for name in node.inputs)
+        self.counts[output] += 1
+
+    def maker(self, name: str, operator: str, uses: int = 1) -> Node | None:
+        """The node of this kind that makes a value, if it is used just so often."""
+        node = self.makers.get(name)
+        if node is None or node.operator != operator or self.counts[name] != uses:
+            return None
+        return node if len(node.inputs) >= INPUTS.get(operator, 1) else None
+
+    def is_number(self, name: str, value: float) -> bool:
+        """Whether a value is this one number, stored in the file."""
+        found = self.number(name)
+        return found is not None and abs(found - value) <= SAME * abs(value)
+
+    def number(self, name: str) -> float | None:
+        """The one number that is stored under a name."""
+        constant = self.constants.get(name)
+        if constant is None or constant.array.size != 1 or constant.array.dtype.kind != "f":
+            return None
+        return float(constant.array.ravel()[0])
+
+
+def fuse(graph: Graph, nodes: tuple[Node, ...], output: str) -> tuple[Node, ...]:
+    """The nodes, with those that are one thing made one."""
+    uses = Uses(graph, nodes, output)
+    gone: set[int] = set()
+    instead: dict[int, Node] = {}
+    for node in nodes:
+        for rule in RULES.get(node.operator, ()):
+            found = rule(node, uses)
+            if found is not None:
+                instead[id(node)] = found[0]
+                gone.update(map(id, found[1]))
+                break
+    return tuple(instead.get(id(node), node) for node in nodes if id(node) not in gone)
+
+
+def both_ways(node: Node) -> list[tuple[str, str]]:
+    """The two inputs of a node in both orders."""
+    if len(node.inputs) != 2:
+        return []
+    first, second = node.inputs
+    return [(first, second), (second, first)]
+
+
+def replaced(operator: str, last: Node, inputs: tuple[str, ...], main: Node, **parts: Node) -> Node:
+    """A node that stands for several, which ends as the last one does."""
+    names = {role: node.name for role, node in parts.items()}
+    return Node(operator, main.name, inputs, last.outputs, main.attributes, names)
+
+
+def product_and_sum(node: Node, uses: Uses) -> Fused | None:
+    """MatMul, then Add of stored numbers: a layer with a bias."""
+    for value, bias in both_ways(node):
+        made = uses.maker(value, "MatMul")
+        if made is not None and len(made.inputs) == 2 and bias in uses.constants:
+            inputs = (*made.inputs, bias)
+            return replaced("MatMul", node, inputs, made, add=node), (made,)
+    return None
+
+
+def factors(name: str, uses: Uses, depth: int = 0) -> tuple[list[str], list[Node]]:
+    """What a value is the product of, and the nodes that multiply."""
+    made = uses.maker(name, "Mul") if depth < DEEPEST else None
+    if made is None:
+        return [name], []
+    found: list[str] = []
+    nodes = [made]
+    for each in made.inputs:
+        more, inner = factors(each, uses, depth + 1)
+        found += more
+        nodes += inner
+    return found, nodes
+
+
+def gelu(node: Node, uses: Uses) -> Fused | None:
+    """x * 0.5 * (1 + erf(x / sqrt(2))), in any order."""
+    found: list[str] = []
+    nodes: list[Node] = []
+    for each in node.inputs:
+        more, inner = factors(each, uses)
+        found += more
+        nodes += inner
+    half = [name for name in found if uses.is_number(name, 0.5)]
+    rest = [name for name in found if name not in half]
+    if len(half) != 1 or len(rest) != 2:
+        return None
+    for x, sum_ in (rest, rest[::-1]):
+        inner_nodes = erf_of(x, sum_, uses)
+        if inner_nodes:
+            taken = (*nodes, *inner_nodes)
+            return replaced("Gelu", node, (x,), Node("Gelu", node.name, (), (), {})), taken
+    return None
+
+
+def erf_of(x: str, name: str, uses: Uses) -> tuple[Node, ...]:
+    """The nodes of 1 + erf(x / sqrt(2)), if a value is that."""
+    added = uses.maker(name, "Add")
+    for value, one in both_ways(added) if added else ():
+        erf = uses.maker(value, "Erf") if uses.is_number(one, 1.0) else None
+        if erf is None or added is None:
+            continue
+        divided, times = uses.maker(erf.inputs[0], "Div"), uses.maker(erf.inputs[0], "Mul")
+        if divided and divided.inputs[0] == x and uses.is_number(divided.inputs[1], sqrt(2.0)):
+            return added, erf, divided
+        for inner, factor in both_ways(times) if times else ():
+            if times and inner == x and uses.is_number(factor, sqrt(0.5)):
+                return added, erf, times
+    return ()
+
+
+def swish(node: Node, uses: Uses) -> Fused | None:
+    """x times its sigmoid."""
+    for x, value in both_ways(node):
+        made = uses.maker(value, "Sigmoid")
+        if made is not None and made.inputs == (x,):
+            return replaced("Swish", node, (x,), node, sigmoid=made), (made,)
+    return None
+
+
+def softplus(node: Node, uses: Uses) -> Fused | None:
+    """PyTorch's Softplus, which is x itself from 20 on."""
+    if len(node.inputs) != 3:
+        return None
+    which, x, value = node.inputs
+    made, compared = uses.maker(value, "Softplus"), uses.maker(which, "Greater")
+    fits = made and made.inputs == (x,) and compared and compared.inputs[0] == x
+    if made and compared and fits and uses.is_number(compared.inputs[1], LINEAR_FROM):
+        return replaced("Softplus", node, (x,), made), (made, compared)
+    return None
+
+
+def rms_norm(node: Node, uses: Uses) -> Fused | None:
+    """x / sqrt(mean(x * x) + eps), times a gain: what `save` writes for RMSNorm."""
+    for value, gain in both_ways(node):
+        divided = uses.maker(value, "Div")
+        root = uses.maker(divided.inputs[1], "Sqrt") if divided else None
+        added = uses.maker(root.inputs[0], "Add") if root else None
+        mean = uses.maker(added.inputs[0], "ReduceMean") if added else None
+        square = uses.maker(mean.inputs[0], "Mul") if mean else None
+        if not (divided and root and added and mean and square) or gain not in uses.constants:
+            continue
+        x = divided.inputs[0]
+        if square.inputs != (x, x):
+            continue
+        parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided}
+        inputs = (x, gain, added.inputs[1], *mean.inputs[1:])
+        made = replaced("RMSNorm", node, inputs, node, **parts)
+        return Node(made.operator, made.name, inputs, made.outputs, mean.attributes, made.parts), (
+            divided, root, added, mean, square,
+        )  # fmt: skip
+    return None
+
+
+# The rules by the operator of the last node.
+RULES: dict[str, tuple[Callable[[Node, Uses], Fused | None], ...]] = {
+    "Add": (product_and_sum,),
+    "Mul": (gelu, swish, rms_norm),
+    "Where": (softplus,),
+}

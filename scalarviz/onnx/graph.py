@@ -1,0 +1,202 @@
+"""A model as plain data: its nodes, the numbers it stores, its inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks import shorten
+from scalarviz.errors import FileError, InputError
+from scalarviz.files.atomic import shown
+from scalarviz.files.container import size_of
+from scalarviz.onnx.package import the_package
+from scalarviz.onnx.tensors import FLOATS, Constant
+
+LARGEST_FILE = 2**28  # bytes
+MOST_NODES = 4096
+LONGEST_NAME = 1000
+OLDEST = 9  # the opset from which on the operators are read as they are now
+
+OWN_DOMAINS = ("", "ai.onnx")
+# What an attribute may hold, by the number that the format has for its type.
+ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
+TENSOR = 4
+
+Sizes = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One operation of a graph; `parts` are the names of nodes that were made one with it."""
+
+    operator: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{shorten(self.name)} ({self.operator})"
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or an output: its sizes, None where one is open; `numbers` if it holds floats."""
+
+    name: str
+    sizes: Sizes | None
+    numbers: bool
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph: nodes in the order in which they run."""
+
+    name: str
+    opset: int
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    nodes: tuple[Node, ...]
+    constants: Mapping[str, Constant]
+
+
+def read_graph(path: Path) -> Graph:
+    """The graph in a file; its numbers are left in the bytes until somebody wants them."""
+    onnx = the_package()
+    data = read_bytes(path)
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except Exception as error:  # whatever the parser makes of bytes that are no model
+        raise InputError("it is damaged, or no ONNX file") from error
+    try:
+        return as_graph(model, path.parent)
+    except UnicodeDecodeError as error:
+        raise InputError("it is damaged: a name in it is no text") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of a file of a bearable size."""
+    try:
+        size = size_of(path)
+        if size > LARGEST_FILE:
+            raise InputError(f"it has {size:,} bytes, and {LARGEST_FILE:,} are the most")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"there is no file {shown(path)}: check the path") from None
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror or error}") from error
+
+
+def as_graph(model: Any, folder: Path) -> Graph:
+    """A ModelProto as plain data."""
+    found = model.graph
+    if not found.node or not found.output:
+        raise InputError("it is damaged, or no ONNX file: there is no graph in it")
+    if len(found.node) > MOST_NODES:
+        raise InputError(f"it has {len(found.node):,} nodes, and {MOST_NODES:,} are the most")
+    stored = {each.name: Constant(each.name, each, folder) for each in found.initializer}
+    nodes = [as_node(node, i) for i, node in enumerate(found.node)]
+    rest = take_constants(nodes, stored, folder)
+    return Graph(
+        name=found.name,
+        opset=opset_of(model),
+        inputs=tuple(as_port(each) for each in found.input if each.name not in stored),
+        outputs=tuple(map(as_port, found.output)),
+        nodes=tuple(rest),
+        constants=stored,
+    )
+
+
+def opset_of(model: Any) -> int:
+    """The version of the operators."""
+    versions = [int(each.version) for each in model.opset_import if each.domain in OWN_DOMAINS]
+    opset = max(versions, default=0)
+    if opset < OLDEST:
+        raise InputError(
+            f"its operators are of opset {opset}, and those from {OLDEST} on can be read: export "
+            "it again with a newer opset"
+        )
+    return opset
+
+
+def as_node(node: Any, place: int) -> Node:
+    """A NodeProto as plain data; one without a name is called by what it gives."""
+    own = node.domain in OWN_DOMAINS
+    operator = node.op_type if own else f"{node.domain}.{node.op_type}"
+    outputs = tuple(node.output)
+    name = node.name or next(filter(None, outputs), f"number {place}")
+    for text in (name, operator, *node.input, *outputs):
+        if len(text) > LONGEST_NAME:
+            raise InputError(f"it is damaged: {shorten(text)} is no name")
+    return Node(operator, name, tuple(node.input), outputs, attributes_of(node))
+
+
+def attributes_of(node: Any) -> dict[str, Any]:
+    """The attributes of a node that are numbers, texts or tensors; the rest is None."""
+    found: dict[str, Any] = {}
+    for each in node.attribute:
+        value: Any = getattr(each, ATTRIBUTES[each.type]) if each.type in ATTRIBUTES else None
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        elif isinstance(value, float):
+            value = shortest(value)
+        plain = value is None or isinstance(value, (int, float, str)) or each.type == TENSOR
+        found[each.name] = value if plain else list(value)
+    return found
+
+
+def shortest(number: float) -> float:
+    """What a number of 32 bits was meant to be: 1e-5 and not 9.999999747e-6."""
+    return float(str(np.float32(number)))
+
+
+def as_port(value: Any) -> Port:
+    """A ValueInfoProto as plain data."""
+    tensor = value.type.tensor_type if value.type.HasField("tensor_type") else None
+    if tensor is None:
+        return Port(value.name, None, False)
+    sizes: Sizes | None = None
+    if tensor.HasField("shape"):
+        sizes = tuple(d.dim_value if d.dim_value > 0 else None for d in tensor.shape.dim)
+    return Port(value.name, sizes, tensor.elem_type in FLOATS)
+
+
+def take_constants(nodes: Iterable[Node], stored: dict[str, Constant], folder: Path) -> list[Node]:
+    """Move what only hands on stored numbers from the nodes to the numbers."""
+    rest = []
+    for node in nodes:
+        tensor = node.attributes.get("value") if node.operator == "Constant" else None
+        source = stored.get(node.inputs[0]) if node.inputs else None
+        if tensor is not None and node.outputs:
+            stored[node.outputs[0]] = Constant(node.outputs[0], tensor, folder)
+        elif source is not None and node.outputs and is_passed_on(node, source):
+            stored[node.outputs[0]] = passed_on(node, source)
+        else:
+            rest.append(node)
+    return rest
+
+
+def is_passed_on(node: Node, source: Constant) -> bool:
+    """Whether a node gives stored numbers once more, a matrix maybe turned."""
+    if node.operator == "Transpose":
+        turned = node.attributes.get("perm") or [1, 0]
+        return turned == [1, 0] and len(source.tensor.dims) == 2
+    return node.operator in ("Identity", "Cast")
+
+
+def passed_on(node: Node, source: Constant) -> Constant:
+    """The same numbers under another name.
+
+    Exporters merge vectors that are alike, and name the second by an Identity: so what comes out of
+    one has a name of its own. A Transpose leaves the numbers their name.
+    """
+    if node.operator == "Transpose":
+        return replace(source, turned=not source.turned)
+    if node.operator == "Cast":
+        return source
+    return replace(source, name=node.outputs[0])

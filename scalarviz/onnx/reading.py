@@ -1,0 +1,239 @@
+"""From a file to a network: walk the graph, name all that cannot be had, then build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from scalarviz.bank import DTYPES
+from scalarviz.checks import shorten
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.files.atomic import as_path, shown
+from scalarviz.formulas.table import pick
+from scalarviz.network import Network
+from scalarviz.onnx.choice import Frozen, choose_frozen
+from scalarviz.onnx.fusions import fuse
+from scalarviz.onnx.graph import Graph, Node, Port, read_graph
+from scalarviz.onnx.joining import Made, join
+from scalarviz.onnx.operators import OPERATORS, PLACES
+from scalarviz.onnx.package import the_package
+from scalarviz.onnx.steps import At, Flow, Refused, Step, checked
+
+MOST_TOLD = 40  # of what is not supported
+
+# What helps with operators that one meets often.
+HINTS = {
+    "ai.onnx.ml.ZipMap": "export with options={'zipmap': False}",
+    "If": "export the model in evaluation mode",
+    "Sub": "choose an earlier value with output=",
+}
+
+
+def load_model(
+    path: object,
+    train: Sequence[str] | None,
+    freeze: Sequence[str] | None,
+    dtype: str,
+    output: str | None,
+) -> Network:
+    """The network in a file; see `scalarviz.onnx.load`."""
+    pick(DTYPES, dtype, "dtype")
+    found = as_path(path)
+    the_package()
+    try:
+        graph = read_graph(found)
+        source, target = ends(graph, output)
+        steps = walk(graph, source, target)
+        made = join(steps)
+    except (FileError, UnknownNameError):
+        raise
+    except InputError as error:
+        raise FileError(f"{shown(found)} cannot be loaded: {error}") from error
+    frozen = choose_frozen([p.name for m in flat(made) for p in m.parameters], train, freeze)
+    try:
+        net = build(made, frozen, dtype)
+    except InputError as error:
+        raise FileError(f"{shown(found)} cannot be loaded: {error}") from error
+    net.names = {
+        "graph": graph.name,
+        "input": source.name,
+        "output": target,
+        "layers": [each.names for each in made],
+    }
+    return net
+
+
+# ---- where it begins and ends -------------------------------------------------------------------
+
+
+def ends(graph: Graph, output: str | None) -> tuple[Port, str]:
+    """The input, and the value that the network is to compute."""
+    if len(graph.inputs) != 1:
+        names = [port.name for port in graph.inputs]
+        raise InputError(f"it has {len(names)} inputs, {shorten(names)}, and a network has one")
+    (source,) = graph.inputs
+    if not source.numbers:
+        raise InputError(f"its input {shorten(source.name)} takes no numbers with a fraction")
+    if output is not None:
+        made = [name for node in graph.nodes for name in node.outputs if name]
+        if output not in made:
+            raise UnknownNameError("value of the graph", output, made)
+        return source, output
+    outputs = [port.name for port in graph.outputs if port.numbers]
+    if len(outputs) == 1:
+        return source, outputs[0]
+    if outputs:
+        raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
+    raise InputError("\n".join(["it has no output of numbers", *map(told, odd_nodes(graph))]))
+
+
+def odd_nodes(graph: Graph) -> list[tuple[Node, str]]:
+    """The nodes whose operator is in no table."""
+    return [(node, unknown(node)) for node in graph.nodes if node.operator not in OPERATORS]
+
+
+def unknown(node: Node) -> str:
+    hint = HINTS.get(node.operator)
+    return f"there is no such layer{f': {hint}' if hint else ''}"
+
+
+def told(found: tuple[Node, str]) -> str:
+    return f"    {found[0]}: {found[1]}"
+
+
+def sample_shape(graph: Graph, source: Port, nodes: Iterable[Node]) -> tuple[int, ...]:
+    """The shape of one sample: as the input says it, or as the first weights do."""
+    sizes = source.sizes
+    if sizes is not None and len(sizes) < 2:
+        raise InputError(
+            f"its input {shorten(source.name)} has the shape {shorten(sizes)}, without a batch: "
+            "export it with one in front"
+        )
+    known = tuple(n for n in (sizes or ())[1:] if n is not None)
+    if sizes is not None and len(known) == len(sizes) - 1:
+        return checked(known)
+    if sizes is None or len(sizes) == 2:
+        for node in nodes:
+            weights = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+            if node.operator in ("Gemm", "MatMul") and weights and len(weights.shape) == 2:
+                return (weights.shape[1 if node.attributes.get("transB") else 0],)
+    raise InputError(
+        f"the shape of a sample of its input {shorten(source.name)} is not known, only "
+        f"{shorten(sizes)}: export it with fixed sizes"
+    )
+
+
+# ---- the walk -----------------------------------------------------------------------------------
+
+
+def walk(graph: Graph, source: Port, target: str) -> tuple[Step, ...]:
+    """The steps from the input to what is wanted, or an error that names all odd nodes."""
+    nodes = fuse(graph, needed(graph, target), target)
+    batch = source.sizes[0] if source.sizes else None
+    flows: dict[str, Flow | None] = {}  # None: it comes from an odd node
+    start = sample_shape(graph, source, nodes)
+    flows[source.name] = Flow(start, start)
+    odd: list[tuple[Node, str]] = []
+    for node in nodes:
+        for name in node.outputs:
+            flows[name] = None
+        place = PLACES.get(node.operator, 0)
+        try:
+            flow = run(node, graph, flows, batch)
+            if flow is not None and place < len(node.outputs):
+                flows[node.outputs[place]] = flow
+        except Refused as error:
+            odd.append((error.node or node, str(error)))
+        except InputError as error:
+            odd.append((node, str(error)))
+    end = flows.get(target)
+    steps: tuple[Step, ...] = ()
+    try:
+        steps = end.settled.steps if end else ()
+    except Refused as error:
+        odd.append((error.node or nodes[-1], str(error)))
+    if odd:
+        raise InputError(all_of(odd))
+    if end is None or not steps:
+        raise InputError(f"nothing leads from its input to {shorten(target)}")
+    check_output(graph, target, end)
+    return steps
+
+
+def needed(graph: Graph, target: str) -> tuple[Node, ...]:
+    """The nodes that lead to a value."""
+    wanted = {target}
+    found = []
+    for node in reversed(graph.nodes):
+        if wanted.intersection(filter(None, node.outputs)):
+            found.append(node)
+            wanted.update(node.inputs)
+    return tuple(reversed(found))
+
+
+def run(node: Node, graph: Graph, flows: dict[str, Flow | None], batch: int | None) -> Flow | None:
+    """What comes out of a node; None if what comes in is not known either."""
+    if node.operator not in OPERATORS:
+        raise Refused(unknown(node))
+    inputs = []
+    for name in node.inputs:
+        if name in flows and flows[name] is None:
+            return None
+        if name and name not in flows and name not in graph.constants:
+            raise Refused(f"it takes {shorten(name)}, which nothing before it gives")
+        inputs.append(flows[name] if name in flows else graph.constants.get(name))
+    return OPERATORS[node.operator](At(node, graph.opset, batch, tuple(inputs)))
+
+
+def all_of(odd: Sequence[tuple[Node, str]]) -> str:
+    """All that is not supported, in one message."""
+    lines = list(dict.fromkeys(map(told, odd)))
+    more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
+    count = "1 node has" if len(lines) == 1 else f"{len(lines)} nodes have"
+    head = f"{count} no counterpart here; export it without, or leave it out:"
+    return "\n".join([head, *lines[:MOST_TOLD], *more])
+
+
+def check_output(graph: Graph, target: str, end: Flow) -> None:
+    """Refuse a model whose output has another shape than it says."""
+    for port in graph.outputs:
+        sizes = port.sizes[1:] if port.name == target and port.sizes else None
+        if sizes is None:
+            continue
+        fits = len(sizes) == len(end.shape) and all(
+            stated in (None, n) for stated, n in zip(sizes, end.shape, strict=True)
+        )
+        if not fits:
+            raise InputError(
+                f"its output {shorten(target)} is said to have {shorten(sizes)} numbers a sample, "
+                f"and has {shorten(end.shape)}"
+            )
+
+
+# ---- the network --------------------------------------------------------------------------------
+
+
+def flat(made: Iterable[Made]) -> Iterable[Made]:
+    """All layers, those in a Residual too."""
+    for each in made:
+        yield each
+        yield from flat(each.inner)
+
+
+def build(made: Sequence[Made], frozen: Frozen, dtype: str) -> Network:
+    """A network of these layers, with their numbers."""
+    net = Network([each.layer for each in made], dtype=dtype)
+    for each in flat(made):
+        row = each.layer.first_row
+        for parameter in each.parameters:
+            rows = slice(row, row + parameter.values.size)
+            with np.errstate(over="ignore"):
+                net.bank.value[rows] = parameter.values
+            if not np.isfinite(net.bank.value[rows]).all():
+                raise InputError(f"the numbers {shorten(parameter.name)} do not fit into {dtype}")
+            net.bank.frozen[rows] = parameter.name in frozen
+            row = rows.stop
+        for name, values in each.state.items():
+            getattr(each.layer, name)[:] = values
+    return net

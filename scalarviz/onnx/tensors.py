@@ -1,0 +1,146 @@
+"""The numbers of a model: checked against their shape before any memory is taken for them.
+
+A model may keep numbers in a second file beside it. Such a file must lie in the model's own folder,
+whatever way its name takes, and must be long enough.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks import shorten
+from scalarviz.errors import InputError
+
+Array = npt.NDArray[Any]
+
+# What the format calls its types: how each is stored as bytes, and the field for single numbers.
+TYPES = {
+    1: ("<f4", "float_data"),
+    6: ("<i4", "int32_data"),
+    7: ("<i8", "int64_data"),
+    9: ("?", "int32_data"),
+    10: ("<f2", "int32_data"),
+    11: ("<f8", "double_data"),
+}
+FLOATS = (1, 10, 11)
+HALF = 10
+EXTERNAL = 1  # the place of numbers that are in another file
+
+MOST_DIMENSIONS = 8
+LARGEST = 2**28  # bytes of one tensor
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Numbers that a model has stored under a name; they are read when they are first asked for.
+
+    `turned` says that a Transpose lies between the file and whoever asks.
+    """
+
+    name: str
+    tensor: Any
+    folder: Path
+    turned: bool = False
+
+    @cached_property
+    def array(self) -> Array:
+        """The numbers, in their shape."""
+        try:
+            found = decode(self.tensor, self.folder)
+        except InputError as error:
+            raise InputError(f"the numbers {shorten(self.name)} {error}") from error
+        return found.T if self.turned else found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+
+def decode(tensor: Any, folder: Path) -> Array:
+    """The numbers of a TensorProto; an error goes on where the name of the numbers ends."""
+    if tensor.data_type not in TYPES:
+        raise InputError(f"are of the type {tensor.data_type}, which is none of plain numbers")
+    kind, field = TYPES[tensor.data_type]
+    shape = tuple(tensor.dims)
+    if len(shape) > MOST_DIMENSIONS or any(n < 0 for n in shape):
+        raise InputError(f"have the shape {shorten(shape)}")
+    count = prod(shape)
+    stored = np.dtype(kind)
+    if count * stored.itemsize > LARGEST:
+        raise InputError(f"have the shape {shorten(shape)}, which is too large")
+    found = numbers_of(tensor, field, stored, count, folder)
+    if len(found) != count:
+        raise InputError(f"have the shape {shorten(shape)}, but there are {len(found)} of them")
+    if tensor.data_type in FLOATS and not np.isfinite(found).all():
+        raise InputError("are not all finite")
+    return found.reshape(shape)
+
+
+def numbers_of(tensor: Any, field: str, stored: np.dtype[Any], count: int, folder: Path) -> Array:
+    """The numbers in a row, from wherever they are."""
+    if tensor.data_location == EXTERNAL:
+        return as_numbers(read_external(tensor, count * stored.itemsize, folder), stored)
+    if tensor.HasField("raw_data"):
+        return as_numbers(tensor.raw_data, stored)
+    listed = getattr(tensor, field)
+    if len(listed) != count:
+        raise InputError(f"should be {count:,}, but there are {len(listed):,} of them")
+    if tensor.data_type == HALF:  # its bits, as integers
+        return np.array(listed, np.int64).astype(np.uint16).view("<f2")
+    return np.array(listed, stored)
+
+
+def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
+    """Bytes as numbers."""
+    if len(data) % stored.itemsize:
+        raise InputError(f"take {len(data):,} bytes, which is no whole number of them")
+    if stored.kind == "b":
+        return np.frombuffer(data, np.uint8).astype(np.bool_)
+    return np.frombuffer(data, stored)
+
+
+def read_external(tensor: Any, length: int, folder: Path) -> bytes:
+    """Bytes from a file in the model's folder."""
+    about = {entry.key: entry.value for entry in tensor.external_data}
+    path = inside(about.get("location", ""), folder)
+    try:
+        offset = int(about.get("offset", "0"))
+        stated = int(about.get("length", length))
+    except ValueError:
+        raise InputError("lie in another file at a place that is no number") from None
+    if offset < 0 or stated != length:
+        raise InputError(f"take {length:,} bytes, and their file is said to have {stated:,}")
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size < offset + length:
+            raise InputError(f"lie in the file {path.name!r}, which is too short")
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read(length)
+    except OSError as error:
+        raise InputError(
+            f"lie in the file {path.name!r}, which cannot be read: {error.strerror or error}"
+        ) from error
+    return data
+
+
+def inside(location: str, folder: Path) -> Path:
+    """The path of a file in a folder; one that leads out of it, by a link too, is refused."""
+    parts = PurePosixPath(location).parts
+    odd = PureWindowsPath(location).anchor or "\\" in location or "\0" in location
+    if not parts or odd or ".." in parts or parts[0] == "/":
+        raise InputError(f"lie in {shorten(location)}, which is no file in the model's folder")
+    root = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(root / location))
+    if not path.is_relative_to(root):
+        raise InputError(f"lie in {shorten(location)}, which leads out of the model's folder")
+    return path

@@ -1,0 +1,155 @@
+"""Writer: a graph as it grows, one node after the other, every name used once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalarviz.layers import Layer
+from scalarviz.onnx.names import Names
+from scalarviz.onnx.steps import Shape
+from scalarviz.onnx.tensors import Array
+
+if TYPE_CHECKING:
+    from scalarviz.network import Network
+
+FLOAT, INT64, DOUBLE = 1, 7, 11  # what the format calls these types
+BATCH = "batch"
+
+
+class Writer:
+    """The nodes and numbers so far, and the value that the last node gave.
+
+    current  the name of that value
+    shape    its shape for one sample
+    """
+
+    def __init__(self, net: Network, helper: Any, names: Names) -> None:
+        self.net = net
+        self.helper = helper
+        self.names = names
+        self.kind = DOUBLE if net.dtype == "float64" else FLOAT
+        first = net.layers[0]
+        self.current = names["input"] or "input"
+        self.shape: Shape = first.input_shape or (net.inputs,)
+        self.input = self._value(self.current, self.shape)
+        self._nodes: list[Any] = []
+        self._numbers: dict[str, Any] = {}
+        self._values: list[Any] = []
+        self._shared: dict[tuple[int, str], str] = {}
+        self._counts: Counter[str] = Counter()
+        self._reserved = set(texts_of(names))
+        self._used = {self.current}
+        self._node_names: set[str] = set()
+
+    def numbered(self, kind: str) -> str:
+        """A name for a layer: "dense1", "dense2"."""
+        self._counts[kind] += 1
+        return f"{kind}{self._counts[kind]}"
+
+    def node(
+        self,
+        operator: str,
+        name: str,
+        *inputs: str,
+        shape: Shape | None = None,
+        **attributes: Any,
+    ) -> str:
+        """One more node, on the last value if no inputs are given; what it gives is the last."""
+        name = unused(name, self._node_names)
+        output = self._free(f"{name}_output")
+        made = self.helper.make_node(
+            operator, list(inputs or (self.current,)), [output], name=name, **attributes
+        )
+        self._nodes.append(made)
+        self.current, self.shape = output, self.shape if shape is None else shape
+        self._values.append(self._value(output, self.shape))
+        return output
+
+    def store(self, name: str, array: Array) -> str:
+        """Numbers under a name, or under a similar one if it is taken."""
+        known = self._numbers.get(name)
+        integers = array.dtype.kind == "i"
+        kind = INT64 if integers else self.kind
+        plain = np.ascontiguousarray(array, np.int64 if integers else self.net.dtype)
+        data = plain.astype(plain.dtype.newbyteorder("<")).tobytes()
+        if known is not None and known.raw_data == data and known.dims == list(array.shape):
+            return name
+        stored = name if name and name not in self._used else self._free(name or "numbers")
+        self._used.add(stored)
+        self._numbers[stored] = self.helper.make_tensor(stored, kind, array.shape, data, raw=True)
+        return stored
+
+    def store_once(self, layer: Layer, role: str, name: str, array: Array) -> str:
+        """The numbers of a layer: they are stored once, though it may stand in several places."""
+        key = id(layer), role
+        if key not in self._shared:
+            self._shared[key] = self.store(name, array)
+        return self._shared[key]
+
+    def see(self, shape: Shape, name: str) -> None:
+        """Have the last value in this shape."""
+        if shape == self.shape:
+            return
+        if len(shape) == 1:
+            self.node("Flatten", f"{name}.flatten", shape=shape, axis=1)
+        else:
+            self.reshape(shape, f"{name}.reshape")
+
+    def reshape(self, shape: Shape, name: str) -> None:
+        """Reshape the last value; the batch stays."""
+        sizes = self.store(f"{name}.shape", np.array([-1, *shape]))
+        self.node("Reshape", name, self.current, sizes, shape=shape)
+
+    def flat(self, name: str) -> None:
+        """Have the last value as one row a sample."""
+        self.see((prod(self.shape),), name)
+
+    def finish(self) -> Any:
+        """The graph; its last value gets the name of the output."""
+        if not self._nodes:
+            self.node("Identity", "identity")
+        output = self.names["output"]
+        if not output or output in self._used:
+            output = self._free(output or "output")
+        self._nodes[-1].output[0] = output
+        return self.helper.make_graph(
+            self._nodes,
+            self.names["graph"] or "network",
+            [self.input],
+            [self._value(output, self.shape)],
+            list(self._numbers.values()),
+            value_info=self._values[:-1],
+        )
+
+    def _value(self, name: str, shape: Sequence[int]) -> Any:
+        return self.helper.make_tensor_value_info(name, self.kind, [BATCH, *shape])
+
+    def _free(self, name: str) -> str:
+        """A name like this one that nothing has, and that nothing will want."""
+        found = unused(name, self._used | self._reserved)
+        self._used.add(found)
+        return found
+
+
+def unused(name: str, used: set[str]) -> str:
+    """A name like this one that is not used; from now on it is."""
+    found, count = name, 1
+    while found in used:
+        count += 1
+        found = f"{name}_{count}"
+    used.add(found)
+    return found
+
+
+def texts_of(names: object) -> Iterable[str]:
+    """Every text in names."""
+    if isinstance(names, str):
+        yield names
+    elif isinstance(names, (dict, list)):
+        for each in names.values() if isinstance(names, dict) else names:
+            yield from texts_of(each)
