@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -87,6 +88,14 @@ class Operation:
         biases = self.target.size // self.each if self.biases != NONE else 0
         return range(self.weights, self.weights + prod(self.shape) + biases)
 
+    @property
+    def all_uses(self) -> tuple[Places, Places, Places]:
+        """Every use of every parameter: which one, counted from the first; where to; by what.
+
+        What a bias is multiplied by stands one place after all that is read.
+        """
+        return all_uses(self)
+
     def uses(self, row: int) -> tuple[Places, Places | None]:
         """Where a parameter is used: what it is added into, and what it is multiplied by there.
 
@@ -96,6 +105,23 @@ class Operation:
             first = (row - self.biases) * self.each
             return np.arange(first, first + self.each), None
         return self.about.uses(self, row - self.weights)
+
+
+@lru_cache(maxsize=64)
+def all_uses(operation: Operation) -> tuple[Places, Places, Places]:
+    """See `Operation.all_uses`."""
+    places, written, read = [], [], []
+    for place, row in enumerate(operation.parameters):
+        to, by = operation.uses(row)
+        places.append(np.full(len(to), place))
+        written.append(to)
+        read.append(np.full(len(to), operation.source.size) if by is None else by)
+    none = np.zeros(0, np.intp)
+    return (
+        np.concatenate(places or [none]),
+        np.concatenate(written or [none]),
+        np.concatenate(read or [none]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +243,7 @@ class Kind:
     memo        how many numbers a sample it must keep for its way back
     statistics  how many features it takes the mean of over the whole batch: all samples must have
                 arrived before it can be done
+    learning    whether it does something else while the network learns
     """
 
     name: str
@@ -227,6 +254,7 @@ class Kind:
     uses: Callable[[Operation, int], tuple[Places, Places]] = no_uses
     memo: Callable[[Operation], int] = none
     statistics: Callable[[Operation], int] = none
+    learning: bool = False
 
 
 KINDS = table(
@@ -268,12 +296,14 @@ KINDS = table(
             "dropout",
             "y = x times 0 or 1 / (1 - rate), by chance, while the network learns; else y = x",
             memo=all_outputs,
+            learning=True,
         ),
         Kind(
             "batch_norm",
             "y = (x - mean) / deviation, a feature at a time, over the whole batch",
             memo=batch_norm_features,
             statistics=batch_norm_features,
+            learning=True,
         ),
     ]
 )

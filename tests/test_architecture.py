@@ -144,6 +144,7 @@ ORDER = """
     engines.cuda
     engines
     own
+    onnx.names
     files.atomic
     files.container
     files.networks
@@ -153,6 +154,21 @@ ORDER = """
     files.shader
     files.export
     network
+    onnx.package
+    onnx.tensors
+    onnx.graph
+    onnx.steps
+    onnx.fusions
+    onnx.encodings
+    onnx.windows
+    onnx.views
+    onnx.operators
+    onnx.joining
+    onnx.choice
+    onnx.reading
+    onnx.writer
+    onnx.writers
+    onnx.writing
     onnx
     settled
     expression
@@ -294,6 +310,9 @@ PUBLIC_NAMES = """
 
 # Loaded only when asked for: each costs time, or is absent where its extra is not installed.
 HEAVY = (
+    "onnx",
+    "onnxruntime",
+    "sklearn",
     "vispy",
     "PySide6",
     "numba.cuda",

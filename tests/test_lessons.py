@@ -17,7 +17,7 @@ from tests.lessons import WIDGET, lessons, read
 
 ROOT = Path(__file__).parent.parent
 LARGEST = 600 * 1024  # bytes
-NUMBERS = range(1, 11)
+NUMBERS = range(1, 12)
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 
@@ -34,7 +34,7 @@ def is_check(cell: Any) -> bool:
     return "check" in cell.metadata.get("tags", [])
 
 
-def test_there_are_ten() -> None:
+def test_there_are_eleven() -> None:
     assert [int(path.stem[:2]) for path in lessons()] == list(NUMBERS)
 
 

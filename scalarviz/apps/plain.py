@@ -11,7 +11,8 @@ from scalarviz.apps.render import replaying
 from scalarviz.checks import FloatArray
 from scalarviz.displays.network import RADIUS, columns_of, connect, legend
 from scalarviz.displays.svg import LOOK, SMALL, Drawing
-from scalarviz.program import NONE, Moment
+from scalarviz.operations import NONE
+from scalarviz.program import Moment
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
 from scalarviz.stage.story import caption

@@ -14,7 +14,8 @@ from scalarviz.checks import FloatArray
 from scalarviz.displays.cells import Scale, cell, legend, pixels
 from scalarviz.displays.page import count_text, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, width_of
-from scalarviz.program import NONE, Operation, Program
+from scalarviz.operations import NONE, Operation
+from scalarviz.program import Program
 
 if TYPE_CHECKING:
     from scalarviz.layers.base import Layer

@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.displays.page import count_text, never_raises, table
 from scalarviz.displays.svg import LOOK, SMALL, Drawing, escaped, image, shorten, width_of
-from scalarviz.program import NONE, Operation
+from scalarviz.operations import NONE, Operation
 from scalarviz.view.colors import spread
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from scalarviz.engines.cuda_tables import (
 )
 from scalarviz.engines.cuda_work import Device, Work
 from scalarviz.formulas.losses import Loss
+from scalarviz.operations import NONE, Buffer
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import NONE, Buffer, Moment
+from scalarviz.program import Moment
 
 
 @final

@@ -17,9 +17,10 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import MASK
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.operations import KINDS, NONE, Operation
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
-from scalarviz.program import KINDS, NONE, Operation, Program
+from scalarviz.program import Program
 
 Whole = npt.NDArray[np.int64]
 

@@ -20,8 +20,9 @@ from scalarviz.engines.cuda_api import cuda
 from scalarviz.engines.cuda_memory import Memory
 from scalarviz.engines.cuda_tables import make_layout
 from scalarviz.engines.one_operation import operation_backward, operation_forward
+from scalarviz.operations import KINDS, NONE, Operation
 from scalarviz.precision import Precision
-from scalarviz.program import KINDS, NONE, Operation, Program
+from scalarviz.program import Program
 
 KINDS_HERE = set(KINDS)  # what there are CUDA kernels for
 THREADS = 256

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.checks import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.layers.dropout import dropout_factors
-from scalarviz.operations import NONE, Operation
+from scalarviz.operations import NONE, Operation, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Numbers:
     more          what the other buffer holds; on the way back the gradient by that
     learning      whether the network learns; else no number is left out, and statistics are those
                   of all batches that it has seen
+    first         the place in its batch of the first sample
     """
 
     value: FloatArray
@@ -39,6 +42,7 @@ class Numbers:
     y: FloatArray | None = None
     upstream: FloatArray | None = None
     learning: bool = True
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,10 @@ def operation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
 
 def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray) -> FloatArray:
     """The gradient by each of its parameters, in the order of their rows."""
-    found = []
-    for row in operation.parameters:
-        written, read = operation.uses(row)
-        g = upstream[:, written]
-        found.append(float((g if read is None else g * x[:, read]).sum()))
-    return np.array(found)
+    places, written, read = operation.all_uses
+    with_one = np.pad(x, ((0, 0), (0, 1)), constant_values=1.0)  # what a bias is multiplied by
+    products = (upstream[:, written] * with_one[:, read]).sum(axis=0)
+    return np.bincount(places, products, len(operation.parameters))
 
 
 def given(array: FloatArray | None) -> FloatArray:
@@ -128,25 +130,33 @@ def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
     return y, formula(x, y, *typed(formula, operation.settings))
 
 
-def convolution_matrix(operation: Operation, numbers: Numbers) -> FloatArray:
-    """A convolution as the matrix that it is: (what it writes, what it reads), mostly zeros."""
-    matrix = np.zeros((operation.target.size, operation.source.size))
-    values = weights(operation, numbers).ravel()
-    for place, value in enumerate(values.tolist()):
-        written, read = operation.uses(operation.weights + place)
-        matrix[written, read] += value
-    return matrix
+@lru_cache(maxsize=64)
+def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
+    """For each window what a kernel's weights see there; beyond the edge one more than there is."""
+    windows = Windows.of(operation)
+    _, channels, high, wide = operation.shape
+    found = np.full((windows.pixels, channels, high, wide), operation.source.size)
+    for channel, line, column in np.ndindex(channels, high, wide):
+        pixels, places = windows.seen(channel, line, column)
+        found[pixels, channel, line, column] = places
+    return found.reshape(windows.pixels, -1)
 
 
 def convolution_forward(operation: Operation, numbers: Numbers) -> FloatArray:
-    matrix = convolution_matrix(operation, numbers)
-    sums: FloatArray = numbers.x @ matrix.T + biases(operation, numbers)
-    return sums
+    padded = np.pad(numbers.x, ((0, 0), (0, 1)))
+    sums = weights(operation, numbers) @ padded[:, windows_of(operation)].transpose(0, 2, 1)
+    found: FloatArray = sums.reshape(len(padded), -1) + biases(operation, numbers)
+    return found
 
 
 def convolution_backward(operation: Operation, numbers: Numbers) -> FloatArray:
-    by_inputs: FloatArray = given(numbers.upstream) @ convolution_matrix(operation, numbers)
-    return by_inputs
+    places, kernels = windows_of(operation), weights(operation, numbers)
+    g = given(numbers.upstream)
+    by_windows = kernels.T @ g.reshape(len(g), len(kernels), -1)
+    found = np.zeros((len(g), operation.source.size + 1))
+    for weight in range(len(kernels.T)):  # no two windows see the same place by one weight
+        found[:, places[:, weight]] += by_windows[:, weight]
+    return found[:, :-1]
 
 
 def branch_forward(operation: Operation, numbers: Numbers) -> FloatArray:
@@ -174,7 +184,7 @@ def factors(operation: Operation, numbers: Numbers) -> FloatArray:
     return np.array(
         [
             dropout_factors(size, rate, sample, numbers.step, operation.state, low, high)
-            for sample in range(len(numbers.x))
+            for sample in range(numbers.first, numbers.first + len(numbers.x))
         ]
     )
 

@@ -96,7 +96,7 @@ class PythonRun(Run):
         if operation is own[-1]:
             self._values[operation.target] = self._due[operation.target]
         else:
-            more = self._values[operation.other] if operation.other else None
+            more = self._values.get(operation.other) if operation.other else None
             self._values[operation.target] = operation_forward(operation, self._numbers(x, more))
 
     def _delta(self, operation: Operation) -> None:

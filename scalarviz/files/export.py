@@ -15,7 +15,7 @@ from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
 from scalarviz.files.shader import GLSL, HLSL, Language, write_shader
 from scalarviz.formulas.table import pick
-from scalarviz.program import NONE, Operation
+from scalarviz.operations import NONE, Operation
 
 if TYPE_CHECKING:
     from scalarviz.network import Network

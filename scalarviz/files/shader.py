@@ -24,7 +24,7 @@ from scalarviz.files.shader_source import literal
 from scalarviz.files.shader_writer import ShaderWriter
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.program import NONE, Buffer, Operation
+from scalarviz.operations import NONE, Buffer, Operation
 
 if TYPE_CHECKING:
     from scalarviz.network import Network

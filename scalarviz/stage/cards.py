@@ -9,7 +9,7 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.errors import ScalarvizError
 from scalarviz.explanation import Explanation
-from scalarviz.program import NONE
+from scalarviz.operations import NONE
 from scalarviz.session import Session
 from scalarviz.stage.channels import Source
 from scalarviz.stage.sparing import Sparing

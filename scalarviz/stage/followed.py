@@ -15,7 +15,8 @@ from scalarviz.checks import FloatArray
 from scalarviz.course import Course
 from scalarviz.explanation import Numbers
 from scalarviz.formulas.losses import Loss
-from scalarviz.program import NONE, Moment, Operation, Program
+from scalarviz.operations import NONE, Operation
+from scalarviz.program import Moment, Program
 from scalarviz.session import Session
 from scalarviz.timeline import Clock
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalarviz.program import NONE
+from scalarviz.operations import NONE
 from scalarviz.view.cube_shaders import DECADES
 from scalarviz.view.frame import Projection
 from scalarviz.view.picking import half_sides, pick

@@ -13,7 +13,7 @@ from scalarviz.network import Network
 from scalarviz.program import Moment, Program
 from scalarviz.session import Session
 from scalarviz.stage.ground import tints_of
-from scalarviz.stage.sample import Way, backward, forward
+from scalarviz.stage.sample import Place, Way, backward, forward
 from scalarviz.stage.sights import exhibit_of
 from scalarviz.stage.sparing import Sparing
 from scalarviz.view.curve import round_up
@@ -112,11 +112,13 @@ class Reading:
         step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
         inputs, targets = trainer.batches.at(step)
         focus = min(session.focus, len(inputs) - 1)
-        way = forward(self.program, self.numbers.value, inputs[focus])
+        place = Place(session.network.bank.state, step, focus)
+        way = forward(self.program, self.numbers.value, inputs[focus], place)
         self.target = np.asarray(targets[focus], np.float64)
         self.way = way
         try:
-            backward(self.program, self.numbers.value, way, self.target, trainer.loss, len(inputs))
+            numbers = self.numbers.value, way, self.target, trainer.loss, len(inputs), place
+            backward(self.program, *numbers)
         except (ScalarvizError, ArithmeticError):  # a loss that these outputs have no value of
             way.flows.clear()
 

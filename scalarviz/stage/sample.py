@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.engines.one_operation import operation_backward, operation_forward
+from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import Loss
-from scalarviz.program import NONE, Operation, Program
+from scalarviz.operations import NONE, Operation
+from scalarviz.program import Program
 
 FLAT = 0.1  # of its steepest slope: an activation that answers less is saturated
 
@@ -27,13 +28,46 @@ class Way:
     saturated: dict[str, FloatArray] = field(default_factory=dict)
 
 
-def forward(program: Program, value: FloatArray, sample: FloatArray) -> Way:
+@dataclass(frozen=True)
+class Place:
+    """Where a sample stands: what its network keeps, steps taken, and its place in its batch."""
+
+    state: FloatArray = field(default_factory=lambda: np.zeros(0))
+    step: int = 0
+    sample: int = 0
+
+
+def numbers_for(
+    operation: Operation, value: FloatArray, way: Way, place: Place, back: bool = False
+) -> Numbers:
+    """What an operation is done with for one sample, as it is while the network learns.
+
+    Statistics of a whole batch are not known here: those of all batches stand in for them.
+    """
+    other = operation.other.name if operation.other else ""
+    more = (way.flows if back else way.values).get(other)
+    return Numbers(
+        value,
+        place.state,
+        place.step,
+        way.values[operation.source.name][np.newaxis],
+        None if more is None else more[np.newaxis],
+        way.values[operation.target.name][np.newaxis] if back else None,
+        way.flows[operation.target.name][np.newaxis] if back else None,
+        not operation.about.statistics(operation),
+        place.sample,
+    )
+
+
+def forward(
+    program: Program, value: FloatArray, sample: FloatArray, place: Place | None = None
+) -> Way:
     """A sample goes through a network that has these numbers."""
-    way = Way({program.inputs.name: np.asarray(sample, np.float64)})
+    way, place = Way({program.inputs.name: np.asarray(sample, np.float64)}), place or Place()
     with np.errstate(all="ignore"):
         for operation in program.operations:
             x = way.values[operation.source.name]
-            y = operation_forward(operation, value, x[np.newaxis])[0]
+            y = operation_forward(operation, numbers_for(operation, value, way, place))[0]
             way.values[operation.target.name] = y
             if operation.kind == "activation":
                 way.saturated[operation.target.name] = flatness(operation, x, y)
@@ -49,7 +83,13 @@ def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def backward(
-    program: Program, value: FloatArray, way: Way, target: FloatArray, loss: Loss, batch: int
+    program: Program,
+    value: FloatArray,
+    way: Way,
+    target: FloatArray,
+    loss: Loss,
+    batch: int,
+    place: Place | None = None,
 ) -> Way:
     """The gradients too, of a sample in a batch of so many."""
     outputs = way.values[program.outputs.name][np.newaxis]
@@ -60,22 +100,33 @@ def backward(
     way.flows[program.outputs.name] = flow[0]
     with np.errstate(all="ignore"):
         for operation in reversed(program.operations):
-            x = way.values[operation.source.name][np.newaxis]
-            y = way.values[operation.target.name][np.newaxis]
-            upstream = way.flows[operation.target.name][np.newaxis]
-            back = operation_backward(operation, value, x, y, upstream)
-            way.flows[operation.source.name] = back[0]
+            numbers = numbers_for(operation, value, way, place or Place(), back=True)
+            way.flows[operation.source.name] = operation_backward(operation, numbers)[0]
     return way
 
 
 def forward_products(program: Program, value: FloatArray, way: Way) -> FloatArray:
-    """w * x of every parameter, for a sample; a bias is multiplied by 1."""
+    """w * x of every parameter, for a sample; a bias is multiplied by 1.
+
+    Of a weight that is used at several places it is the mean over them.
+    """
     found = np.asarray(value, np.float64).copy()
     for operation in program.operations:
         if operation.weights != NONE:
-            x = way.values[operation.source.name]
-            found[weights_of(operation)] *= by_columns(operation, x)
+            rows = operation.parameters
+            found[rows.start : rows.stop] *= means_of_inputs(operation, way)
     return found
+
+
+def means_of_inputs(operation: Operation, way: Way) -> FloatArray:
+    """What each parameter is multiplied by."""
+    x = np.append(way.values[operation.source.name], 1.0)
+    if operation.kind in OUTER:
+        return np.append(np.tile(x[:-1], operation.target.size), np.ones(biases_of(operation)))
+    places, _, read = operation.all_uses
+    count = len(operation.parameters)
+    uses = np.maximum(np.bincount(places, minlength=count), 1)
+    return np.bincount(places, x[read], count) / uses
 
 
 def gradient_products(program: Program, count: int, way: Way) -> FloatArray:
@@ -85,21 +136,19 @@ def gradient_products(program: Program, count: int, way: Way) -> FloatArray:
         g = way.flows.get(operation.target.name)
         if operation.weights == NONE or g is None:
             continue
-        x = way.values[operation.source.name]
-        products = np.outer(g, x).ravel() if operation.kind == "affine" else g * x
-        found[weights_of(operation)] += products
-        if operation.biases != NONE:
-            found[operation.biases : operation.biases + len(g)] += g
+        rows, x = operation.parameters, way.values[operation.source.name]
+        if operation.kind in OUTER:
+            own = np.append(np.outer(g, x).ravel(), g[: biases_of(operation)])
+        else:
+            places, written, read = operation.all_uses
+            own = np.bincount(places, g[written] * np.append(x, 1.0)[read], len(rows))
+        found[rows.start : rows.stop] += own
     return found
 
 
-def weights_of(operation: Operation) -> slice:
-    """The rows of the weights alone, without the biases."""
-    rows = operation.parameters
-    biases = operation.target.size if operation.biases != NONE else 0
-    return slice(rows.start, rows.stop - biases)
+OUTER = {"affine"}  # every output with every input: quicker than to look each pair up
 
 
-def by_columns(operation: Operation, x: FloatArray) -> FloatArray:
-    """What each weight is multiplied by."""
-    return np.tile(x, operation.target.size) if operation.kind == "affine" else x
+def biases_of(operation: Operation) -> int:
+    """How many biases it has."""
+    return operation.target.size // operation.each if operation.biases != NONE else 0

@@ -10,8 +10,8 @@ import numpy as np
 
 from scalarviz.explanation import Explanation, explain
 from scalarviz.formulas.losses import LossRow
+from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import NONE
 from scalarviz.session import Session
 from scalarviz.stage.followed import Followed, first_row, old_gradient
 from scalarviz.stage.wording import (

@@ -17,7 +17,8 @@ from itertools import pairwise
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.program import NONE, Buffer, Operation, Program
+from scalarviz.operations import NONE, Buffer, Operation
+from scalarviz.program import Program
 from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Neurons, Plate, Wires
 
 GAP = 1.3  # cells between a plate and a line of neurons

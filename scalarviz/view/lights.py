@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.program import NONE, Moment, Program
+from scalarviz.operations import NONE
+from scalarviz.program import Moment, Program
 from scalarviz.view.plates import Layout, Plate, Wires
 
 DIM = 0.4

@@ -39,7 +39,10 @@ def mark(paper: Paper, see: Projection, sight: Sight, row: int, color: str, widt
 
 def hold(paper: Paper, see: Projection, sight: Sight, row: int, theme: Theme) -> None:
     """A frozen cube stands between two bars."""
-    seen = see(corners_of(sight, row, 0.5)[[1, 3, 5, 7]])
+    corners = corners_of(sight, row, 0.5)
+    if not len(corners):
+        return
+    seen = see(corners[[1, 3, 5, 7]])
     if len(seen.xy) == 4 and np.isfinite(seen.xy).all() and seen.unit[0] > FROZEN:
         low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
         rest = 0.22 * (high[1] - low[1])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.program import NONE
+from scalarviz.operations import NONE
 from scalarviz.view.cube_shaders import HALF, LEAST, STEPS
 from scalarviz.view.plates import Plate
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.program import NONE
+from scalarviz.operations import NONE
 
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP

@@ -27,9 +27,10 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
-from scalarviz.program import NONE, Moment
+from scalarviz.program import Moment
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

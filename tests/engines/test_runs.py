@@ -9,8 +9,8 @@ import scalarviz as sv
 from scalarviz.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
 from scalarviz.engines.base import Run
 from scalarviz.errors import GradientError, InputError
+from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
-from scalarviz.program import NONE
 from tests.strategies import RUNNABLE
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)

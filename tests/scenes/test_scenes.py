@@ -35,6 +35,7 @@ SHOWN = {
     "normalized": Plane,
     "texture": Pictures,
     "digits": Sorting,
+    "retrain": Sorting,
     "expression": Graph,
 }
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.program import NONE, Program
+from scalarviz.operations import NONE
+from scalarviz.program import Program
 from scalarviz.view.cube_shaders import HALF
 from scalarviz.view.layout import GAP, LAYOUTS, WIRED, of_values
 from scalarviz.view.neurons import RADIUS

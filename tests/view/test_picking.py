@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scalarviz.program import NONE
+from scalarviz.operations import NONE
 from scalarviz.view.camera import Camera
 from scalarviz.view.cube_shaders import HALF, LEAST
 from scalarviz.view.frame import Projection
