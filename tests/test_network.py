@@ -563,3 +563,10 @@ def test_a_step_of_some_layers_is_a_step() -> None:
 def test_a_row_must_be_one_of_the_bank(row: object) -> None:
     net = rgb()
     unchanged(net, lambda: net.weight(row), InputError, "has rows 0 to 58, and no row")
+
+
+def test_a_picture_of_another_shape_is_refused() -> None:
+    layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.MaxPool2d((4, 4, 2))]
+    with pytest.raises(ShapeError, match=r"gives a picture of \(2, 4, 4\).*put Reshape\("):
+        sv.Network(layers)
+    sv.Network([layers[0], sv.Reshape((2, 4, 4), (4, 4, 2)), layers[1]])

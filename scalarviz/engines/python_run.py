@@ -32,7 +32,9 @@ class PythonRun(Run):
         self._targets = np.zeros((0, 0))
         self._values: dict[Buffer, FloatArray] = {}
         self._flows: dict[Buffer, FloatArray] = {}
-        self._due: dict[Buffer, FloatArray] = {}  # computed by an object, and not yet shown
+        # What objects have computed and is not yet shown: numbers, and gradients.
+        self._due: dict[Buffer, FloatArray] = {}
+        self._due_flows: dict[Buffer, FloatArray] = {}
         self._waiting: list[int] = []  # the layers that wait for their backward
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
@@ -57,6 +59,7 @@ class PythonRun(Run):
         self._values = {self.engine.program.inputs: inputs}
         self._flows = {}
         self._due = {}
+        self._due_flows = {}
         self._waiting = []
         self.loss = np.nan
 
@@ -111,8 +114,8 @@ class PythonRun(Run):
     def _input_gradient(self, operation: Operation) -> None:
         if operation.kind != "activation":
             self._layer_backward(operation)
-        if operation.source in self._due:
-            self._flows[operation.source] = self._due[operation.source]
+        if operation.source in self._due_flows:
+            self._flows[operation.source] = self._due_flows[operation.source]
             return
         numbers = self._numbers(
             self._values[operation.source],
@@ -140,7 +143,7 @@ class PythonRun(Run):
         upstream = self._flows[own[-1].target]
         rows = self.engine.layers[operation.layer].backward_batch(upstream.tolist())
         self._waiting.remove(operation.layer)
-        self._due[own[0].source] = np.array(rows)
+        self._due_flows[own[0].source] = np.array(rows)
 
     def _operations_of(self, layer: int) -> list[Operation]:
         return [each for each in self.engine.program.operations if each.layer == layer]

@@ -48,4 +48,10 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
                 f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
                 f"takes {after.inputs}: make the two equal"
             )
+        made, taken = layer.output_shape, after.input_shape
+        if made and taken and made != taken:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives a picture of {made}, but layer {i + 1}, {after}, takes "
+                f"one of {taken}: make the two equal, or put Reshape({made}, {taken}) between them"
+            )
     return layers
