@@ -76,6 +76,8 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
             layers.append(sv.Dropout(width, draw(st.sampled_from([0.0, 0.3]))))
         else:
             layers.append(sv.LayerNorm(width) if kind == "layer_norm" else sv.RMSNorm(width))
+        if layers[-1].output_shape:
+            layers.append(sv.Flatten(layers[-1].output_shape))
     seed = draw(st.integers(0, 2**32))
     net = sv.Network(layers, seed=seed, dtype="float64")
     net.bank.value[:] += 0.1 * np.random.default_rng(seed).normal(size=len(net.bank))
