@@ -81,9 +81,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.schedules import Schedule as Schedule
+    from scalarviz.layers import Activation as Activation
     from scalarviz.layers import AvgPool2d as AvgPool2d
     from scalarviz.layers import BatchNorm as BatchNorm
-    from scalarviz.layers import Activation as Activation
     from scalarviz.layers import Conv2d as Conv2d
     from scalarviz.layers import Dense as Dense
     from scalarviz.layers import Dropout as Dropout
