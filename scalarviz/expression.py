@@ -136,6 +136,9 @@ class Expression:
         """There are no layers here."""
         raise InputError("a compiled function has no layers whose activation could be changed")
 
+    def places_of(self, layer: int) -> list[int]:
+        return [layer]
+
     def set_activation(self, layer: int, name: str) -> None:
         self.check_activation(layer, name)
 

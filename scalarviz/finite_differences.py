@@ -263,7 +263,7 @@ def as_float64(part: Part) -> Any:
     if isinstance(part, Network):
         return part.copy("float64")
     if isinstance(part, Layer):
-        twin = type(part)(**part.settings())
+        twin = part.again()
         twin.bind(Bank(part.size, "float64", part.state_size), 0, Init(), 0)
         twin.state[:] = part.state
     elif isinstance(part, Perceptron):

@@ -62,7 +62,7 @@ class Network(Part):
         self.outputs = self.layers[-1].outputs
         self.init = Init.of(init)
         self.seed = check_seed(seed)
-        chosen, precision = choose(engine), Precision.of(precision)
+        row_of_engine, precision = choose(engine), Precision.of(precision)
         parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
         for layer in parts:
             layer.check_free()
@@ -75,7 +75,7 @@ class Network(Part):
             row, state = row + layer.size, state + layer.state_size
         self._parts = parts
         self.names: dict[str, Any] | None = None  # what an ONNX file called its parts
-        self._engine = chosen.make(self.layers, self.program, self._bank, precision)
+        self._engine = row_of_engine.make(self.layers, self.program, self._bank, precision)
         self._bank.start_scaling(precision)
 
     @property
@@ -106,8 +106,7 @@ class Network(Part):
 
         `precision` is "full", "mixed" or a `Precision`; if it is left out, it stays as it is.
         """
-        before = self.precision
-        chosen = before if precision is None else Precision.of(precision)
+        chosen, before = Precision.of(precision or self.precision), self.precision
         self._engine = choose(engine).make(self.layers, self.program, self._bank, chosen)
         if chosen != before:
             self._bank.start_scaling(chosen)
@@ -147,14 +146,17 @@ class Network(Part):
         self.layers[layer].check_activation(name)
         return int(layer) % len(self.layers)
 
+    def places_of(self, layer: int) -> list[int]:
+        """Every place of a layer, which may stand in the network several times."""
+        return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
+
     def set_activation(self, layer: int, name: str) -> None:
         """Give a layer another activation."""
         place = self.check_activation(layer, name)
-        if self.layers[place].activation == name:
-            return
-        self.layers[place].set_activation(name)
-        del self.program
-        self.to(self.engine)
+        if self.layers[place].activation != name:
+            self.layers[place].set_activation(name)
+            del self.program
+            self.to(self.engine)
 
     # The four verbs; zero_grad and step are those of every Part.
 
@@ -230,8 +232,6 @@ class Network(Part):
             layer.lower(program)
         return program
 
-    # Its parameters.
-
     def parameters(self) -> Parameters:
         """All weights and biases, in the order of the bank; each is made when it is asked for."""
         return Parameters(len(self._bank), self.weight)
@@ -263,7 +263,7 @@ class Network(Part):
 
     def fresh(self, seed: int, dtype: str | None = None) -> Network:
         """Another network with the same layers, and the initial numbers of a seed, on python."""
-        twins = {layer: type(layer)(**layer.settings()) for layer in self._parts}
+        twins = {layer: layer.again() for layer in self._parts}
         layers = [twins[layer] for layer in self.layers]
         other = Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
         other.names = self.names

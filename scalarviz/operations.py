@@ -66,6 +66,12 @@ class Operation:
         return KINDS[self.kind]
 
     @property
+    def formula_place(self) -> int:
+        """The place of its formula in the table of its kind; 0 if there is none."""
+        formulas = self.about.formulas
+        return 0 if formulas is None else list(formulas).index(self.formula)
+
+    @property
     def name(self) -> str:
         """What it is called where its progress is shown: "affine 0", "tanh 0"."""
         return f"{self.formula or self.kind} {self.label or self.layer}"

@@ -94,6 +94,7 @@ class Replicas:
         outputs = []
         for bank in self.banks:
             self._speaker.bank.value[:] = bank.value
+            self._speaker.bank.state[:] = bank.state
             outputs.append(self._speaker(batch))
         return np.array(outputs)
 

@@ -196,12 +196,12 @@ class Session(Standing):
 
     def set_activation(self, layer: int, name: str) -> None:
         """Give a layer another activation from the next step on."""
-        layer = self.network.check_activation(layer, name)
-        if layer == len(self.network.activations) - 1:
+        places = self.network.places_of(self.network.check_activation(layer, name))
+        if len(self.network.activations) - 1 in places:
             self.course.trainer.loss.check_output(name)
-        self._do("activation", layer=layer, name=name)
-
-    # Branches.
+        with self.doing():
+            for place in places:
+                self.course.note("activation", {"layer": place, "name": name})
 
     def branch(self) -> Branch:
         """Start a branch here; what comes after this moment so far stays in the one before."""

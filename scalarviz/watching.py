@@ -20,6 +20,7 @@ class Watching:
         self._value = trainer.bank.value.copy()
         self._frozen = trainer.bank.frozen.copy()
         self._grad: FloatArray | None = None
+        self._state = trainer.bank.state.copy()
         self._count = trainer.bank.step_count
 
     def remember(self, mid_step: bool) -> None:
@@ -27,6 +28,7 @@ class Watching:
         bank = self._trainer.bank
         np.copyto(self._value, bank.value)
         np.copyto(self._frozen, bank.frozen)
+        np.copyto(self._state, bank.state)
         self._grad = bank.grad.copy() if mid_step else None
         self._count = bank.step_count
 
@@ -34,7 +36,8 @@ class Watching:
         """What was written since, as actions: a kind, and its details."""
         bank = self._trainer.bank
         has_other_grad = self._grad is not None and not same(bank.grad, self._grad)
-        if bank.step_count != self._count or has_other_grad:
+        has_other_state = not same(bank.state, self._state)
+        if bank.step_count != self._count or has_other_grad or has_other_state:
             yield "numbers", numbers_of_bank(bank)
         elif not same(bank.value, self._value):
             bits = f"u{bank.value.itemsize}"

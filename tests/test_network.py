@@ -570,3 +570,37 @@ def test_a_picture_of_another_shape_is_refused() -> None:
     with pytest.raises(ShapeError, match=r"gives a picture of \(2, 4, 4\).*put Reshape\("):
         sv.Network(layers)
     sv.Network([layers[0], sv.Reshape((2, 4, 4), (4, 4, 2)), layers[1]])
+
+
+def test_another_seed_keeps_the_init_of_each_layer() -> None:
+    layers = [
+        sv.Conv2d((1, 3, 3), 2, init="he_normal"),
+        sv.Residual(sv.Dense(2, 2, init="uniform")),
+    ]
+    net = sv.Network(layers, seed=1)
+    assert (net.fresh(1).bank.value == net.bank.value).all()
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
+    twice = sv.Dense(2, 2, "tanh")
+    session = sv.Session(sv.Network([twice, twice]), ([[1.0, 2.0]], [[1.0, 2.0]]), engine=engine)
+    session.advance(1)
+    session.set_activation(0, "relu")
+    session.advance(1)
+    assert session.network.activations == ("relu", "relu")
+    session.back(2)
+    assert session.network.activations == ("tanh", "tanh")
+
+
+@pytest.mark.parametrize("padding", [-1, 0.5, True])
+def test_padding_is_a_whole_number(padding: object) -> None:
+    with pytest.raises(InputError, match="padding must be an integer of at least 0"):
+        sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]
+
+
+def test_counts_may_be_numpys() -> None:
+    for kind in (sv.BatchNorm, sv.Dropout):
+        assert kind(np.int64(3)).inputs == 3  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the features of BatchNorm must be an integer"):
+        sv.BatchNorm(2.0)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines import cpu_steps
+from scalarviz.engines import cpu_replicas
 from scalarviz.engines.kernel_file import source
 from scalarviz.errors import InputError
 from scalarviz.finite_differences import gradcheck
@@ -100,4 +100,4 @@ def test_what_no_kernel_can_be_made_from_is_refused_and_in_nobodys_way(
     with pytest.raises(InputError, match=what):
         sv.activation(value, derivative)
     assert "cube" not in table
-    assert source(cpu_steps.__name__, "float64").text
+    assert source(cpu_replicas.__name__, "float64").text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cache
+from operator import index
 from typing import final
 
 import numpy as np
@@ -105,7 +106,9 @@ def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
 def as_digits(digits: object) -> list[int]:
     """Different digits, in order."""
     try:
-        found = sorted({int(digit) for digit in digits})  # type: ignore[attr-defined]  # or it raises
+        found = sorted(
+            {int(each) if isinstance(each, str) else index(each) for each in iter(digits)}  # type: ignore[call-overload]  # or it raises
+        )
         if found and found[0] >= 0 and found[-1] <= 9:
             return found
     except (TypeError, ValueError):
@@ -115,7 +118,10 @@ def as_digits(digits: object) -> list[int]:
 
 def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
     """Whole numbers from 0 to 255, an array of so many dimensions."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.zeros(0)
     shape = "(n, height, width)" if dimensions == 3 else "(n)"
     if array.ndim != dimensions or not array.size:
         raise ShapeError(f"the {what} of digits are an array {shape}, not of shape {array.shape}")

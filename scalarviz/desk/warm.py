@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, final
 
 from scalarviz.bank import Dtype
-from scalarviz.engines import cpu_replicas, cpu_steps, kernel_file
+from scalarviz.engines import kernel_file
+from scalarviz.engines.cpu_work import TEMPLATE
 from scalarviz.layers import Dense, LayerNorm
 from scalarviz.network import Network
 from scalarviz.optimizer import SGD
@@ -28,11 +29,11 @@ DONE = "The kernels are ready: from now on the cpu engine does the work"
 
 
 def mark_of(dtype: Dtype) -> Path:
-    return kernel_file.compiled_mark(cpu_steps.__name__, dtype)
+    return kernel_file.compiled_mark(TEMPLATE, dtype)
 
 
 def mark_of_replicas() -> Path:
-    return kernel_file.compiled_mark(cpu_replicas.__name__, "float32")
+    return mark_of("float32").with_suffix(".replicas")
 
 
 def compile_all(dtype: Dtype) -> None:
@@ -45,6 +46,8 @@ def compile_all(dtype: Dtype) -> None:
         session.advance(2)
         session.advance(len(session.operations), "operation")
         network([[0.0, 1.0]] * 200)
+    wide = [[0.0] * 64] * 128  # worth two cores
+    Session(Network([64, 64], dtype=dtype), (wide, wide), "mse", SGD(0.1), engine="cpu").advance(1)
     mark_of(dtype).touch()
 
 

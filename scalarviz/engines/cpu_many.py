@@ -11,11 +11,11 @@ import numpy as np
 from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
-from scalarviz.engines import cpu_replicas, kernel_file
+from scalarviz.engines import kernel_file
 from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.cpu_run import Room, make_room
 from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order, workspaces
-from scalarviz.engines.cpu_work import ONE_AT_A_TIME, Work, add_errors, means
+from scalarviz.engines.cpu_work import ONE_AT_A_TIME, TEMPLATE, Work, add_errors, means
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
@@ -55,7 +55,7 @@ class CpuMany:
         self.batches = batches[0]
         self.program = program
         self.loss = loss
-        self.kernels: Any = kernel_file.load(cpu_replicas.__name__, dtype)
+        self.kernels: Any = kernel_file.load(TEMPLATE, dtype)
         self.tables = make_tables(program, dtype, precision)
         self.plan = plan_loss(self.tables, program, loss)
         self.order = Order(optimizer)

@@ -114,6 +114,13 @@ def end_step(
 
 
 @kernel
+def copy_numbers(numbers: Numbers, others: Numbers) -> None:
+    """Some numbers into an array of as many."""
+    for i in range(len(numbers)):
+        others[i] = numbers[i]
+
+
+@kernel
 def train_alone(
     plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
     slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
@@ -133,7 +140,9 @@ def train_alone(
     spaces, flows, partial = borrowed(spaces), borrowed(flows), borrowed(partial)
     weights = halves if plan[HALF] else value
     source = points if len(points) else data
+    before = state.copy()
     for k in range(len(errors)):
+        copy_numbers(state, before)
         samples = begin_step(
             plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
         )
@@ -155,6 +164,7 @@ def train_alone(
             plan, ops, samples, partial, value, grad, slots, frozen, state, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
         ):  # fmt: skip
+            copy_numbers(before, state)
             break
 
 
@@ -170,7 +180,9 @@ def train(
     """`train_alone` on all cores: a chunk each."""
     weights = halves if plan[HALF] else value
     source = points if len(points) else data
+    before = state.copy()
     for k in range(len(errors)):
+        copy_numbers(state, before)
         samples = begin_step(
             plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
         )
@@ -187,4 +199,5 @@ def train(
             plan, ops, samples, partial, value, grad, slots, frozen, state, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
         ):  # fmt: skip
+            copy_numbers(before, state)
             break

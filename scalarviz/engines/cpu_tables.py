@@ -22,7 +22,7 @@ from scalarviz.engines.cpu_products import LONGEST
 from scalarviz.engines.cpu_tiles import COLUMNS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
-from scalarviz.operations import KINDS, NONE, Buffer, Operation
+from scalarviz.operations import KINDS, NONE, Buffer
 from scalarviz.precision import Precision
 from scalarviz.program import Program
 
@@ -65,7 +65,7 @@ def make_tables(
         rows.append(
             [
                 list(KINDS).index(operation.kind),
-                formula_index(operation),
+                operation.formula_place,
                 source.offset,
                 target.offset,
                 source.size,
@@ -143,12 +143,6 @@ def drawing_of(batches: Batches) -> npt.NDArray[np.int64]:
 def room_for_points(batches: Batches) -> int:
     """How many points a step draws that are in no table."""
     return batches.size if batches.draw == POINTS else 0
-
-
-def formula_index(operation: Operation) -> int:
-    """The place of an operation's formula in its table."""
-    formulas = operation.about.formulas
-    return 0 if formulas is None else list(formulas).index(operation.formula)
 
 
 def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:

@@ -11,12 +11,15 @@ import numpy as np
 from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
-from scalarviz.engines import cpu_chunks, cpu_steps, kernel_file
+from scalarviz.engines import cpu_chunks, cpu_replicas, kernel_file
 from scalarviz.engines.cpu_products import TILE
 from scalarviz.engines.cpu_tables import Tables, Unsigned
 from scalarviz.formulas.losses import Loss
 from scalarviz.precision import Precision
 from scalarviz.program import Program
+
+# One file for all kernels, so that what they share is compiled once.
+TEMPLATE = cpu_replicas.__name__
 
 # Numba's plainest way to run threads ends the whole process if two of ours use it at once.
 ONE_AT_A_TIME = threading.Lock()
@@ -30,7 +33,7 @@ class Work:
         self.program = program
         self.bank = bank
         self.precision = precision
-        self.kernels: Any = kernel_file.load(cpu_steps.__name__, bank.dtype)
+        self.kernels: Any = kernel_file.load(TEMPLATE, bank.dtype)
         self.rooms: dict[tuple[int, ...], Any] = {}  # that of the newest training, by its sizes
         self._none = np.empty((0, 0), bank.dtype)
 

@@ -45,12 +45,20 @@ class Numbers:
     first: int = 0
 
 
+def nothing(operation: Operation, numbers: Numbers) -> None:
+    """Of an operation that changes no state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A kind of operation: forward gives y, backward the gradient by x."""
+    """A kind of operation: forward gives y, backward the gradient by x.
+
+    `remember` changes in `numbers.state` what a network that learns keeps of its batches.
+    """
 
     forward: Callable[[Operation, Numbers], FloatArray]
     backward: Callable[[Operation, Numbers], FloatArray]
+    remember: Callable[[Operation, Numbers], None] = nothing
 
 
 def operation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
@@ -61,6 +69,11 @@ def operation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
 def operation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
     """The gradient by what an operation read."""
     return REFERENCES[operation.kind].backward(operation, numbers)
+
+
+def remember(operation: Operation, numbers: Numbers) -> None:
+    """What goes with a forward of a network that learns: what it keeps of its batches changes."""
+    REFERENCES[operation.kind].remember(operation, numbers)
 
 
 def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray) -> FloatArray:
@@ -88,12 +101,13 @@ def affine_backward(operation: Operation, numbers: Numbers) -> FloatArray:
 
 
 def scale_forward(operation: Operation, numbers: Numbers) -> FloatArray:
-    gains = np.repeat(weights(operation, numbers), operation.each)
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
     return numbers.x * gains + biases(operation, numbers)
 
 
 def scale_backward(operation: Operation, numbers: Numbers) -> FloatArray:
-    return given(numbers.upstream) * np.repeat(weights(operation, numbers), operation.each)
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
+    return given(numbers.upstream) * gains
 
 
 def activation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
@@ -220,6 +234,15 @@ def batch_norm_forward(operation: Operation, numbers: Numbers) -> FloatArray:
     return standardized(operation, numbers)[0].reshape(numbers.x.shape)
 
 
+def batch_norm_remember(operation: Operation, numbers: Numbers) -> None:
+    x = by_feature(operation, numbers.x)
+    features, count = x.shape[1], x.shape[0] * x.shape[2]
+    known = numbers.state[operation.state : operation.state + 2 * features]
+    estimate = count / max(count - 1, 1)
+    found = np.concatenate([x.mean(axis=(0, 2)), x.var(axis=(0, 2)) * estimate])
+    known += operation.settings[3] * (found - known)
+
+
 def batch_norm_backward(operation: Operation, numbers: Numbers) -> FloatArray:
     y, scale = standardized(operation, numbers)
     g = by_feature(operation, given(numbers.upstream))
@@ -257,5 +280,5 @@ REFERENCES = {
     "branch": Reference(branch_forward, branch_backward),
     "sum": Reference(sum_forward, sum_backward),
     "dropout": Reference(dropout_forward, dropout_backward),
-    "batch_norm": Reference(batch_norm_forward, batch_norm_backward),
+    "batch_norm": Reference(batch_norm_forward, batch_norm_backward, batch_norm_remember),
 }

@@ -43,10 +43,12 @@ class PythonRun(Run):
         for step in range(first, first + count):
             inputs, targets = self.batches.at(step)
             bank.zero_grad()
+            state = bank.state.copy()
             value = loss.forward(engine.forward(inputs), targets)
             engine.backward(loss.backward())
             bad = bank.find_bad(optimizer)
             if bad != NONE:
+                bank.state[:] = state  # as if the step had not been
                 return Outcome(np.array(losses), bad)
             bank.step(optimizer, slice(0, len(bank)))
             losses.append(value)

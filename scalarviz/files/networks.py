@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalarviz.bank import SCALING
 from scalarviz.checks import shorten
 from scalarviz.engines import choose
 from scalarviz.errors import FileError, InputError, ScalarvizError
@@ -22,7 +23,7 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.table import pick
 from scalarviz.layers import LAYERS, Layer
 from scalarviz.layers.perceptrons import Perceptrons
-from scalarviz.layers.residual import Residual
+from scalarviz.layers.residual import MOST_DEPTH
 from scalarviz.onnx.names import check_names
 from scalarviz.precision import Precision
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 KIND = "network"
 MOST_STEPS = 2**63
-MOST_DEPTH = 20
 
 
 def save_network(net: Network, path: object) -> None:
@@ -102,7 +102,7 @@ def describe_layer(layer: Layer) -> Description:
     settings = layer.settings()
     if isinstance(layer, Perceptrons) and layer.init is not None:
         settings["init"] = describe_init(layer.init)
-    if isinstance(layer, Residual):
+    if layer.layers:
         settings["layers"] = [describe_layer(part) for part in layer.layers]
     return {"kind": kind, "settings": settings}
 
@@ -223,6 +223,8 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
         targets[block_name(names)] = bank.slot_block(names)
     for name, array in arrays.items():
         targets[name][:] = array
+    for layer in net.layers:
+        layer.check_state()
     bank.step_count = steps
     bank.has_gradients = has_gradients
 
@@ -258,5 +260,6 @@ def check_arrays(
                 f"the array {name} is {found.dtype} of shape {found.shape}, and should be {dtype} "
                 f"of shape {shape}"
             )
-    if not (np.isfinite(arrays["scaling"]).all() and arrays["scaling"][0] > 0.0):
-        raise InputError(f"the loss scale is {arrays['scaling'][0]}")
+    scaling = arrays["scaling"][:SCALING]
+    if not (np.isfinite(scaling).all() and scaling[0] > 0.0):
+        raise InputError(f"the loss scale is {scaling[0]}")

@@ -295,6 +295,8 @@ def build_frames(
     for name, array in found.items():
         if (array.shape, array.dtype.name) != pick(shapes, name, "array of keyframes"):
             raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
+    if not np.isfinite(found.get("scaling", np.zeros(0))).all():
+        raise InputError("what the keyframes say of the network's state is not finite")
     steps = found["step"].tolist()
     if sorted(set(steps)) != steps:
         raise InputError("keyframes are out of order")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, final
 
-from scalarviz.checks import size
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.layers.shapes import shape_of
+from scalarviz.layers.shapes import numbers_of
 from scalarviz.program import Program
 
 
@@ -26,8 +24,7 @@ class Activation(Layer):
     """
 
     def __init__(self, shape: int | Sequence[int], activation: str) -> None:
-        picture = () if isinstance(shape, int) else shape_of(shape, "Activation")
-        count = prod(picture) if picture else size(shape, "the numbers of Activation")
+        picture, count = numbers_of(shape, "the numbers of Activation")
         super().__init__(count, count, activation)
         self.formula = pick(ACTIVATIONS, activation, "activation")
         self.input_shape = self.output_shape = picture

@@ -43,6 +43,7 @@ class Layer(Part):
         # Where its numbers are a picture: channels, height, width.
         self.input_shape: Shape = ()
         self.output_shape: Shape = ()
+        self.layers: tuple[Layer, ...] = ()  # that it is made of, if it is
         self._bank: Bank | None = None
         # What no backward has matched yet: the size of each batch, and what `forward_rows` of a
         # layer kept for each sample.
@@ -59,7 +60,8 @@ class Layer(Part):
         """Refuse an activation that this layer cannot have."""
         if name != self._activation:
             raise InputError(
-                f"{self} has no activation that could be changed: choose a Dense layer"
+                f"{self} has no activation that could be changed: choose a layer that has one, "
+                "such as Dense, Conv2d or Activation"
             )
 
     def set_activation(self, name: str) -> None:
@@ -79,6 +81,13 @@ class Layer(Part):
         """The weight on a row, counted from the layer's first; made when it is asked for."""
         raise IndexError(f"{self} has no parameters")
 
+    def check_state(self) -> None:
+        """Refuse a state that came from a file and that this layer cannot have."""
+        if not np.isfinite(self.state).all():
+            raise InputError(f"what {self} has kept is not finite")
+        for layer in self.layers:
+            layer.check_state()
+
     def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
         """The objects that do the work, perceptrons or weights, as far as they were made."""
         return ()
@@ -86,6 +95,10 @@ class Layer(Part):
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """The arguments that make another layer of this kind and shape."""
+
+    def again(self) -> Layer:
+        """Another layer of this kind and shape, which stands on no bank yet."""
+        return type(self)(**self.settings())
 
     @abstractmethod
     def lower(self, program: Program) -> None:
@@ -170,7 +183,9 @@ class Layer(Part):
 
     @final
     def check_free(self) -> None:
-        """Refuse a layer that stands on a bank already."""
+        """Refuse a layer that stands on a bank already, it or one that it is made of."""
+        for layer in self.layers:
+            layer.check_free()
         if self._bank is not None:
             raise OwnershipError(
                 f"{self} has its numbers already, from another network or from being used by "

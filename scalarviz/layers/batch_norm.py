@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from math import prod, sqrt
+from math import prod
 from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, number, size
+from scalarviz.checks import FloatArray, number
+from scalarviz.errors import InputError
+from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.layers.shapes import shape_of
+from scalarviz.layers.shapes import numbers_of
 from scalarviz.program import Program
 from scalarviz.weight import Weight
 
@@ -35,10 +37,10 @@ class BatchNorm(Layer):
     def __init__(
         self, shape: int | Sequence[int], eps: float = 1e-5, momentum: float = 0.1
     ) -> None:
-        picture = () if isinstance(shape, int) else shape_of(shape, "BatchNorm")
-        self.features = picture[0] if picture else size(shape, "the features of BatchNorm")
+        picture, count = numbers_of(shape, "the features of BatchNorm")
+        self.features = picture[0] if picture else count
         self.pixels = prod(picture[1:]) if picture else 1
-        super().__init__(self.features * self.pixels, self.features * self.pixels)
+        super().__init__(count, count)
         self.eps = number(eps, "eps", 0.0, open_low=True)
         self.momentum = number(momentum, "momentum", 0.0, 1.0)
         self.size = self.state_size = 2 * self.features
@@ -82,6 +84,11 @@ class BatchNorm(Layer):
     def settings(self) -> dict[str, Any]:
         shape = list(self.input_shape) if self.input_shape else self.features
         return {"shape": shape, "eps": self.eps, "momentum": self.momentum}
+
+    def check_state(self) -> None:
+        super().check_state()
+        if (self.running_variance < 0.0).any():
+            raise InputError(f"a running variance of {self} is below 0")
 
     def lower(self, program: Program) -> None:
         if self.input_shape:
@@ -180,4 +187,4 @@ class BatchNorm(Layer):
 def mean_and_variance(numbers: Sequence[float]) -> tuple[float, float]:
     """Of all these numbers; the variance as that of a whole, divided by their count."""
     mean = sum(numbers) / len(numbers)
-    return mean, sum((x - mean) ** 2 for x in numbers) / len(numbers)
+    return mean, sum((x - mean) * (x - mean) for x in numbers) / len(numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from scalarviz.checks import shorten, size
@@ -41,7 +41,8 @@ def as_layers(
 
 
 def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Refuse layers of which one gives another count of numbers than the next one takes."""
+    """Refuse layers that do not fit each other, and one that is a part of others at a time."""
+    check_parts(layers)
     for i, (layer, after) in enumerate(pairwise(layers)):
         if layer.outputs != after.inputs:
             raise ShapeError(
@@ -55,3 +56,21 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
                 f"one of {taken}: make the two equal, or put Reshape({made}, {taken}) between them"
             )
     return layers
+
+
+def check_parts(layers: tuple[Layer, ...]) -> None:
+    """Refuse a layer that stands by itself and in a Residual, or in two."""
+    whole = list(dict.fromkeys(layers))
+    every = [*whole, *[part for layer in whole for part in inner(layer)]]
+    for layer in every:
+        if every.count(layer) > 1:
+            raise InputError(
+                f"{layer} stands twice, and at least once within another layer: make a second one"
+            )
+
+
+def inner(layer: Layer) -> Iterator[Layer]:
+    """The layers that a layer is made of, and those that they are made of."""
+    for part in layer.layers:
+        yield part
+        yield from inner(part)

@@ -11,7 +11,7 @@ from scalarviz.errors import ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
 from scalarviz.layers.perceptrons import Perceptrons
-from scalarviz.layers.shapes import shape_of
+from scalarviz.layers.shapes import padding_of, shape_of
 from scalarviz.operations import Windows
 from scalarviz.program import Program
 from scalarviz.weight import Weight
@@ -58,7 +58,7 @@ class Conv2d(Perceptrons):
         self.channels = size(channels, "the channels of Conv2d")
         self.kernel = kernel_of(kernel)
         self.stride = size(stride, "stride")
-        self.padding = 0 if padding == 0 else size(padding, "padding")
+        self.padding = padding_of(padding)
         self.windows = Windows(*self.shape, *self.kernel, self.stride, self.padding)
         check_fit(self.windows)
         fan_in = self.shape[0] * prod(self.kernel)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, final
 
-from scalarviz.checks import number, size
+import numpy as np
+
+from scalarviz.checks import number
+from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import MASK, drop_word
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.layers.shapes import shape_of
+from scalarviz.layers.shapes import numbers_of
 from scalarviz.program import Program
 
 
@@ -29,8 +31,7 @@ class Dropout(Layer):
     """
 
     def __init__(self, shape: int | Sequence[int], rate: float = 0.5) -> None:
-        picture = () if isinstance(shape, int) else shape_of(shape, "Dropout")
-        count = prod(picture) if picture else size(shape, "the numbers of Dropout")
+        picture, count = numbers_of(shape, "the numbers of Dropout")
         super().__init__(count, count)
         self.rate = number(rate, "the rate of Dropout", 0.0, 1.0, open_high=True)
         self.state_size = 2  # the seed, in two halves
@@ -38,6 +39,12 @@ class Dropout(Layer):
 
     def initialize(self, init: Init, seed: int) -> None:
         self.state[:] = seed & MASK, seed >> 32
+
+    def check_state(self) -> None:
+        super().check_state()
+        halves = self.state
+        if not ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all():
+            raise InputError(f"the seed of {self} is no seed")
 
     def settings(self) -> dict[str, Any]:
         shape = list(self.input_shape) if self.input_shape else self.inputs

@@ -103,6 +103,10 @@ class Perceptrons(Layer):
         return self.perceptrons[row - self.fan_in * self.count].parts[-1]
 
     @final
+    def again(self) -> Layer:
+        return type(self)(**self.settings(), init=self.init)
+
+    @final
     def lower_sums(self, program: Program, kind: str, settings: tuple[float, ...] = ()) -> None:
         """Add the operation that makes the sums, and the activation."""
         shape: Shape = self.output_shape

@@ -9,7 +9,7 @@ from scalarviz.checks import size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.rowwise import Rowwise
-from scalarviz.layers.shapes import shape_of
+from scalarviz.layers.shapes import padding_of, shape_of
 
 
 class Pool(Rowwise):
@@ -93,7 +93,7 @@ class AvgPool2d(Pool):
 
 def checked_padding(padding: object, kernel: int) -> int:
     """A padding of at most half a window: then every window sees a part of the picture."""
-    found = 0 if padding == 0 else size(padding, "padding")
+    found = padding_of(padding)
     if found > kernel // 2:
         raise ShapeError(
             f"a padding of {found} is more than half a window of {kernel}: choose a smaller one"

@@ -9,8 +9,11 @@ from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.layers.chain import check_chain
+from scalarviz.operations import Shape
 from scalarviz.program import Program
 from scalarviz.weight import Weight
+
+MOST_DEPTH = 20  # of layers in layers, which files keep too
 
 
 @final
@@ -25,26 +28,32 @@ class Residual(Layer):
     """
 
     def __init__(self, *parts: Layer, layers: Sequence[Layer] = ()) -> None:
-        self.layers = (*parts, *layers)
-        if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
+        found = (*parts, *layers) if isinstance(layers, Sequence) else ()
+        if not found or not all(isinstance(layer, Layer) for layer in found):
             raise InputError(
                 "Residual is made of layers, at least one: write Residual(Dense(8, 8, 'relu'))"
             )
-        if len(set(self.layers)) < len(self.layers):
+        if len(set(found)) < len(found):
             raise InputError("a layer stands twice in a Residual: make a second one")
-        check_chain(self.layers)
-        first, last = self.layers[0], self.layers[-1]
-        if first.inputs != last.outputs:
+        check_chain(found)
+        first, last = found[0], found[-1]
+        if first.inputs != last.outputs or unlike(first.input_shape, last.output_shape):
+            given = last.output_shape or last.outputs
+            taken = first.input_shape or first.inputs
             raise ShapeError(
-                f"{last} gives {last.outputs} numbers, to be added to the {first.inputs} that "
-                f"{first} takes: make the two equal"
+                f"{last} gives {given} numbers, to be added to the {taken} that {first} takes: "
+                "make the two equal"
             )
-        for layer in self.layers:
+        if depth_of(found) > MOST_DEPTH:
+            raise InputError(f"Residuals stand in one another more than {MOST_DEPTH} deep")
+        for layer in found:
             layer.check_free()
         super().__init__(first.inputs, last.outputs)
+        self.layers = found
         self.size = sum(layer.size for layer in self.layers)
         self.state_size = sum(layer.state_size for layer in self.layers)
-        self.input_shape, self.output_shape = first.input_shape, last.output_shape
+        self.input_shape = first.input_shape
+        self.output_shape = last.output_shape or first.input_shape
 
     def made_parts(self) -> Sequence[Layer]:
         return self.layers
@@ -65,9 +74,11 @@ class Residual(Layer):
         return layer.weight(inner)
 
     def settings(self) -> dict[str, Any]:
-        return {"layers": [type(layer)(**layer.settings()) for layer in self.layers]}
+        return {"layers": [layer.again() for layer in self.layers]}
 
     def lower(self, program: Program) -> None:
+        if self.input_shape:
+            program.see(self.input_shape)
         part, branch = program.part, program.branch()
         for i, layer in enumerate(self.layers):
             program.part = f"{part}.{i}"
@@ -100,6 +111,16 @@ class Residual(Layer):
                 return layer, row
             row -= layer.size
         raise IndexError(f"{self} has {self.size} rows")
+
+
+def depth_of(layers: Sequence[Layer]) -> int:
+    """How deep layers stand in layers."""
+    return max((1 + depth_of(layer.layers) for layer in layers), default=0)
+
+
+def unlike(shape: Shape, other: Shape) -> bool:
+    """Whether both are pictures, and not of one shape."""
+    return bool(shape and other and shape != other)
 
 
 def added(rows: Batch, others: Batch) -> Batch:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, final
 
+import numpy as np
+
 from scalarviz.checks import shorten, size
-from scalarviz.errors import ShapeError
+from scalarviz.errors import InputError, ShapeError
 from scalarviz.layers.base import Batch, Layer
+from scalarviz.operations import Shape
 from scalarviz.program import Program
 
 PictureShape = tuple[int, int, int]  # channels, height, width
@@ -23,6 +26,21 @@ def shape_of(shape: object, what: str) -> PictureShape:
     names = ("channels", "height", "width")
     channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
     return channels, height, width
+
+
+def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
+    """What a layer is told of its inputs: the shape of a picture, or a count; and the count."""
+    if isinstance(shape, Sequence) and not isinstance(shape, str):
+        picture = shape_of(shape, what)
+        return picture, prod(picture)
+    return (), size(shape, what)
+
+
+def padding_of(padding: object) -> int:
+    """How far windows reach beyond the edge: a whole number, 0 if not at all."""
+    if isinstance(padding, (int, np.integer)) and not isinstance(padding, bool) and padding >= 0:
+        return int(padding)
+    raise InputError(f"padding must be an integer of at least 0, not {shorten(padding)}")
 
 
 class Seen(Layer):
@@ -71,8 +89,7 @@ class Reshape(Seen):
     """
 
     def __init__(self, inputs: int | Sequence[int], shape: Sequence[int]) -> None:
-        picture = () if isinstance(inputs, int) else shape_of(inputs, "Reshape")
-        count = prod(picture) if picture else size(inputs, "the inputs of Reshape")
+        picture, count = numbers_of(inputs, "the inputs of Reshape")
         self.shape = shape_of(shape, "Reshape")
         if prod(self.shape) != count:
             raise ShapeError(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.errors import FileError, GradientError
 from tests.strategies import RUNNABLE
 
 X = np.random.default_rng(0).normal(2.0, 3.0, (70, 8))
@@ -99,6 +100,49 @@ def test_replicas_have_running_numbers_of_their_own() -> None:
         alone.advance(6)
         assert (bank.state == alone.network.bank.state).all()
         assert (bank.value == alone.network.bank.value).all()
+    said = replicas.outputs(X)
+    for i, network in enumerate(replicas.networks):
+        assert (said[i] == network.copy().to("cpu")(X)).all()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_a_step_that_is_refused_leaves_the_running_numbers(engine: str) -> None:
+    def made() -> sv.Session:
+        targets = np.array([[1.0], [1e308]])
+        net = sv.Network([sv.BatchNorm(1), sv.Dense(1, 1)], dtype="float64")
+        loss = sv.Loss("mse", factor=100.0)
+        return sv.Session(net, ([[3.0], [7.0]], targets), loss, batch=2, engine=engine)
+
+    refused = made()
+    with pytest.raises(GradientError):
+        refused.advance(1)
+    assert refused.network.bank.state[3:].tolist() == pytest.approx([0.5, 0.9 + 0.1 * 8])
+    by_hand = made()
+    by_hand.advance(len(by_hand.network.program.moments) - 1, "operation")
+    assert (refused.network.bank.state == by_hand.network.bank.state).all()
+    net = made().network.to(engine)
+    with pytest.raises(GradientError):
+        net.train([[3.0], [7.0]], [[1.0], [1e308]], sv.Loss("mse", factor=100.0), steps=1)
+    assert net.bank.state[3:].tolist() == [0.0, 1.0]
+
+
+def test_what_is_written_past_a_session_is_done_again() -> None:
+    s = session()
+    s.advance(3)
+    s.network.layers[1].running_mean[:] = 7.0  # type: ignore[attr-defined]
+    s.advance(1)
+    known = s.network.bank.state.copy()
+    s.back(1)
+    s.advance(1)
+    assert (s.network.bank.state == known).all()
+
+
+def test_a_file_whose_variance_is_below_0_is_refused(tmp_path: Path) -> None:
+    net = sv.Network([sv.BatchNorm(1), sv.Dense(1, 1)])
+    net.layers[0].running_variance[:] = -1.0  # type: ignore[attr-defined]
+    net.save(tmp_path / "net.safetensors")
+    with pytest.raises(FileError, match="a running variance of BatchNorm"):
+        sv.load(tmp_path / "net.safetensors")
 
 
 def test_one_thread_gives_the_same_bits_as_two() -> None:

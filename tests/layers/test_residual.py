@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import FileError, InputError, OwnershipError, ShapeError
+from scalarviz.errors import InputError, OwnershipError, ShapeError
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 
@@ -48,14 +48,14 @@ def test_one_inside_another_is_saved_and_loaded(tmp_path: Path) -> None:
     assert (again(X) == net(X)).all()
 
 
-def test_files_that_nest_without_end_are_refused(tmp_path: Path) -> None:
+def test_what_nests_too_deep_to_be_kept_is_refused(tmp_path: Path) -> None:
     layer: sv.Layer = sv.Dense(1, 1)
-    for _ in range(30):
+    for _ in range(20):
         layer = sv.Residual(layer)
-    net = sv.Network([layer])
-    net.save(tmp_path / "deep.safetensors")
-    with pytest.raises(FileError, match="layers stand in layers more than 20 deep"):
-        sv.load(tmp_path / "deep.safetensors")
+    sv.Network([layer], seed=2).save(tmp_path / "deep.safetensors")
+    assert sv.load(tmp_path / "deep.safetensors").bank.value.any()
+    with pytest.raises(InputError, match="more than 20 deep"):
+        sv.Residual(layer)
 
 
 def test_layers_that_do_not_fit_are_refused() -> None:
@@ -69,6 +69,39 @@ def test_layers_that_do_not_fit_are_refused() -> None:
     used(X)
     with pytest.raises(OwnershipError):
         sv.Residual(used)
+    with pytest.raises(InputError, match="made of layers"):
+        sv.Residual(layers=3)  # type: ignore[arg-type]
+    pictures = sv.Conv2d((1, 2, 4), 1, padding=1), sv.Reshape((1, 2, 4), (1, 4, 2))
+    with pytest.raises(
+        ShapeError, match=r"gives \(1, 4, 2\) numbers, to be added to"
+    ):
+        sv.Residual(*pictures)
+
+
+def test_a_layer_is_in_one_place() -> None:
+    for make in (
+        lambda d: [sv.Residual(d), sv.Residual(d)],
+        lambda d: [d, sv.Residual(d)],
+        lambda d: [sv.Residual(sv.Residual(d), d)],
+    ):
+        inner = sv.Dense(4, 4)
+        with pytest.raises(InputError, match="make a second one"):
+            sv.Network(make(inner))
+        sv.Network([inner])  # nothing has happened to it
+
+
+def test_one_whose_layer_was_used_meanwhile_is_refused_as_often_as_it_is_tried() -> None:
+    inner = sv.Dense(4, 4)
+    layer = sv.Residual(inner)
+    inner(X)
+    for _ in range(2):
+        with pytest.raises(OwnershipError):
+            layer(X)
+
+
+def test_its_buffers_are_pictures() -> None:
+    net = sv.Network([sv.Residual(sv.Conv2d((1, 4, 4), 1, padding=1)), sv.Dense(16, 2)])
+    assert [buffer.shape for buffer in net.program.buffers] == [(1, 4, 4)] * 4 + [()]
 
 
 def test_one_that_does_nothing_is_the_identity() -> None:
