@@ -209,7 +209,7 @@ def scale_shape(operation: Operation) -> Shape:
 
 
 def scale_each(operation: Operation) -> int:
-    return int(operation.settings[0])
+    return int(operation.settings[0]) if operation.settings else 1
 
 
 def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:

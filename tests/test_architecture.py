@@ -115,12 +115,12 @@ ORDER = """
     engines.cpu_draws
     engines.cpu_updates
     engines.cpu_steps
+    engines.cpu_replicas
     engines.cpu_orders
     engines.cpu_tables
     engines.cpu_work
     engines.cpu_moments
     engines.cpu_run
-    engines.cpu_replicas
     engines.cpu_many
     engines.cpu
     engines.expression_engines
@@ -134,6 +134,11 @@ ORDER = """
     engines.cuda_plan
     engines.cuda_draws
     engines.cuda_samples
+    engines.cuda_kinds
+    engines.cuda_convolution
+    engines.cuda_batch_norm
+    engines.cuda_products
+    engines.cuda_operations
     engines.cuda_updates
     engines.cuda_kernels
     engines.cuda_steps
@@ -151,6 +156,8 @@ ORDER = """
     files.shader_math
     files.shader_source
     files.shader_writer
+    files.shader_constants
+    files.shader_kinds
     files.shader
     files.export
     network
@@ -188,9 +195,13 @@ ORDER = """
     replicas
     view.offscreen
     view.plates
+    view.values
+    view.drawing
+    view.grids
     view.layout
     view.camera
     view.texels
+    view.cube_boxes
     view.cube_shaders
     view.means
     view.nearness
@@ -213,6 +224,8 @@ ORDER = """
     view.terminal
     view.sight
     view.lights
+    view.tones
+    view.maps
     view.neurons
     view.marks
     view.scenery
@@ -231,8 +244,10 @@ ORDER = """
     apps.pace
     stage.sorting
     stage.sights
+    stage.paths
     stage.followed
     stage.wording
+    stage.sayings
     stage.story
     apps.page
     stage.ground

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 
 from scalarviz.errors import InputError
-from scalarviz.stage.story import Caption
+from scalarviz.stage.sayings import Caption
 from scalarviz.view.colors import MAPS
 
 PNG = b"\x89PNG\r\n\x1a\n"

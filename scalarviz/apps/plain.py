@@ -9,7 +9,8 @@ import numpy as np
 from scalarviz.apps.page import Still, page
 from scalarviz.apps.render import replaying
 from scalarviz.checks import FloatArray
-from scalarviz.displays.network import RADIUS, columns_of, connect, legend
+from scalarviz.displays.cells import Scale, pixels
+from scalarviz.displays.network import RADIUS, columns_of, connect, legend, station
 from scalarviz.displays.svg import LOOK, SMALL, Drawing
 from scalarviz.operations import NONE
 from scalarviz.program import Moment
@@ -18,6 +19,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.story import caption
 from scalarviz.view.colors import spread, to_bytes
 
+INSIDE = RADIUS - 1.5  # half of a picture
 BACKWARD = ("delta", "weight gradient", "input gradient", "step")
 
 
@@ -54,12 +56,19 @@ def plain_drawing(session: Session, moment: Moment) -> Drawing:
     for i, column in enumerate(columns):
         held = held_by(session, i, back)
         for neuron in column.shown:
-            fill = LOOK.ground if held is None else color_of(held[neuron], spread(held))
-            place = column.x, column.y(neuron)
-            drawing.circle(*place, RADIUS, fill, rim=LOOK.ink, thick=1.3, kind="neuron")
+            if held is None:
+                station(drawing, column, neuron, LOOK.ground)
+            elif column.shape:
+                station(drawing, column, neuron, LOOK.ground)
+                scale = Scale(spread(held), is_passed=False)
+                own = held.reshape(column.shape)[neuron]
+                corner = column.x - INSIDE, column.y(neuron) - INSIDE
+                drawing.image(*corner, 2.0 * INSIDE, 2.0 * INSIDE, pixels(own, scale, 4))
+            else:
+                station(drawing, column, neuron, color_of(held[neuron], spread(held)))
     bottom = drawing.bottom
     for column in columns:
-        for row, word in enumerate((f"{column.size:,}", *column.words)):
+        for row, word in enumerate((column.count, *column.words)):
             y = bottom + 24 + 15 * row
             drawing.text(column.x, y, word, SMALL, color=LOOK.quiet, anchor="middle")
     said = "discs and lines: gradients" if back else "discs: numbers of the sample; lines: weights"

@@ -6,6 +6,7 @@ It is asked for its operations, as an engine asks it, so that a layer of your ow
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from scalarviz.checks import FloatArray
 from scalarviz.displays.cells import Scale, cell, legend, pixels
 from scalarviz.displays.page import count_text, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, width_of
-from scalarviz.operations import NONE, Operation
+from scalarviz.operations import NONE, Operation, Shape
 from scalarviz.program import Program
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ DRAWN = 1600  # cells at most that are drawn one by one; of more, a picture is m
 ROOM = 520, 960  # pixels, of a picture: height and width
 WIDTH, HEIGHT, GAP = 62.0, 27.0, 3.0  # of a cell with a number
 SIDE = 16.0  # of one without
+TILE_GAP = 7.0  # between two kernels
 MOST_EVALUATED = 1000  # inputs times outputs of a layer that is asked for curves
 WAVES = 12  # outputs at most that are drawn as curves
 WAVE = 118.0, 44.0
@@ -44,9 +46,10 @@ def layer_html(layer: Layer) -> str:
     scale = Scale.of(values)
     is_new, told, y, formula, drawn = bank is None, [], 42.0, "", 0
     for operation in operations_of(layer):
-        if operation.kind == "row":
-            formula = operation.formula
-            drawing.text(0, y, ROW_WORDS.get(formula, formula))
+        formula = operation.formula
+        told_of_it = WORDS.get(formula) or WORDS.get(operation.kind, formula)
+        if told_of_it and operation.kind != "activation":
+            drawing.text(0, y, told_of_it)
             y += 26
         rows = operation.parameters
         own = values[rows.start - first : rows.stop - first] if rows else values[:0]
@@ -64,7 +67,15 @@ def layer_html(layer: Layer) -> str:
     return image(drawing, f"A {head} layer: {about}. {' '.join(told)}")
 
 
-ROW_WORDS = {
+# What is said of operations that have no numbers of their own, by their formula or their kind.
+WORDS = {
+    "max_pool": "the largest number of each window",
+    "average_pool": "the mean of each window",
+    "softmax": "the numbers as shares of a whole",
+    "dropout": "while it learns, some numbers are left out by chance",
+    "batch_norm": "each feature to mean 0 and variance 1 over the batch",
+    "branch": "the inputs go on, and straight past what follows",
+    "sum": "and are added to what comes out",
     "layer_norm": "each sample to mean 0 and variance 1",
     "rms_norm": "each sample to mean square 1",
     "frequency_encoding": "sin and cos of πx, 2πx, 4πx, … of each input",
@@ -148,6 +159,8 @@ class Grid:
 
 def parameters(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float:
     """The cells of an operation, y being their top; where what comes next begins."""
+    if part.tile and fits(part):
+        return kernels(drawing, y, part, scale)
     rows, columns = min(part.shape[0], ROOM[0]), min(part.shape[1], ROOM[1])
     grid = Grid.of(rows, columns + 1)
     drawing.text(0, y + 4, part.row_words, SMALL, color=LOOK.quiet)
@@ -173,6 +186,41 @@ def parameters(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float
     return under + 18
 
 
+def fits(part: Numbers) -> bool:
+    """Whether there is room for the kernels of a convolution, each as it lies on a picture."""
+    high, wide = (side * SIDE + TILE_GAP for side in part.tile)
+    across = part.shape[1] // prod(part.tile)
+    is_small = part.count <= DRAWN and part.shape[0] * high <= ROOM[0]
+    return is_small and across * wide <= ROOM[1]
+
+
+def kernels(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float:
+    """A small matrix for each kernel and each channel that it reads, and the biases beside."""
+    drawing.text(0, y + 4, part.row_words, SMALL, color=LOOK.quiet)
+    y += 12
+    grid, (high, wide) = Grid(SIDE - 1.0, SIDE - 1.0, 1.0), part.tile
+    across = part.shape[1] // (high * wide)
+    weights = part.values[: part.count].reshape(part.shape[0], across, high, wide)
+    right = bottom = y
+    for k, c in np.ndindex(part.shape[0], across):
+        place = c * (wide * SIDE + TILE_GAP), y + k * (high * SIDE + TILE_GAP)
+        if part.is_new:
+            right, bottom = grid.draw_empty(drawing, place, high, wide)
+        else:
+            right, bottom = grid.draw(drawing, place, weights[k, c], scale)
+    drawing.text(0, bottom + 15, part.column_words, SMALL, color=LOOK.quiet)
+    if part.has_biases:
+        x = max(right + 14, width_of(part.column_words, SMALL) + 14)
+        for k, bias in enumerate(part.values[part.count :]):
+            place = x, y + k * (high * SIDE + TILE_GAP) + (high - 1) * SIDE / 2
+            if part.is_new:
+                grid.draw_empty(drawing, place, 1, 1)
+            else:
+                grid.draw(drawing, place, np.array([[bias]]), scale)
+        drawing.text(x, bottom + 15, "bias", SMALL, color=LOOK.quiet)
+    return bottom + 33
+
+
 @dataclass(frozen=True)
 class Numbers:
     """The parameters of an operation as a matrix, and what its rows and its columns are."""
@@ -183,6 +231,7 @@ class Numbers:
     column_words: str
     has_biases: bool
     is_new: bool
+    tile: Shape = ()  # rows and columns of small matrices, of which a row is made
 
     @property
     def count(self) -> int:
@@ -191,18 +240,22 @@ class Numbers:
 
 
 def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[Numbers]:
-    """The parameters of an operation, as matrices."""
-    outputs, inputs = operation.target.size, operation.source.size
-    if operation.kind == "affine":
-        has_biases = operation.biases != NONE
-        words = f"a row for each of {count_text(outputs, 'perceptron')}"
-        below = f"a column for each of {count_text(inputs, 'input')}"
-        return [Numbers(own, (outputs, inputs), words, below, has_biases, is_new)]
-    below = f"one for each of {count_text(outputs, 'feature')}"
-    found = [Numbers(own[:outputs], (1, outputs), "gain", below, False, is_new)]
-    if operation.biases != NONE:
-        found.append(Numbers(own[outputs:], (1, outputs), "shift", below, False, is_new))
-    return found
+    """The parameters of an operation, as matrices: a row for each perceptron, or each kernel."""
+    shape, has_biases = operation.shape, operation.biases != NONE
+    if len(shape) == 1:
+        kind = "channel" if operation.target.shape else "feature"
+        below = f"one for each of {count_text(shape[0], kind)}"
+        found = [Numbers(own[: shape[0]], (1, shape[0]), "gain", below, False, is_new)]
+        if has_biases:
+            found.append(Numbers(own[shape[0] :], (1, shape[0]), "shift", below, False, is_new))
+        return found
+    words = f"a row for each of {count_text(shape[0], 'perceptron')}"
+    below = f"a column for each of {count_text(shape[1], 'input')}"
+    if len(shape) > 2:
+        words = f"a row for each of {count_text(shape[0], 'kernel')}"
+        below = f"{shape[2]} × {shape[3]} for each of {count_text(shape[1], 'channel')}"
+    size = shape[0], prod(shape[1:])
+    return [Numbers(own, size, words, below, has_biases, is_new, shape[2:])]
 
 
 def waves(drawing: Drawing, y: float, layer: Layer, formula: str) -> float:

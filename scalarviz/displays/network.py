@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.displays.page import count_text, never_raises, table
 from scalarviz.displays.svg import LOOK, SMALL, Drawing, escaped, image, shorten, width_of
-from scalarviz.operations import NONE, Operation
+from scalarviz.operations import NONE, Operation, Shape
 from scalarviz.view.colors import spread
 
 if TYPE_CHECKING:
@@ -37,13 +38,22 @@ FAINTEST = 0.25
 
 @dataclass(frozen=True)
 class Column:
-    """The neurons of a layer: those that are drawn, and where."""
+    """The neurons of a layer, or its pictures: those that are drawn, and where.
+
+    shape  (channels, height, width) of pictures, of which `size` is how many there are
+    """
 
     x: float
     size: int
     words: tuple[str, ...]
+    shape: Shape
     step: float
     top: float = 0.0
+
+    @property
+    def count(self) -> str:
+        """How many numbers there are."""
+        return "×".join(map(str, self.shape)) if self.shape else f"{self.size:,}"
 
     @property
     def shown(self) -> list[int]:
@@ -101,8 +111,7 @@ def draw(network: Network) -> Drawing:
         connect(drawing, before, after, operations, values)
     for column in columns:
         for neuron in column.shown:
-            place = column.x, column.y(neuron)
-            drawing.circle(*place, RADIUS, LOOK.ground, rim=LOOK.ink, thick=1.3, kind="neuron")
+            station(drawing, column, neuron, LOOK.ground)
         if column.size > MOST:
             middle = (column.y(FIRST - 1) + column.y(column.size - LAST)) / 2
             drawing.rect(column.x - 7, middle - 13, 14, 26, LOOK.ground)
@@ -110,13 +119,23 @@ def draw(network: Network) -> Drawing:
                 drawing.circle(column.x, middle + dy, 1.7, LOOK.ink)
     bottom = max(column.top + column.height for column in columns) + RADIUS
     for column in columns:
-        drawing.text(column.x, bottom + 24, f"{column.size:,}", bold=True, anchor="middle")
+        drawing.text(column.x, bottom + 24, column.count, bold=True, anchor="middle")
         for i, word in enumerate(column.words):
             y = bottom + 41 + 15 * i
             drawing.text(column.x, y, word, SMALL, color=LOOK.quiet, anchor="middle")
     if len(values):
         legend(drawing, drawing.bottom + 22)
     return drawing
+
+
+def station(drawing: Drawing, column: Column, neuron: int, fill: str) -> None:
+    """A disc for a neuron, a square for a picture."""
+    x, y = column.x, column.y(neuron)
+    if column.shape:
+        box = x - RADIUS, y - RADIUS, 2.0 * RADIUS, 2.0 * RADIUS
+        drawing.rect(*box, fill, rim=LOOK.ink, radius=2.0, kind="picture")
+    else:
+        drawing.circle(x, y, RADIUS, fill, rim=LOOK.ink, thick=1.3, kind="neuron")
 
 
 def legend(drawing: Drawing, y: float) -> None:
@@ -131,16 +150,20 @@ def legend(drawing: Drawing, y: float) -> None:
 
 def columns_of(network: Network) -> list[Column]:
     """A column for the inputs, and one for each layer."""
-    told: list[tuple[int, tuple[str, ...]]] = [(network.inputs, ("inputs",))]
+    shape = network.program.inputs.shape
+    told: list[tuple[int, tuple[str, ...], Shape]] = [
+        (shape[0] if shape else network.inputs, ("inputs",), shape)
+    ]
     for layer in network.layers:
         name = shorten(type(layer).__name__, 22)
         activation = [layer.activation] if layer.activation != "linear" else []
-        told.append((layer.outputs, (name, *activation)))
-    widest = max(width_of(word, SMALL) for _, words in told for word in words)
+        shape = layer.output_shape
+        told.append((shape[0] if shape else layer.outputs, (name, *activation), shape))
+    widest = max(width_of(word, SMALL) for _, words, _ in told for word in words)
     between = min(BETWEEN, ROOM / max(1, len(told) - 1))
     between = max(between, CLOSEST, widest + 14)
     edge = max(RADIUS, max(width_of(word, SMALL) for word in told[0][1]) / 2)
-    most = min(MOST, max(size for size, _ in told))
+    most = min(MOST, max(size for size, *_ in told))
     step = next(step for count, step in STEPS if most <= count)
     columns = [Column(edge + between * i, *each, step) for i, each in enumerate(told)]
     middle = max(column.height for column in columns) / 2 + RADIUS
@@ -162,16 +185,20 @@ def connect(
     sizes = [(each.source.size, each.target.size) for each in weighted]
     if len(weighted) > 1 or any(size != (before.size, after.size) for size in sizes):
         weighted = []  # a layer with several steps inside
-    if not weighted or any(each.kind == "row" for each in operations):
+    if any(each.each > 1 for each in weighted):
+        weighted = []  # a weight is not one line, but many
+    if not weighted or any(
+        each.weights == NONE and each.kind != "activation" for each in operations
+    ):
         band(drawing, before, after)
     for operation in weighted:
         weights = []
-        affine = operation.kind == "affine"
-        count = after.size * (before.size if affine else 1)
+        is_matrix = len(operation.shape) > 1
+        count = prod(operation.shape)
         largest = spread(values[operation.weights : operation.weights + count], 100.0)
         for i in after.shown:
-            for j in before.shown if affine else [i]:
-                row = operation.weights + (i * before.size + j if affine else i)
+            for j in before.shown if is_matrix else [i]:
+                row = operation.weights + (i * before.size + j if is_matrix else i)
                 weights.append((float(values[row]) / largest, j, i))
         weights.sort(key=drawn_when)
         for share, j, i in weights:

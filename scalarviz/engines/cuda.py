@@ -15,7 +15,7 @@ from scalarviz.checks import FloatArray
 from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines.base import Engine, check_samples, newest_of
 from scalarviz.engines.cuda_run import CudaRun
-from scalarviz.engines.cuda_tables import set_start
+from scalarviz.engines.cuda_tables import set_start, set_state
 from scalarviz.engines.cuda_work import Device, Work
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
@@ -38,17 +38,21 @@ class CudaEngine(Engine):
         self._spare: Work | None = None  # memory for another batch of the same size
 
     def forward(self, batch: FloatArray) -> FloatArray:
-        work = self._forward(batch)
+        work = self._forward(batch, learning=True)
         self._passes.append(work)
+        work.memory.take_plan()
+        work.memory.take_state(self.bank)
         return self._outputs(work)
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        work = self._forward(batch)
+        work = self._forward(batch, learning=False)
         self._spare = work
         return self._outputs(work)
 
-    def _forward(self, batch: FloatArray) -> Work:
+    def _forward(self, batch: FloatArray, learning: bool) -> Work:
         work = self._ready_work(len(batch))
+        set_start(work.memory.host_whole, work.memory.host_exact, self.bank, 0, learning=learning)
+        work.begin()
         work.write(plan.SPACE, self.program.inputs.offset, self.array(batch))
         for i in range(len(self.program.operations)):
             work.forward(0, i, work.samples)
@@ -59,16 +63,11 @@ class CudaEngine(Engine):
         return work.values(outputs.offset, outputs.size, work.samples)
 
     def _ready_work(self, samples: int) -> Work:
-        """Memory for a batch of this size, with the numbers of the bank in it."""
+        """Memory for a batch of this size."""
         work, self._spare = self._spare, None
         if work is None or work.samples != samples:
             work = Work(self.program, self.bank, self.precision, samples, self.device)
-        self._update(work)
         return work
-
-    def _update(self, work: Work) -> None:
-        set_start(work.memory.host_whole, work.memory.host_exact, self.bank, 0)
-        work.begin()
 
     def newest_batch(self) -> int:
         return newest_of(self._passes)
@@ -78,7 +77,8 @@ class CudaEngine(Engine):
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         work, operations = self._passes.pop(), self.program.operations
-        self._update(work)
+        set_state(work.memory.host_exact, self.bank)  # the plan is still that of its forward
+        work.begin()
         scale = float(self.bank.scaling[0])
         outputs, inputs = self.program.outputs, self.program.inputs
         work.write(plan.FLOW, outputs.offset, self.array(upstream * scale))

@@ -15,6 +15,8 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.engines.dispatch import (
     Index,
+    chosen,
+    drop_word,
     kernel,
     nth,
     optimizer_constants,
@@ -30,10 +32,10 @@ from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
-    "kernel", "launched", "Real",
+    "kernel", "launched", "chosen", "Real",
     "activation_value", "activation_slope", "row_value", "row_gradient", "sample_error",
-    "sample_gradient", "move_one", "condition_one", "clip_factor",
-    "schedule_factor", "optimizer_constants", "philox", "scramble", "unit",
+    "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
+    "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
 ]  # fmt: skip
 
 Real = np.float64  # the working type; in a file of kernels it may be another
@@ -133,3 +135,8 @@ def condition_one(g: Any, w: Any, scale: Any, limit: Any, l1: Any, l2: Any) -> A
 def clip_factor(squares: float, most: float) -> float:
     """By what gradients are multiplied so that their norm is at most `most`; in float64."""
     return min(1.0, most / (sqrt(squares) + 1e-6))
+
+
+def deviation_factor(variance: float, eps: float) -> float:
+    """By what numbers of this variance are multiplied so that it becomes 1; in float64."""
+    return 1.0 / sqrt(variance + eps)

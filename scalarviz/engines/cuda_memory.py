@@ -53,15 +53,26 @@ class Memory:
 
     def put_plan(self) -> None:
         """The plan, and what goes with it, as they stand on the host."""
-        fields, numbers = self.host_whole[: plan.PLAN_FIELDS], self.host_exact[: plan.ERRORS]
+        known = int(self.layout.whole[plan.ERRORS])
+        fields, numbers = self.host_whole[: plan.PLAN_FIELDS], self.host_exact[:known]
         self.whole[: plan.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
-        self.exact[: plan.ERRORS].copy_to_device(numbers, stream=self.stream)
+        self.exact[:known].copy_to_device(numbers, stream=self.stream)
 
     def take_plan(self) -> None:
-        """The plan as the kernels have left it, and the losses."""
+        """The plan as the kernels have left it, the losses, and what goes with them."""
         self.whole.copy_to_host(self.host_whole, stream=self.stream)
         self.exact.copy_to_host(self.host_exact, stream=self.stream)
         self.stream.synchronize()
+
+    def put_state(self, state: FloatArray) -> None:
+        """The state of the bank alone."""
+        place = plan.STATE_NUMBERS
+        self.exact[place : place + len(state)].copy_to_device(state, stream=self.stream)
+
+    def take_state(self, bank: Bank, *, before: bool = False) -> None:
+        """The state of the bank from the plan that was taken; or as it was before the last step."""
+        place = int(self.layout.whole[plan.STATE_BEFORE]) if before else plan.STATE_NUMBERS
+        bank.state[:] = self.host_exact[place : place + len(bank.state)]
 
     def put_data(self, inputs: FloatArray, targets: FloatArray) -> None:
         """The tables of a data set."""

@@ -3,14 +3,16 @@
 A launch costs time for every array that it is given, so everything is in four of them:
 
     whole   int64      the plan, then the table of operations, a row of COLUMNS each
-    exact   float64    how to step, the settings of optimizer and schedule, errors and losses
-    reals   working    the bank, the settings of row formulas, the gradients of the chunks, and the
+    exact   float64    how to step, the settings of optimizer and schedule, the bank's state,
+                       errors and losses, statistics of whole batches
+    reals   working    the bank, the settings of operations, the gradients of the chunks, and the
                        workspaces of values and gradients
     data    working    the tables of a data set: all inputs, then all targets
 
 The plan says where in `reals` each part begins. A workspace has a row for each number of a sample:
 number r of sample n is at r * STRIDE + n. Besides the buffers of the program, that of values has
-rows for the targets, for what row formulas keep, and one for the errors.
+rows for the targets, for what operations keep for their way back, and one for the errors. The
+gradient by a buffer lies in the same rows as the buffer.
 """
 
 from __future__ import annotations
@@ -20,29 +22,38 @@ from __future__ import annotations
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
     FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, WEIGHTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
     FIRST_NEEDED, GROUPS, HALF, DYNAMIC, PATIENCE, LOSS, MEAN_OF, DRAW, SEED_LOW, SEED_HIGH,
-    SAMPLES, SIZE, WIDTH,
-) = range(33)  # fmt: skip
+    SAMPLES, SIZE, WIDTH, ERRORS, STATE_BEFORE,
+) = range(35)  # fmt: skip
 
-# ... what an order to take steps says: the tables, the optimizer, the first step and how many steps
-# the network has taken; and what comes of it.
+# ... what an order to take steps says: the tables, the optimizer, whether the network learns, the
+# first step and how many steps the network has taken; and what comes of it.
 (
-    TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, FIRST_STEP, TAKEN, TAKEN_AFTER,
-    FOUND, BAD, DONE,
-) = range(33, 44)  # fmt: skip
-PLAN_FIELDS = 44
+    TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP, TAKEN,
+    TAKEN_AFTER, FOUND, BAD, DONE,
+) = range(35, 47)  # fmt: skip
+PLAN_FIELDS = 47
 
-# The columns of the table of operations; places of buffers are rows of a workspace.
+# The columns of the table of operations; places of buffers are rows of a workspace. EACH is how
+# many numbers share a bias, OTHER the place of the other buffer, STATE where its numbers are in the
+# bank's state, STATISTICS where in `exact` it notes what it finds out about the whole batch.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHT_ROW, BIAS_ROW, HAS_BIASES, COUNT,
-    PARTIAL, MEMO, SETTINGS,
-) = range(13)  # fmt: skip
-COLUMNS = 13
-AFFINE, ACTIVATION, ROW, SCALE = range(4)  # in the order of `program.KINDS`
+    PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS,
+) = range(17)  # fmt: skip
+COLUMNS = 17
+MOST_SETTINGS = 7  # of an operation
 
-# The places in `exact`; the errors of the chunks begin at ERRORS, and after them come the sums of
-# squares of the groups of rows, then the losses.
-RATE, CLIP_NORM, CLIP_VALUE, L1, L2, FACTOR, LOSS_SCALE, GOOD_STEPS, SKIPPED = range(9)
-OPTIMIZER_NUMBERS, SCHEDULE_NUMBERS, DRAW_NUMBERS, ERRORS = 9, 17, 21, 29
+# The places in `exact`. The bank's state begins with the loss scale and what goes with it, and is
+# as long as it is; then, from whole[ERRORS] on, come the errors of the chunks, the sums of squares
+# of the groups of rows, the losses, the statistics, and the state as it was before a step.
+RATE, CLIP_NORM, CLIP_VALUE, L1, L2, FACTOR = range(6)
+OPTIMIZER_NUMBERS, SCHEDULE_NUMBERS, DRAW_NUMBERS, STATE_NUMBERS = 6, 14, 18, 26
+LOSS_SCALE, GOOD_STEPS, SKIPPED = range(STATE_NUMBERS, STATE_NUMBERS + 3)
+
+# Of each feature: its mean, by what it is multiplied, and how its gradient is moved and stretched.
+MEAN, DEVIATION, SHIFT, STRETCH = range(4)
+MOMENTS = 4
+SHARES = 128  # a sum over a whole batch is taken in so many parts
 
 TILE, TILE_SIZE = 16, 256  # a matrix product is cut into tiles of so many rows and columns
 GROUP = 256  # rows whose squares are added up by one thread

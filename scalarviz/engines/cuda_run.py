@@ -66,7 +66,10 @@ class CudaRun(Run):
                 self._step(k, self.batches.count(first + k))
         memory.take_plan()
         memory.take_bank(bank, slots)
-        self._note(memory.host_whole, memory.host_exact)
+        # A step that was refused has moved no running statistics either.
+        refused = not self.whole and memory.host_whole[plan.BAD] != NONE
+        memory.take_state(bank, before=bool(refused))
+        bank.count_steps(int(memory.host_whole[plan.TAKEN_AFTER]) - bank.step_count)
         bank.has_gradients = True
         start, taken = self._work.layout.losses_place, int(memory.host_whole[plan.DONE])
         return Outcome(
@@ -126,12 +129,13 @@ class CudaRun(Run):
             self._moment(moment, 0, self._count)
         memory.take_plan()
         memory.take_bank(bank, kept)
+        memory.take_state(bank)
         if moment.kind == "loss":
             self.loss = float(exact[self._work.layout.losses_place])
         elif moment.kind == "weight gradient":
             bank.has_gradients = True
         elif moment.kind == "step":
-            self._note(whole, exact)
+            bank.count_steps(int(whole[plan.TAKEN_AFTER]) - bank.step_count)
             if whole[plan.BAD] != NONE:
                 raise bank.bad_gradient(int(whole[plan.BAD]))
 
@@ -165,9 +169,3 @@ class CudaRun(Run):
         set_start(whole, exact, self.engine.bank, first)
         if optimizer is not None:
             set_optimizer(whole, exact, optimizer)
-
-    def _note(self, whole: FloatArray, exact: FloatArray) -> None:
-        """What the kernels have counted goes into the bank."""
-        bank = self.engine.bank
-        bank.count_steps(int(whole[plan.TAKEN_AFTER]) - bank.step_count)
-        bank.scaling[:] = exact[plan.LOSS_SCALE : plan.SKIPPED + 1]

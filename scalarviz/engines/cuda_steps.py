@@ -17,6 +17,7 @@ import numpy as np
 from scalarviz.engines.cuda_api import cuda
 from scalarviz.engines.cuda_dispatch import Real, kernel, launched
 from scalarviz.engines.cuda_draws import batch_size, draw
+from scalarviz.engines.cuda_operations import forward, input_gradient, parameter_gradient
 from scalarviz.engines.cuda_plan import (
     BAD,
     CHUNKS,
@@ -33,15 +34,7 @@ from scalarviz.engines.cuda_plan import (
     SPACE_ROWS,
     WIDTH,
 )
-from scalarviz.engines.cuda_samples import (
-    chunk_start,
-    errors,
-    forward,
-    input_gradient,
-    loss_gradient,
-    mean_scale,
-    parameter_gradient,
-)
+from scalarviz.engines.cuda_samples import chunk_start, errors, loss_gradient, mean_scale
 from scalarviz.engines.cuda_updates import (
     add_chunks,
     add_squares,
@@ -65,18 +58,21 @@ def place_of(i: Index) -> Index:
 
 
 @kernel
-def tile_forward(whole: Whole, reals: Numbers, room: Numbers, n: Index) -> None:
+def tile_forward(
+    whole: Whole, reals: Numbers, exact: Exact, room: Numbers, first: Index, n: Index
+) -> None:
     """All operations on one tile of n samples, by the threads of a block."""
     for i in range(whole[OPERATIONS]):
         forward(
-            whole, place_of(i), reals, room, 0, whole[WIDTH], n, cuda.threadIdx.x, cuda.blockDim.x
-        )
+            whole, place_of(i), reals, exact, room, 0, whole[WIDTH], first, n, cuda.threadIdx.x,
+            cuda.blockDim.x,
+        )  # fmt: skip
         cuda.syncthreads()
 
 
 @kernel
 def tile_backward(
-    whole: Whole, reals: Numbers, room: Numbers, chunk: Index, fresh: bool, n: Index
+    whole: Whole, reals: Numbers, exact: Exact, room: Numbers, chunk: Index, fresh: bool, n: Index
 ) -> None:
     """All operations backward on one tile, by the threads of a block."""
     worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, whole[WIDTH]
@@ -85,10 +81,10 @@ def tile_backward(
         op = place_of(i)
         if whole[op + COUNT] > 0:
             parameter_gradient(
-                whole, op, reals, chunk, fresh, room, 0, room, flow, width, n, 0, worker, workers
+                whole, op, reals, chunk, fresh, room, 0, room, flow, width, n, worker, workers
             )
         if i >= whole[FIRST_NEEDED]:
-            input_gradient(whole, op, reals, room, 0, room, flow, width, n, worker, workers)
+            input_gradient(whole, op, reals, exact, room, 0, room, flow, width, n, worker, workers)
             cuda.syncthreads()
 
 
@@ -105,17 +101,17 @@ def take_chunk(
         n = min(width, end - first)
         draw(whole, exact, data, k, first, room, 0, width, n, worker, workers)
         cuda.syncthreads()
-        tile_forward(whole, reals, room, n)
+        tile_forward(whole, reals, exact, room, first, n)
         errors(whole, room, 0, width, n, worker, workers)
         loss_gradient(whole, exact, samples, room, 0, room, flow, width, n, worker, workers)
         cuda.syncthreads()
         if worker == 0:
             for t in range(n):
                 total += room[whole[ERRORS_ROW] * width + t]
-        tile_backward(whole, reals, room, chunk, first == start, n)
+        tile_backward(whole, reals, exact, room, chunk, first == start, n)
         cuda.syncthreads()
     if worker == 0:
-        exact[ERRORS + chunk] = total
+        exact[whole[ERRORS] + chunk] = total
     if start == end:
         place = whole[PARTIALS] + chunk * whole[PARTIAL_SIZE]
         for i in range(worker, whole[PARTIAL_SIZE], workers):

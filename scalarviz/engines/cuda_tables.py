@@ -11,11 +11,9 @@ from scalarviz.bank import Bank
 from scalarviz.batches import IN_ORDER, Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cuda_plan as plan
-from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import MASK
-from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.operations import KINDS, NONE, Operation
 from scalarviz.optimizer import Optimizer
@@ -27,7 +25,6 @@ Whole = npt.NDArray[np.int64]
 LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
 MOST_PARTIALS = 2**25  # numbers that the gradients of all chunks may take
-MOST_SETTINGS = 7  # of a row formula
 LEAST_WIDTH = 4  # samples in a tile of a whole step
 MOST_STEPS = 1024  # in one launch
 
@@ -39,7 +36,7 @@ class Layout:
     whole: Whole
     reals: int
     exact: int
-    settings: FloatArray  # of the row formulas
+    settings: FloatArray  # of the operations
     settings_place: int
     losses_place: int
 
@@ -55,7 +52,7 @@ def make_layout(
     whole = np.zeros(plan.PLAN_FIELDS + len(program.operations) * plan.COLUMNS, np.int64)
     for field, number in sizes(program, bank, precision, samples).items():
         whole[field] = number
-    places = place_parts(whole, len(program.operations) * MOST_SETTINGS)
+    places = place_parts(whole, len(program.operations) * plan.MOST_SETTINGS)
     settings_place, size = places.pop(NONE), places.pop(plan.PLAN_FIELDS)
     for field, number in places.items():
         whole[field] = number
@@ -65,15 +62,15 @@ def make_layout(
     share = -(-samples // int(whole[plan.CHUNKS]))
     whole[plan.WIDTH] = tile_width(share, rows * np.dtype(bank.dtype).itemsize, shared)
     table = whole[plan.PLAN_FIELDS :].reshape(-1, plan.COLUMNS)
-    memos = int(whole[plan.GOALS]) + program.outputs.size
-    settings = fill_operations(table, program, memos, settings_place)
-    losses = plan.ERRORS + int(whole[plan.CHUNKS] + whole[plan.GROUPS])
-    return Layout(whole, size, losses + MOST_STEPS, settings, settings_place, losses)
+    losses = int(whole[plan.ERRORS] + whole[plan.CHUNKS] + whole[plan.GROUPS])
+    settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
+    whole[plan.STATE_BEFORE] = before
+    return Layout(whole, size, before + len(bank.state), settings, settings_place, losses)
 
 
 def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
     """What a plan says of the network, of the precision, and of a batch that is simply there."""
-    memos = sum(operation.kind == "row" for operation in program.operations)
+    memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
     partial_size = sum(len(operation.parameters) for operation in program.operations)
     return {
@@ -97,7 +94,14 @@ def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> d
         plan.DRAW: IN_ORDER,
         plan.SAMPLES: samples,
         plan.SIZE: samples,
+        plan.ERRORS: plan.STATE_NUMBERS + len(bank.state),
     }
+
+
+def memo_rows(operation: Operation) -> int:
+    """How many numbers of a sample are kept; what is found out about a batch lies in `exact`."""
+    about = operation.about
+    return 0 if about.statistics(operation) else about.memo(operation)
 
 
 def place_parts(whole: Whole, settings: int) -> dict[int, int]:
@@ -136,14 +140,16 @@ def most_slots() -> int:
     return max(len(row.slots) for row in OPTIMIZERS.values())
 
 
-def fill_operations(table: Whole, program: Program, memo: int, settings_place: int) -> FloatArray:
-    """Write the rows of the operations; the settings of the row formulas."""
-    settings = np.zeros((len(program.operations), MOST_SETTINGS))
-    partial = 0
+def fill_operations(
+    table: Whole, program: Program, settings_place: int, statistics: int
+) -> tuple[FloatArray, int]:
+    """Write the rows of the operations; their settings, and where their statistics end."""
+    settings = np.zeros((len(program.operations), plan.MOST_SETTINGS))
+    memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
         table[i] = [
             list(KINDS).index(operation.kind),
-            formula_index(operation),
+            operation.formula_place,
             operation.source.offset,
             operation.target.offset,
             operation.source.size,
@@ -154,19 +160,17 @@ def fill_operations(table: Whole, program: Program, memo: int, settings_place: i
             len(operation.parameters),
             partial,
             memo,
-            settings_place + i * MOST_SETTINGS,
+            settings_place + i * plan.MOST_SETTINGS,
+            operation.each,
+            operation.other.offset if operation.other else 0,
+            max(operation.state, 0),
+            statistics,
         ]
         settings[i, : len(operation.settings)] = operation.settings
         partial += len(operation.parameters)
-        memo += operation.kind == "row"
-    return settings
-
-
-def formula_index(operation: Operation) -> int:
-    """The place of an operation's formula in its table."""
-    if operation.kind == "activation":
-        return list(ACTIVATIONS).index(operation.formula)
-    return list(ROW_FORMULAS).index(operation.formula) if operation.kind == "row" else 0
+        memo += memo_rows(operation)
+        statistics += operation.about.statistics(operation) * plan.MOMENTS
+    return settings, statistics
 
 
 def set_loss(whole: Whole, exact: FloatArray, loss: Loss, outputs: int) -> None:
@@ -202,9 +206,16 @@ def set_optimizer(whole: Whole, exact: FloatArray, optimizer: Optimizer) -> None
         exact[place : place + len(numbers)] = list(numbers.values())
 
 
-def set_start(whole: Whole, exact: FloatArray, bank: Bank, first: int) -> None:
+def set_start(
+    whole: Whole, exact: FloatArray, bank: Bank, first: int, *, learning: bool = True
+) -> None:
     """Where an order begins: its first step, and what the network has behind it."""
-    whole[plan.FIRST_STEP] = first
+    whole[plan.FIRST_STEP], whole[plan.LEARNING] = first, learning
     whole[plan.TAKEN] = whole[plan.TAKEN_AFTER] = bank.step_count
     whole[plan.FOUND], whole[plan.BAD], whole[plan.DONE] = plan.NOBODY, NONE, 0
-    exact[plan.LOSS_SCALE : plan.SKIPPED + 1] = bank.scaling
+    set_state(exact, bank)
+
+
+def set_state(exact: FloatArray, bank: Bank) -> None:
+    """What belongs to the network and is no parameter."""
+    exact[plan.STATE_NUMBERS : plan.STATE_NUMBERS + len(bank.state)] = bank.state

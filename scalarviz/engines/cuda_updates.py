@@ -88,8 +88,8 @@ def finish_loss(whole: Whole, exact: Exact, scale: float, k: Index) -> None:
     """The loss of the k-th step, from the errors of the chunks in their order; for one thread."""
     loss = 0.0
     for chunk in range(whole[CHUNKS]):
-        loss += scale * exact[ERRORS + chunk]
-    exact[ERRORS + whole[CHUNKS] + whole[GROUPS] + k] = loss
+        loss += scale * exact[whole[ERRORS] + chunk]
+    exact[whole[ERRORS] + whole[CHUNKS] + whole[GROUPS] + k] = loss
 
 
 @kernel
@@ -133,7 +133,7 @@ def add_squares(whole: Whole, reals: Numbers, exact: Exact, worker: Index, worke
             g = reals[whole[GRAD] + row]
             if is_finite(g) and reals[whole[FROZEN] + row] == Real(0):
                 total += np.float64(g) * np.float64(g)
-        exact[ERRORS + whole[CHUNKS] + group] = total
+        exact[whole[ERRORS] + whole[CHUNKS] + group] = total
 
 
 @kernel
@@ -144,7 +144,7 @@ def norm_scale(whole: Whole, exact: Exact) -> float:
         return 1.0
     total = 0.0
     for group in range(whole[GROUPS]):
-        total += exact[ERRORS + whole[CHUNKS] + group]
+        total += exact[whole[ERRORS] + whole[CHUNKS] + group]
     return clip_factor(total, most)
 
 

@@ -18,13 +18,20 @@ from scalarviz.engines import cuda_kernels, cuda_steps, kernel_file
 from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines.cuda_api import cuda
 from scalarviz.engines.cuda_memory import Memory
+from scalarviz.engines.cuda_operations import KERNELS
 from scalarviz.engines.cuda_tables import make_layout
-from scalarviz.engines.one_operation import operation_backward, operation_forward
-from scalarviz.operations import KINDS, NONE, Operation
+from scalarviz.engines.one_operation import (
+    Numbers,
+    operation_backward,
+    operation_forward,
+    parameter_gradient,
+    remember,
+)
+from scalarviz.operations import Operation
 from scalarviz.precision import Precision
 from scalarviz.program import Program
 
-KINDS_HERE = set(KINDS)  # what there are CUDA kernels for
+KINDS_HERE = set(KERNELS)  # what there are CUDA kernels for
 THREADS = 256
 BLOCKS_EACH = 4  # blocks for each of a GPU's processors
 SHARED = 47 * 1024  # bytes; every GPU gives a block 48 KiB, and some go to what all threads share
@@ -89,12 +96,18 @@ class Work:
         """One operation on `count` samples."""
         operation = self.program.operations[i]
         if operation.kind in KINDS_HERE:
+            if operation.about.statistics(operation):
+                self._launch(self.kernels.gather_all, *self._arrays, k, self.layout.op(i))
             self._launch(self.kernels.forward_all, *self._arrays, k, self.layout.op(i))
             return
         announce(operation.kind)
-        x = self.values(operation.source.offset, operation.source.size, count)
-        y = operation_forward(operation, self._weights(), x)
-        self.write(plan.SPACE, operation.target.offset, self._kept(y))
+        numbers = self._numbers(operation, count)
+        self.write(
+            plan.SPACE, operation.target.offset, self._kept(operation_forward(operation, numbers))
+        )
+        if numbers.learning:
+            remember(operation, numbers)
+            self.memory.put_state(numbers.state)
 
     def loss(self, k: int) -> None:
         """The loss of a step."""
@@ -123,15 +136,13 @@ class Work:
         """The gradient by what an operation read."""
         operation = self.program.operations[i]
         if operation.kind in KINDS_HERE:
+            if operation.about.statistics(operation):
+                self._launch(self.kernels.gather_back_all, *self._arrays, k, self.layout.op(i))
             self._launch(self.kernels.input_gradient_all, *self._arrays, k, self.layout.op(i))
             return
         announce(operation.kind)
-        source, target = operation.source, operation.target
-        x = self.values(source.offset, source.size, count)
-        y = self.values(target.offset, target.size, count)
-        g = self.gradients(target.offset, target.size, count)
-        h = operation_backward(operation, self._weights(), x, y, g)
-        self.write(plan.FLOW, source.offset, self._kept(h))
+        gradient = operation_backward(operation, self._numbers(operation, count, back=True))
+        self.write(plan.FLOW, operation.source.offset, self._kept(gradient))
 
     def clear(self) -> None:
         """zero_grad."""
@@ -146,9 +157,15 @@ class Work:
 
     @property
     def fits(self) -> bool:
-        """Whether a block has room for some samples on their way through the network."""
-        all_here = all(operation.kind in KINDS_HERE for operation in self.program.operations)
-        return all_here and self.layout.whole[plan.WIDTH] > 0
+        """Whether blocks can take samples all the way, each some of them, and have room for them.
+
+        Where statistics of the whole batch are needed, all samples must arrive there first.
+        """
+        operations = self.program.operations
+        alone = all(
+            each.kind in KINDS_HERE and not each.about.statistics(each) for each in operations
+        )
+        return alone and bool(self.layout.whole[plan.WIDTH] > 0)
 
     @property
     def shared(self) -> int:
@@ -207,8 +224,22 @@ class Work:
 
     # ---- on the host
 
-    def _weights(self) -> FloatArray:
-        return self.memory.read(int(self.layout.whole[plan.WEIGHTS]), len(self.bank))
+    def _numbers(self, operation: Operation, count: int, *, back: bool = False) -> Numbers:
+        """What an operation is done with, as it is on the device just now."""
+        memory, other = self.memory, operation.other
+        memory.take_plan()
+        whole, place = memory.host_whole, plan.STATE_NUMBERS
+        read = self.gradients if back else self.values
+        return Numbers(
+            memory.read(int(whole[plan.WEIGHTS]), len(self.bank)),
+            memory.host_exact[place : place + len(self.bank.state)].copy(),
+            int(whole[plan.TAKEN_AFTER]),
+            self.values(operation.source.offset, operation.source.size, count),
+            read(other.offset, other.size, count) if other else None,
+            self.values(operation.target.offset, operation.target.size, count) if back else None,
+            self.gradients(operation.target.offset, operation.target.size, count) if back else None,
+            bool(whole[plan.LEARNING]),
+        )
 
     def _kept(self, table: FloatArray) -> FloatArray:
         """Numbers as the device would keep them."""
@@ -220,9 +251,7 @@ class Work:
         whole, source, target = self.layout.whole, operation.source, operation.target
         x = self.values(source.offset, source.size, count).astype(np.float64)
         g = self.gradients(target.offset, target.size, count).astype(np.float64)
-        weights = (g.T @ x).ravel() if operation.kind == "affine" else (g * x).sum(axis=0)
-        biases = g.sum(axis=0) if operation.biases != NONE else np.zeros(0)
-        found = np.concatenate([weights, biases])
+        found = parameter_gradient(operation, x, g)
         for chunk in range(whole[plan.CHUNKS]):
             place = (
                 whole[plan.PARTIALS] + chunk * whole[plan.PARTIAL_SIZE] + whole[op + plan.PARTIAL]

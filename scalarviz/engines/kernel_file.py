@@ -100,7 +100,7 @@ DRAWS = ("philox", "scramble", "unit", "uniform", "normal", "drop_word")
 # What each target calls in the working type, and what in float64.
 FORMULAS: dict[Target, tuple[ModuleType, tuple[str, ...], tuple[str, ...]]] = {
     "cpu": (dispatch, IN_WORKING_TYPE, IN_FLOAT64),
-    "cuda": (cuda_dispatch, ONE_AT_A_TIME, (*IN_FLOAT64, "clip_factor")),
+    "cuda": (cuda_dispatch, ONE_AT_A_TIME, (*IN_FLOAT64, "clip_factor", "deviation_factor")),
 }
 
 SECONDS = 40  # about what compiling takes

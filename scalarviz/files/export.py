@@ -13,7 +13,8 @@ from scalarviz.checks import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
-from scalarviz.files.shader import GLSL, HLSL, Language, write_shader
+from scalarviz.files.shader import write_shader
+from scalarviz.files.shader_constants import GLSL, HLSL, Language
 from scalarviz.formulas.table import pick
 from scalarviz.operations import NONE, Operation
 
@@ -74,10 +75,15 @@ def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
     """An NPZ file: weights of each operation, and a description of what to do with them.
 
     `description` is JSON: the layers, the order they stand in, and the operations they are made of,
-    each with the names of its arrays. The weights of an affine operation have one row an output.
+    each with the names of its arrays. The weights of an affine operation have one row an output,
+    those of a convolution are kernels times channels times height times width. An operation reads
+    and writes buffers that have names; "other" is a second one that takes part. Of a batch_norm
+    there are the mean and the variance of all batches so far; a dropout changes nothing.
     """
     arrays: dict[str, Any] = {}
-    operations = [describe_operation(each, values, arrays) for each in net.program.operations]
+    operations = [
+        describe_operation(each, values, net.bank.state, arrays) for each in net.program.operations
+    ]
     made_by = describe(net)
     description = {
         "layers": made_by["layers"],
@@ -92,24 +98,34 @@ def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
 
 
 def describe_operation(
-    operation: Operation, values: FloatArray, arrays: dict[str, Any]
+    operation: Operation, values: FloatArray, state: FloatArray, arrays: dict[str, Any]
 ) -> dict[str, Any]:
     """One operation with the names of its arrays, which are added to `arrays`."""
-    size, width = operation.target.size, operation.source.size
     found: dict[str, Any] = {
         "kind": operation.kind,
         "formula": operation.formula,
-        "inputs": width,
-        "outputs": size,
+        "inputs": operation.source.size,
+        "outputs": operation.target.size,
         "settings": list(operation.settings),
+        "reads": operation.source.name,
+        "writes": operation.target.name,
     }
-    shape = (size, width) if operation.kind == "affine" else (size,)
-    places = {"weights": (operation.weights, shape), "biases": (operation.biases, (size,))}
-    for what, (first, shape_of_it) in places.items():
+    if operation.other is not None:
+        found["other"] = operation.other.name
+    shape = operation.shape
+    places = [
+        ("weights", values, operation.weights, shape),
+        ("biases", values, operation.biases, shape[:1]),
+    ]
+    features = operation.about.statistics(operation)
+    if features:
+        places.append(("mean", state, operation.state, (features,)))
+        places.append(("variance", state, operation.state + features, (features,)))
+    for what, numbers, first, shape_of_it in places:
         if first != NONE:
             name = f"{what}_{first}"  # a shared layer begins on the same row each time
             count = int(np.prod(shape_of_it))
-            arrays[name] = values[first : first + count].reshape(shape_of_it)
+            arrays[name] = numbers[first : first + count].reshape(shape_of_it)
             found[what] = name
     return found
 

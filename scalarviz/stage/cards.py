@@ -83,23 +83,36 @@ def arithmetic(session: Session, row: int) -> list[str]:
         said = session.explain(row)
     except ScalarvizError:
         return ["no step has been taken yet"]
-    lines = gradient_lines(said)
+    places = [
+        len(operation.uses(row)[0])
+        for operation in session.network.program.operations
+        if row in operation.parameters
+    ]
+    is_shared = sum(places) > 1
+    lines = [f"used at {sum(places):,} places of each sample"] if is_shared else []
+    lines += gradient_lines(said, largest_first=is_shared)
     lines += [str(line) for line in said.lines]
     return lines
 
 
-def gradient_lines(said: Explanation) -> list[str]:
+def gradient_lines(said: Explanation, *, largest_first: bool = False) -> list[str]:
     """The sum over the batch: some terms, how many more there are, and the total."""
     if said.total is None:
         return ["its gradient is not known yet"]
     if said.products is None or said.g is None:
         return [f"grad = {said.total:.6g}"]
     count = len(said.products)
+    if not count:
+        return ["grad = 0: it only ever lies beyond the edge"]
     lines = ["grad = sum of x * g" if count > 1 else "grad = x * g"]
-    for x, g, product in zip(said.x[:TERMS], said.g[:TERMS], said.products[:TERMS], strict=True):
-        lines.append(f"  {x:.4g} * {g:.4g} = {product + 0.0:.4g}")
+    order = np.arange(count)
+    if largest_first:  # of a weight that is used at many places most may be 0
+        order = np.argsort(-np.abs(said.products), kind="stable")
+        lines[0] += ", the largest first"
+    for i in order[:TERMS].tolist():
+        lines.append(f"  {said.x[i]:.4g} * {said.g[i]:.4g} = {said.products[i] + 0.0:.4g}")
     if count > TERMS:
-        rest = float(np.sum(said.products[TERMS:]))
+        rest = float(np.sum(said.products[order[TERMS:]]))
         lines.append(f"  ... {count - TERMS} more = {rest:.4g}")
     if count > 1:
         lines.append(f"  total = {said.total:.6g}")

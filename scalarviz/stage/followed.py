@@ -15,12 +15,14 @@ from scalarviz.checks import FloatArray
 from scalarviz.course import Course
 from scalarviz.explanation import Numbers
 from scalarviz.formulas.losses import Loss
-from scalarviz.operations import NONE, Operation
+from scalarviz.operations import NONE, Buffer, Operation
 from scalarviz.program import Moment, Program
 from scalarviz.session import Session
+from scalarviz.stage.paths import path, weights_into
 from scalarviz.timeline import Clock
 
-UNITS = {"affine": "perceptron", "activation": "perceptron"}
+# What one of those is that an operation writes: a number of a line, and a channel of pictures.
+UNITS = {"affine": "perceptron", "activation": "perceptron", "convolution": "kernel"}
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,14 @@ class Followed:
 
     @property
     def unit(self) -> str:
-        """The output by its name: perceptron 0."""
-        return f"{UNITS.get(self.operation.kind, 'feature')} {self.place[0]}"
+        """The output by its name: perceptron 0, or kernel 2 at 4, 4."""
+        operation, place = self.operation, self.place[0]
+        shape, name = operation.target.shape, UNITS.get(operation.kind, "feature")
+        if not shape:
+            return f"{name} {place // operation.each}"
+        channel, line, column = (int(i) for i in np.unravel_index(place, shape))
+        name = "kernel" if name == "kernel" else "channel"
+        return f"{name} {channel} at {line}, {column}"
 
     @property
     def own_row(self) -> int:
@@ -91,9 +99,14 @@ class Followed:
         operation, (output, column) = self.operation, self.place
         if self.row in operation.parameters:
             return self.row
-        if operation.kind == "affine":
-            return operation.weights + output * operation.source.size + column
-        return operation.weights + output
+        rows, read = weights_into(operation, output)
+        found = rows[read == column]
+        return int(found[0] if len(found) else rows[0] if len(rows) else operation.weights)
+
+    def held(self, buffer: Buffer | None) -> FloatArray:
+        """What a buffer holds for the focus sample."""
+        assert buffer is not None
+        return self.of_sample(self.course.trainer.run.values(buffer))
 
     @property
     def answers(self) -> tuple[FloatArray, FloatArray]:
@@ -128,31 +141,6 @@ def first_row(network: Any) -> int:
         return int(network.find_rows(parameters[0]))
     operations, first = network.program.operations, network.program.first_parameters
     return int(operations[first].weights) if first < len(operations) else NONE
-
-
-def path(program: Program, row: int) -> list[tuple[int, int]]:
-    """Through which output and which input of each operation the signal of a weight passes."""
-    operations = program.operations
-    homes = [i for i, operation in enumerate(operations) if row in operation.parameters]
-    home = homes[0] if homes else 0
-    places = [(0, 0)] * len(operations)
-    places[home] = place_in(operations[home], row) if homes else (0, 0)
-    for i in range(home + 1, len(operations)):
-        column = places[i - 1][0]
-        places[i] = column % operations[i].target.size, column
-    for i in range(home - 1, -1, -1):
-        output = places[i + 1][1]
-        places[i] = output, output % operations[i].source.size
-    return places
-
-
-def place_in(operation: Operation, row: int) -> tuple[int, int]:
-    """The output and the input that a parameter of an operation belongs to."""
-    if operation.biases != NONE and row >= operation.biases:
-        output = row - operation.biases
-        return output, (0 if operation.kind == "affine" else output)
-    place = row - operation.weights
-    return divmod(place, operation.source.size) if operation.kind == "affine" else (place, place)
 
 
 def old_gradient(course: Course, row: int) -> float:

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.data import Rgb, Texture
+from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
+from scalarviz.operations import Shape
 from scalarviz.program import Program
 from scalarviz.session import Session
-from scalarviz.view.layout import LAYOUTS, of_values
+from scalarviz.view.layout import LAYOUTS
 from scalarviz.view.plates import Layout
+from scalarviz.view.values import of_values
 
 PLANE = ("x", "y")
 
@@ -28,14 +30,28 @@ def layout_of(session: Session, name: str = "crossbar") -> Layout:
     return lay_out(network.program, lambda layer: about_layer(session, layer), names_of(session))
 
 
-def about_layer(session: Session, index: int) -> tuple[str, str]:
-    """What stands beside a layer's plate: its name; its shape and its activation."""
-    layer = session.network.layers[index]
+def about_layer(session: Session, label: str) -> tuple[str, str]:
+    """What stands beside a layer's plate: its name; its shape and its activation.
+
+    The label of a part of a layer is that of the layer, and which part it is: 2.0.
+    """
+    first, *parts = map(int, label.split("."))
+    layer = session.network.layers[first]
+    for part in parts:
+        layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
     kind = [] if isinstance(layer, Dense) else [type(layer).__name__]
     activation = getattr(layer, "activation", "")
     if isinstance(layer, Dense) or activation not in ("", "linear"):
         kind.append(activation)
-    return f"layer {index}", f"{layer.inputs} → {layer.outputs}  {' '.join(kind)}"
+    sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
+    if layer.output_shape and sizes[0] == sizes[1]:  # there is little room beside pictures
+        return f"layer {label}", " ".join(kind)
+    return f"layer {label}", f"{' → '.join(sizes)}  {' '.join(kind)}"
+
+
+def size_of(shape: Shape, count: int) -> str:
+    """How many numbers, or the sizes of a picture: 8×4×4."""
+    return "×".join(map(str, shape)) if shape else str(count)
 
 
 def names_of(session: Session) -> Mapping[str, Sequence[str]]:
@@ -54,18 +70,22 @@ def names_of(session: Session) -> Mapping[str, Sequence[str]]:
 
 
 def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The true colors of neurons that stand for red, green and blue."""
+    """The true colors of neurons that stand for red, green and blue, or for pixels of a digit."""
     program: Program = session.network.program
     buffers = []
     if isinstance(session.data, Rgb):
         buffers.append(program.inputs.name)
     if isinstance(session.data, (Rgb, Texture)):
         buffers.append(program.outputs.name)
-    return {
+    tints = {
         name: np.clip(np.nan_to_num(np.diag(values[name])), 0.0, 1.0)
         for name in buffers
         if len(values.get(name, ())) == 3
     }
+    if isinstance(session.data, Digits) and program.inputs.name in values:
+        grey = np.clip(np.nan_to_num(values[program.inputs.name]), 0.0, 1.0)
+        tints[program.inputs.name] = np.repeat(grey[:, np.newaxis], 3, axis=1)
+    return tints
 
 
 def expression_layout(expression: Any) -> Layout:

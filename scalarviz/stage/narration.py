@@ -6,8 +6,9 @@ from typing import final
 
 from scalarviz.stage.motion import Motion
 from scalarviz.stage.reading import Reading
+from scalarviz.stage.sayings import Caption
 from scalarviz.stage.show import Show
-from scalarviz.stage.story import Caption, caption
+from scalarviz.stage.story import caption
 from scalarviz.timeline import Clock
 from scalarviz.view.sight import Words
 

@@ -16,6 +16,7 @@ from scalarviz.stage.ground import tints_of
 from scalarviz.stage.sample import Place, Way, backward, forward
 from scalarviz.stage.sights import exhibit_of
 from scalarviz.stage.sparing import Sparing
+from scalarviz.trainer import Trainer
 from scalarviz.view.curve import round_up
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.sight import Buffers, Curve
@@ -54,7 +55,7 @@ class Reading:
         self.key = self._key()
         self._twin: Any = None
         self._twin_key: Any = None
-        self._asking, self._curving = Sparing(), Sparing()
+        self._asking, self._curving, self._following = Sparing(), Sparing(), Sparing()
         self._exhibit_key: Any = None
         self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
@@ -108,11 +109,20 @@ class Reading:
         if not self.has_layers or (self.session.playing and len(self.numbers.value) > LARGE):
             return
         session, trainer = self.session, self.session.course.trainer
-        clock = session.clock
+        if session.playing and not self._following.due:  # large pictures take long
+            return
+        with self._following.doing():
+            self._follow_now(session, trainer)
+
+    def _follow_now(self, session: Session, trainer: Trainer) -> None:
+        """Send the focus sample through the network, and the gradient back."""
+        clock, bank = session.clock, session.network.bank
         step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
         inputs, targets = trainer.batches.at(step)
         focus = min(session.focus, len(inputs) - 1)
-        place = Place(session.network.bank.state, step, focus)
+        # The network may have taken steps before this session.
+        taken = bank.step_count - (0 if session.playing else clock.step - step)
+        place = Place(bank.state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs[focus], place)
         self.target = np.asarray(targets[focus], np.float64)
         self.way = way
@@ -150,6 +160,7 @@ class Reading:
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             {name: flow for name, flow in way.flows.items() if name in flows},
             target if self.program.outputs.name in known else None,
+            way.left_out,
         )
 
     # What is learned.

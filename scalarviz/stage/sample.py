@@ -5,12 +5,18 @@ Nothing of a session is touched: a picture asks at any time, while training goes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
+from scalarviz.engines.one_operation import (
+    Numbers,
+    factors,
+    operation_backward,
+    operation_forward,
+)
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE, Operation
@@ -21,11 +27,16 @@ FLAT = 0.1  # of its steepest slope: an activation that answers less is saturate
 
 @dataclass(frozen=True)
 class Way:
-    """What each buffer holds, and the gradient of the loss by it, both by the buffer's name."""
+    """What each buffer holds, and the gradient of the loss by it, both by the buffer's name.
+
+    saturated  1 where an activation hardly answers to what goes in, else 0
+    left_out   1 where a dropout leaves a number out, else 0
+    """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
     flows: dict[str, FloatArray] = field(default_factory=dict)
     saturated: dict[str, FloatArray] = field(default_factory=dict)
+    left_out: dict[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,12 +77,27 @@ def forward(
     way, place = Way({program.inputs.name: np.asarray(sample, np.float64)}), place or Place()
     with np.errstate(all="ignore"):
         for operation in program.operations:
-            x = way.values[operation.source.name]
-            y = operation_forward(operation, numbers_for(operation, value, way, place))[0]
+            numbers = numbers_for(operation, value, way, place)
+            y = operation_forward(operation, numbers)[0]
             way.values[operation.target.name] = y
-            if operation.kind == "activation":
-                way.saturated[operation.target.name] = flatness(operation, x, y)
+            if operation.kind in NOTES:
+                NOTES[operation.kind](way, operation, numbers, y)
     return way
+
+
+def note_saturated(way: Way, operation: Operation, numbers: Numbers, y: FloatArray) -> None:
+    way.saturated[operation.target.name] = flatness(operation, numbers.x[0], y)
+
+
+def note_left_out(way: Way, operation: Operation, numbers: Numbers, y: FloatArray) -> None:
+    way.left_out[operation.target.name] = (factors(operation, numbers)[0] == 0.0).astype(np.float64)
+
+
+# What is noted of a number beside its value, by the kind of the operation that wrote it.
+NOTES: dict[str, Callable[[Way, Operation, Numbers, FloatArray], None]] = {
+    "activation": note_saturated,
+    "dropout": note_left_out,
+}
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scalarviz.checks import FloatArray
 from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.layers import Dense, Layer
+from scalarviz.operations import Operation
 from scalarviz.session import Session
 from scalarviz.stage.sorting import sorting
 from scalarviz.view.blocks import Plate
@@ -162,7 +164,17 @@ def plates_of(session: Session) -> list[Plate]:
     layers = getattr(network, "layers", None)
     if layers is None:
         return [expression_plate(network)]
-    return [plate(session, i, layer) for i, layer in enumerate(layers) if layer.size]
+    found = []
+    for i, layer in enumerate(layers):
+        if isinstance(layer, Dense):
+            found.append(plate(session, i, layer))
+        else:
+            found += [
+                plate_of(session, operation, layer)
+                for operation in network.program.operations
+                if operation.layer == i and operation.parameters
+            ]
+    return found
 
 
 def expression_plate(expression: Any) -> Plate:
@@ -176,24 +188,42 @@ def expression_plate(expression: Any) -> Plate:
 
 
 def plate(session: Session, index: int, layer: Layer) -> Plate:
-    """The numbers of a layer; of a norm, its gains in a row, and its shifts below them."""
+    """The numbers of a Dense layer."""
     values = np.asarray(layer.bank.value[layer.rows], np.float64)
-    name, shape = f"layer {index}", f"{layer.inputs} → {layer.outputs}"
     inputs = [str(i) for i in range(layer.inputs)]
-    if not isinstance(layer, Dense):
-        rows = values.reshape(-1, layer.inputs)
-        kinds = ["gain", "shift"][: len(rows)]
-        return Plate(name, f"{shape}  {type(layer).__name__}", rows, np.zeros(0), inputs, kinds)
     outputs = [str(i) for i in range(layer.outputs)]
     if isinstance(session.data, Rgb):
         inputs = list("RGB") if index == 0 else inputs
         outputs = list("RGB") if layer is session.network.layers[-1] else outputs
     weights, biases = np.split(values, [layer.inputs * layer.outputs])
     return Plate(
-        name=name,
-        about=f"{shape}  {layer.activation}",
+        name=f"layer {index}",
+        about=f"{layer.inputs} → {layer.outputs}  {layer.activation}",
         weights=weights.reshape(-1, layer.inputs),
         biases=biases,
         inputs=inputs,
         outputs=outputs,
     )
+
+
+def plate_of(session: Session, operation: Operation, layer: Layer) -> Plate:
+    """The numbers of an operation: of a norm its gains in a row, and its shifts below them.
+
+    Of a convolution a row is a kernel; the number of a channel stands where its part begins.
+    """
+    own, shape = operation.parameters, operation.shape
+    values = np.asarray(session.network.bank.value[own.start : own.stop], np.float64)
+    weights, biases = np.split(values, [prod(shape)])
+    sizes = operation.source.size, operation.target.size
+    name, kind = f"layer {operation.label}", type(layer).__name__
+    about = f"{sizes[0]} → {sizes[1]}  {kind}"
+    if len(shape) == 1:
+        columns = [str(i) for i in range(shape[0])]
+        rows = np.stack([weights, biases]) if len(biases) else weights[np.newaxis]
+        return Plate(name, about, rows, np.zeros(0), columns, ["gain", "shift"][: len(rows)])
+    if len(shape) > 2:
+        about = f"{shape[0]} kernels of {' × '.join(map(str, shape[1:]))}  {kind}"
+    each = prod(shape[2:])
+    columns = [str(i // each) if i % each == 0 else "" for i in range(prod(shape[1:]))]
+    outputs = [str(i) for i in range(shape[0])]
+    return Plate(name, about, weights.reshape(shape[0], -1), biases, columns, outputs)

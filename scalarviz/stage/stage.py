@@ -22,9 +22,9 @@ from scalarviz.stage.motion import Motion
 from scalarviz.stage.narration import Narration
 from scalarviz.stage.pointing import cube_at
 from scalarviz.stage.reading import Reading
+from scalarviz.stage.sayings import Caption
 from scalarviz.stage.scales import Scales
 from scalarviz.stage.show import Show
-from scalarviz.stage.story import Caption
 from scalarviz.view.sight import Cubes, Sight
 from scalarviz.view.theme import THEMES
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
 
 from scalarviz.explanation import Explanation, explain
 from scalarviz.formulas.losses import LossRow
@@ -14,17 +10,17 @@ from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 from scalarviz.session import Session
 from scalarviz.stage.followed import Followed, first_row, old_gradient
+from scalarviz.stage.sayings import BACKWARD_KINDS, FORWARD_KINDS, Caption, Teller
 from scalarviz.stage.wording import (
     BACKWARD,
-    FORWARD,
     LOSSES,
-    ROWS,
     SHOWN,
     SLOPES,
     both,
     counted,
     equation,
     fill,
+    largest_products,
     listed,
     more,
     products,
@@ -34,15 +30,6 @@ from scalarviz.stage.wording import (
 MOST = 4096  # samples whose loss is computed again
 # What may be done after a step without a change of what the network says.
 HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
-
-
-@dataclass(frozen=True)
-class Caption:
-    """A sentence, a formula (or ""), and up to three lines with its real numbers."""
-
-    title: str
-    formula: str = ""
-    numbers: tuple[str, ...] = ()
 
 
 def caption(session: Session, row: int | None = None) -> Caption:
@@ -84,48 +71,6 @@ def forward(tale: Followed) -> Caption:
     should = f"target {listed(target[tale.sample])}"
     formula = re.sub(r"^\w+ =", "p =", told.formula)
     return Caption("The prediction, beside the target.", formula, (*told.numbers, says, should))
-
-
-def affine(tale: Followed) -> Caption:
-    operation, (output, column) = tale.operation, tale.place
-    x, y = tale.of_sample(tale.numbers.inputs), tale.of_sample(tale.numbers.outputs)
-    width, bank = len(x), tale.network.bank
-    first = operation.weights + output * width
-    w = bank.value[first : first + width].astype(np.float64)
-    terms, parts = products(w, x, column), w * x
-    if operation.biases != NONE:
-        b = float(bank.value[operation.biases + output])
-        terms, parts = [*terms, said(b)], np.append(parts, b)
-    formula = f"z = w {'x' if tale.is_first else 'a'} + ..." + " + b" * (operation.biases != NONE)
-    line = f"{tale.unit}: {equation(terms, parts, y[output])}"
-    return Caption("Each perceptron adds up its weighted inputs.", formula, (line,))
-
-
-def activation(tale: Followed) -> Caption:
-    name, place = tale.formula, tale.place[0]
-    z, a = tale.of_sample(tale.numbers.inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
-    title = FORWARD.get(name, f"Each sum goes through {name}.")
-    return Caption(title, f"a = {name}(z)", (f"{tale.unit}: {name}({said(z)}) = {said(a)}",))
-
-
-def row_formula(tale: Followed) -> Caption:
-    name = tale.formula
-    title, formula = ROWS.get(name, (f"Each sample goes through {name}.", f"y = {name}(x)"))
-    x, y = tale.of_sample(tale.numbers.inputs), tale.of_sample(tale.numbers.outputs)
-    return Caption(title, formula, (f"{listed(x)} -> {listed(y)}",))
-
-
-def scale(tale: Followed) -> Caption:
-    operation, place, bank = tale.operation, tale.place[0], tale.network.bank
-    x, y = tale.of_sample(tale.numbers.inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
-    gain = float(bank.value[operation.weights + place])
-    terms, parts, has_shift = [f"{said(gain)} * {said(x)}"], [gain * x], operation.biases != NONE
-    if has_shift:
-        parts.append(float(bank.value[operation.biases + place]))
-        terms.append(said(parts[1]))
-    title = "Each number gets its gain" + " and its shift" * has_shift + "."
-    line = f"{tale.unit}: {equation(terms, np.array(parts), y)}"
-    return Caption(title, "y = w x" + " + b" * has_shift, (line,))
 
 
 def loss(tale: Followed) -> Caption:
@@ -196,38 +141,29 @@ def loss_derivative(tale: Followed, value: float) -> tuple[str, str]:
 
 
 def weight_gradient(tale: Followed) -> Caption:
-    """The sum over the batch of what came in times what comes back."""
-    told = tale.session.explain(tale.own_row)
+    """The sum over the batch of what came in times what comes back; over all places, too."""
+    told, row = tale.session.explain(tale.own_row), tale.own_row
     assert told.g is not None and told.products is not None
+    written, _ = tale.operation.uses(row)
+    places = len(written)
     terms = products(told.g, told.x, tale.sample)
+    if places > 1:
+        terms = largest_products(told.g, told.x)
     line = f"grad = {equation(terms, told.products, told.grad)}"
     title = "Each weight gets its share of the error"
     title += "; the inputs stay dark: not needed." if tale.is_first else "."
     formula = f"grad += delta * {'x' if tale.is_first else 'a'}"
-    return Caption(title, formula, (told.name, line))
+    if places == 1:
+        return Caption(title, formula, (told.name, line))
+    if not places:
+        return Caption(title, formula, (told.name, "grad = 0: it only ever lies beyond the edge"))
+    used = f"{told.name}, used at {counted(places, 'place')} of each sample"
+    return Caption(title, f"{formula}, at every place; the largest first", (used, line))
 
 
 def input_gradient(tale: Followed) -> Caption:
     """What comes back along all paths into one place, for the focus sample."""
-    operation, (output, column) = tale.operation, tale.place
-    upstream = tale.of_sample(tale.numbers.upstream)
-    gradient = tale.of_sample(tale.numbers.gradient)
-    value = tale.network.bank.value
-    if operation.kind == "row":
-        title = f"The light goes back through {operation.formula.replace('_', ' ')}."
-        line = f"{listed(upstream)} -> {listed(gradient)}"
-        return Caption(title, f"g = derivative of {operation.formula}", (line,))
-    if operation.kind == "scale":
-        w, flow = value[operation.weights + output : operation.weights + output + 1], upstream
-        flow, title, formula = flow[output : output + 1], "Each gain passes on its part.", "w"
-    else:
-        size = operation.source.size
-        first, end = operation.weights + column, operation.weights + size * operation.target.size
-        w, flow = value[first:end:size], upstream
-        title, formula = "Paths add up; W has not changed yet.", "sum of w"
-    w = w.astype(np.float64)
-    total = equation(products(w, flow, output if len(w) > 1 else 0), w * flow, gradient[column])
-    return Caption(title, f"g = {formula} * delta", (f"input {column}: {total}",))
+    return BACKWARD_KINDS[tale.operation.kind](tale)
 
 
 def step(tale: Followed) -> Caption:
@@ -293,13 +229,6 @@ def backward(tale: Followed) -> Caption:
     return Caption(title, formula, (f"{tale.name_of(tale.row)}: grad = {said(grad)}",))
 
 
-Teller = Callable[[Followed], Caption]
-FORWARD_KINDS: dict[str, Teller] = {
-    "affine": affine,
-    "activation": activation,
-    "row": row_formula,
-    "scale": scale,
-}
 TELLERS: dict[str, Teller] = {
     "zero_grad": zero_grad,
     "forward": forward,

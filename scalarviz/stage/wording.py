@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from scalarviz.checks import FloatArray
 
 DIGITS = 3
@@ -46,6 +48,12 @@ BACKWARD = {
     "sigmoid": "Saturated perceptrons stop the light.",
     "tanh": "Saturated perceptrons stop the light.",
     "relu": "Silent perceptrons stop the light.",
+}
+# What is added up where there are weights; {bias} is said where there are biases, too.
+WEIGHTED = {
+    "affine": ("Each perceptron adds up its weighted inputs.", "z = w {x} + ..."),
+    "convolution": ("Each kernel adds up what it sees in every window.", "z = w {x} + ..."),
+    "scale": ("Each number gets its gain{bias}.", "y = w x"),
 }
 ROWS = {
     "layer_norm": (
@@ -109,6 +117,12 @@ def products(first: FloatArray, second: FloatArray, keep: int = 0) -> list[str]:
     """The terms of a sum of products."""
     shown = [f"{said(first[i])} * {said(second[i])}" for i in chosen(len(first), keep)]
     return [*shown, *more(len(first))]
+
+
+def largest_products(first: FloatArray, second: FloatArray) -> list[str]:
+    """Of a sum of very many the terms that matter most; many of the others are 0."""
+    order = np.argsort(-np.abs(first * second), kind="stable")
+    return products(first[order], second[order])
 
 
 def listed(values: FloatArray) -> str:

@@ -16,10 +16,12 @@ What is said of each plate is a line of the texture `plates`:
     3  light that runs: its axis (0 none, 1 over columns, 2 over rows), place, width, strength
     4  where its means are: the corner, and the columns and rows of the first level
     5  light on the sides of the cubes: at higher columns, lower columns, higher rows, lower rows
+    6  columns and rows of a small plate; cells from one to the next, to the right and downwards
+    7  numbers from one small plate to the next, to the right and downwards
 """
 
 SPLIT = 4096  # columns of the texture of numbers; a power of two
-TEXELS = 6  # of a line of `plates`
+TEXELS = 8  # of a line of `plates`
 STEPS = 512  # cells that a ray goes through at most
 HALF = 0.46  # of a cell: half the side of the largest cube
 LEAST = 0.35  # of that: the smallest cube
@@ -27,45 +29,6 @@ COLORS = 512  # in the table of colors
 # Cells a pixel: where cubes become flat squares with smooth edges, and where these become means.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
 DECADES = 4.0  # of sizes, from the smallest cube to the largest
-
-VERTEX = """
-attribute vec3 a_corner;
-attribute vec3 a_origin;
-attribute vec3 a_along;
-attribute vec3 a_across;
-attribute vec3 a_toward;
-attribute vec3 a_size;
-attribute float a_plate;
-varying vec3 v_place;
-varying vec3 v_ray;
-varying vec4 v_depth;
-varying float v_plate;
-
-vec3 on_plate(vec3 direction) {
-    return vec3(dot(direction, a_along), dot(direction, a_across), dot(direction, a_toward));
-}
-
-void main() {
-    vec3 place = a_corner * a_size;
-    place.z -= 0.5 * a_size.z;
-    vec3 point = a_origin + place.x * a_along + place.y * a_across + place.z * a_toward;
-    vec4 seen = $transform(vec4(point, 1.0));
-    // The eye is the point that all rays come from; without perspective it is infinitely far.
-    vec4 eye = $inverse(vec4(0.0, 0.0, 1.0, 0.0));
-    bool near = abs(eye.w) * 1e6 > length(eye.xyz);
-    vec3 ray = near ? point - eye.xyz / eye.w : normalize(eye.xyz);
-    vec4 further = $transform(vec4(point + ray, 1.0)) - seen;
-    if (!near && further.z * seen.w < seen.z * further.w) {
-        ray = -ray;
-        further = -further;
-    }
-    v_place = place;
-    v_ray = on_plate(ray);
-    v_depth = vec4(seen.zw, further.zw);
-    v_plate = a_plate;
-    gl_Position = seen;
-}
-"""
 
 FRAGMENT = """
 uniform sampler2D u_plates;
@@ -86,19 +49,34 @@ varying float v_plate;
 const float HALF = HALF_SIDE;
 const float LEAST = LEAST_SIDE;
 const float SPLIT = SPLIT_COLUMNS;
-vec4 grid, scales, looks, sweep, means, sides;
+vec4 grid, scales, looks, sweep, means, sides, tile, tile_strides;
 
 PACKING
 
+// Which small plate a cell is on.
+vec2 tile_of(vec2 cell) {
+    return floor((cell + 0.5) / tile.zw);
+}
+
+// Whether there is a cube in a cell: there is none between small plates.
+bool has_cube(vec2 cell) {
+    return all(lessThan(cell - tile_of(cell) * tile.zw, tile.xy));
+}
+
 // The address of a cell, without a product that a float cannot count.
 vec2 address(vec2 cell) {
+    vec2 on = tile_of(cell);
+    cell -= on * tile.zw;
+    float before = dot(on, tile_strides.xy);
+    float skipped = floor(before / SPLIT);
     float upper = floor(cell.y / SPLIT);
     float product = (cell.y - upper * SPLIT) * scales.y;
     float over = floor(product / SPLIT);
     float beyond = floor(cell.x / SPLIT);
     float low = grid.w + product - over * SPLIT + cell.x - beyond * SPLIT;
+    low += before - skipped * SPLIT;
     float carry = floor(low / SPLIT);
-    float high = grid.z + cell.y * scales.x + upper * scales.y + over + beyond + carry;
+    float high = grid.z + cell.y * scales.x + upper * scales.y + over + beyond + carry + skipped;
     return vec2(high, low - carry * SPLIT);
 }
 
@@ -154,7 +132,8 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
         vec2 low = max(place - 0.5 * box, cell + 0.5 - 0.5 * side);
         vec2 high = min(place + 0.5 * box, cell + 0.5 + 0.5 * side);
         vec2 part = max(high - low, vec2(0.0)) / box;
-        bool there = all(greaterThan(cell, vec2(-0.5))) && all(lessThan(cell, grid.xy - 0.5));
+        bool there = all(greaterThan(cell, vec2(-0.5))) && all(lessThan(cell, grid.xy - 0.5)) &&
+                     has_cube(cell);
         float value = number(where, 0.0);
         vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
         sum += there ? part.x * part.y * vec4(color, 1.0) : vec4(0.0);
@@ -186,6 +165,8 @@ void main() {
     sweep = four_numbers(3.0);
     means = four_numbers(4.0);
     sides = four_numbers(5.0);
+    tile = floor(four_numbers(6.0) + 0.5);
+    tile_strides = floor(four_numbers(7.0) + 0.5);
     vec3 ray = v_ray;
     vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
     vec3 inverse = 1.0 / ray_safe;
@@ -231,7 +212,8 @@ void main() {
             vec3 ins = min(a, b);
             vec3 outs = max(a, b);
             float first = max(max(ins.x, ins.y), ins.z);
-            if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4) {
+            if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4 &&
+                has_cube(cell)) {
                 met = true;
                 depth_at = first;
                 if (u_ids > 0.5) {
@@ -269,8 +251,9 @@ void main() {
             if (cell.x < 0.0 || cell.y < 0.0 || cell.x >= grid.x || cell.y >= grid.y) break;
         }
         if (!met) {
-            // Between the cubes the tray is seen, from the front only.
-            if (u_ids > 0.5 || !on_tray) {
+            // Between the cubes the tray is seen, from the front only; none between small plates.
+            vec2 behind = floor(clamp((v_place + ray * leave).xy, vec2(0.0), grid.xy - 1e-3));
+            if (u_ids > 0.5 || !on_tray || !has_cube(behind)) {
                 if (far < 0.5) discard;
                 far = 1.0;
             } else {
@@ -295,7 +278,9 @@ void main() {
                     means_at(place, longer, smaller, larger, upright, mean > 0.0 ? places : 0.0),
                     mean);
     if (far > 0.0) {
-        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * u_tray;
+        vec2 trays = tile.xy / tile.zw;
+        vec3 behind = mix(u_ground, u_tray, trays.x * trays.y);
+        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * behind;
         result = mix(result, lit(color, place), far);
         if (!met) depth_at = enter;
     }

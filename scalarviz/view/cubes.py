@@ -19,6 +19,7 @@ from vispy.visuals import Visual
 
 from scalarviz.checks import FloatArray
 from scalarviz.view.colors import NOT_A_NUMBER, ColorMap, rgb
+from scalarviz.view.cube_boxes import VERTEX
 from scalarviz.view.cube_shaders import (
     COLORS,
     CUBES_TO,
@@ -27,7 +28,6 @@ from scalarviz.view.cube_shaders import (
     MEANS_FROM,
     SPLIT,
     TEXELS,
-    VERTEX,
     fragment,
 )
 from scalarviz.view.means import fill, levels_of, room_of
@@ -151,6 +151,9 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
             self._table[i, 5] = brightness_of_sides(plate)
+            grid = plate.grid
+            self._table[i, 6] = [*grid.size[::-1], *grid.pitch[::-1]]
+            self._table[i, 7, :2] = grid.stride[::-1]
         self.scales(1.0, 1.0)
         self.lights()
         nowhere = np.zeros((1, TEXELS, 4), np.float32)
@@ -203,8 +206,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         for i, plate in enumerate(self.plates):
             levels = int(self._table[i, 2, 3])
             if near[i].least < CUBES_TO or not levels:
-                last = plate.index_of(plate.rows - 1, plate.columns - 1)
-                touched[plate.first // SPLIT : last // SPLIT + 1] = True
+                touched[plate.first // SPLIT : (plate.indices.stop - 1) // SPLIT + 1] = True
             if levels and near[i].most > MEANS_FROM:
                 finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
                 self._send_means(i, plate, max(1, min(levels, finest)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from scalarviz.view.charts import panel, sparkline
 from scalarviz.view.frame import Box, Projection
 from scalarviz.view.marks import corners_of
@@ -10,6 +12,7 @@ from scalarviz.view.sight import Card, Sight
 from scalarviz.view.theme import Theme
 
 ROW = 17.0
+PART = re.compile(r", (?=[a-z])")  # between parts of a name; not between the numbers of a place
 
 
 def draw_hover(paper: Paper, see: Projection, sight: Sight, theme: Theme, scene: Box) -> None:
@@ -75,8 +78,8 @@ def titles(paper: Paper, name: str, width: float) -> tuple[str, str]:
     """The name of a weight; its last part by itself where the whole is too long for a line."""
     if paper.measure(name, size=12, bold=True) <= width - 24.0:
         return name, ""
-    first, _, last = name.rpartition(", ")
-    return (first, last) if first else (name, "")
+    *first, last = PART.split(name)
+    return (", ".join(first), last) if first else (name, "")
 
 
 def wrapped(paper: Paper, line: str, width: float, size: float) -> list[str]:

@@ -6,300 +6,329 @@ Two ways to lay a network out:
             cube sits where the wire of its input crosses that of its output. The next plate is
             turned: layers go right, down, right, up, right ...
 - posters   plates beside each other, one row a perceptron, as matrices are written
+
+A convolution is a plate of small plates, one for each kernel and each channel that it reads; what
+it reads and writes are pictures, one a channel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.operations import NONE, Buffer, Operation
+from scalarviz.operations import NONE, Operation, Shape
 from scalarviz.program import Program
-from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Neurons, Plate, Wires
+from scalarviz.view.drawing import (
+    BETWEEN,
+    RIM,
+    Drawing,
+    Row,
+    box_of,
+    is_up,
+    pitch_of,
+    row_alone,
+    row_of,
+    straight_way,
+)
+from scalarviz.view.grids import Grid, cubes_at, grid_of, row_behind
+from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Layout, Plate, Tiles
 
 GAP = 1.3  # cells between a plate and a line of neurons
 BIAS_GAP = 0.5  # between weights and biases
 WIDER = 0.03  # of the longest side of a plate, that gaps are at least
-FEW, APART = 12, 1.6  # single values that stand in one row, and cells from one to the next
-WIRED = 128  # neurons; a longer line has no wires
-
-
-@dataclass
-class Drawing:
-    """A layout in the making, and where the last line of neurons stands.
-
-    points  of that line, `leaving` the direction in which its numbers go on
-    turn    how many plates have been turned so far
-    """
-
-    program: Program
-    about: Callable[[int], tuple[str, str]]
-    names: Mapping[str, Sequence[str]]
-    gap: float
-    points: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
-    leaving: FloatArray = field(default_factory=lambda: DOWN)
-    turn: int = 0
-    plates: list[Plate] = field(default_factory=list)
-    neurons: list[Neurons] = field(default_factory=list)
-    wires: list[Wires] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
-
-    def finished(self) -> Layout:
-        return Layout(self.plates, self.neurons, self.wires, self.labels)
-
-    def line(self, points: FloatArray, target: Buffer, layer: int, sums: str = "") -> None:
-        """A new line of neurons, which is the last one now."""
-        names = self.names.get(target.name, ())
-        self.neurons.append(Neurons(points, sums, target.name, names, layer))
-        self.points = points
-
-    def fill(self, operation: Operation) -> None:
-        """The last line shows the result of an activation too: what it had so far are its sums."""
-        last = self.neurons.pop()
-        names = self.names.get(operation.target.name, last.names)
-        self.neurons.append(
-            Neurons(last.points, last.values, operation.target.name, names, operation.layer)
-        )
+FAN = 0.12  # cells further away for each cell that wires go aside
 
 
 def crossbar(
     program: Program,
-    about: Callable[[int], tuple[str, str]],
+    about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Layout:
     """Plates that are turned in turn; `about` gives the name and a description of each layer."""
-    drawing = begin(program, about, names)
-    drawing.line(spread(program.inputs.size, RIGHT), program.inputs, NONE)
-    for place, operation in enumerate(program.operations):
-        if operation.kind == "affine":
-            cross(drawing, place, operation)
-        else:
-            go_on(drawing, place, operation)
-    return drawing.finished()
+    return lay_out(program, about, names, DOWN, cross)
 
 
 def posters(
     program: Program,
-    about: Callable[[int], tuple[str, str]],
+    about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Layout:
     """Plates beside each other, all upright; their middles are level."""
-    drawing = begin(program, about, names)
-    drawing.leaving = RIGHT
-    drawing.line(spread(program.inputs.size, DOWN), program.inputs, NONE)
-    for place, operation in enumerate(program.operations):
-        if operation.kind == "affine":
-            hang(drawing, place, operation)
-        else:
-            go_on(drawing, place, operation)
-    return drawing.finished()
+    return lay_out(program, about, names, RIGHT, hang)
 
 
 LAYOUTS = {"crossbar": crossbar, "posters": posters}
 
 
-def begin(
+def lay_out(
     program: Program,
-    about: Callable[[int], tuple[str, str]],
+    about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None,
-) -> Drawing:
-    longest = max((buffer.size for buffer in program.buffers), default=1)
-    return Drawing(program, about, names or {}, max(GAP, WIDER * longest))
+    leaving: FloatArray,
+    put: Callable[[Drawing, int, Operation], None],
+) -> Layout:
+    """Everything, from the inputs on; `put` puts down a plate, and the line behind it."""
+    longest = max((length(buffer.size, buffer.shape) for buffer in program.buffers), default=1)
+    drawing = Drawing(program, about, names or {}, max(GAP, WIDER * longest), leaving=leaving)
+    axis = RIGHT if is_up(leaving) else DOWN
+    inputs = program.inputs
+    drawing.line(first_row(program, inputs.shape, inputs.size, axis, NONE), inputs, NONE)
+    for place, operation in enumerate(program.operations):
+        if len(operation.shape) > 1:
+            put(drawing, place, operation)
+        else:
+            STEPS.get(operation.kind, go_on)(drawing, place, operation)
+    return drawing.finished()
 
 
-def spread(count: int, axis: FloatArray, middle: FloatArray | None = None) -> FloatArray:
-    """Neurons in a line, one a cell, around a middle."""
-    places = np.arange(count) - (count - 1) / 2.0
-    around = np.zeros(3) if middle is None else middle
-    points: FloatArray = around + places[:, np.newaxis] * axis
-    return points
+def length(size: int, shape: Shape) -> int:
+    """About how long a row of so many numbers is."""
+    return 4 * shape[0] if shape else size
+
+
+def first_row(program: Program, shape: Shape, size: int, axis: FloatArray, place: int) -> Row:
+    """A row of what an operation writes, around the middle of everything."""
+    pitch = pitch_of(program, place, shape)
+    if shape and shape[0] == 1:
+        return row_alone(axis, pitch, shape)
+    return row_of(shape[0] if shape else size, axis, pitch, shape)
+
+
+# A plate, and the row behind it.
 
 
 def cross(drawing: Drawing, place: int, operation: Operation) -> None:
-    """A plate that the last line enters, and a line that leaves it at a right angle."""
-    entering = drawing.leaving
-    along = numbered(drawing)
-    if abs(entering[0]) > 0.5:
-        leaving = DOWN if drawing.turn % 4 == 1 else UP
-    else:
-        leaving = RIGHT
+    """A plate that the last row enters, and a row that leaves it at a right angle."""
+    entering, row = drawing.leaving, drawing.row
+    downward = drawing.turn % 4 == 1 or ends_in_sum(drawing.program, place)
+    leaving = RIGHT if is_up(entering) else DOWN if downward else UP
     drawing.turn += 1
-    inputs, outputs = drawing.points, operation.target.size
-    forward = float(np.dot(leaving, along))  # whether the biases stand behind the last input
+    along, has_bias = row.axis, operation.biases != NONE
+    forward = bool(leaving @ along > 0.0)  # whether the biases stand behind the last input
+    grid = grid_of(drawing, place, along, entering)
+    middle = row.middles.mean(axis=0) - 0.5 * grid.length * along
+    grid = replace(grid, corner=middle + room_before(drawing, grid, middle) * entering)
     # Wires cross over from the inputs to the outputs.
-    corner = inputs[0] + entering * drawing.gap - 0.5 * along
-    add_plate(drawing, place, operation, corner, along, entering)
-    count = len(inputs)
-    has_bias = operation.biases != NONE
-    behind = count + BIAS_GAP if forward > 0.0 else -1.0 - BIAS_GAP
+    drawing.plates.append(grid.weights())
     if has_bias:
-        add_biases(drawing, place, operation, corner + behind * along, along, entering)
-    reach = (count if forward > 0.0 else 0.0) + has_bias * (1.0 + BIAS_GAP) * forward
-    first = corner + (reach + forward * drawing.gap) * along + 0.5 * entering
-    points = first + np.arange(outputs)[:, np.newaxis] * entering
-    end = entering * (drawing.gap + outputs)
-    add_wires(drawing, inputs, inputs + end, place, True)
-    drawing.line(points, operation.target, operation.layer)
-    back = leaving * (drawing.gap + count + has_bias * (1.0 + BIAS_GAP))
-    add_wires(drawing, points - back, points, place, False)
-    label(drawing, operation, corner, along * count, entering * outputs, leaving)
+        drawing.plates.append(grid.biases(grid.length + BIAS_GAP if forward else -1.0 - BIAS_GAP))
+    wires_into(drawing, grid, row)
+    reach = grid.length * forward + has_bias * (1.0 + BIAS_GAP)
+    beside = float(((row.middles - grid.corner) @ leaving).max()) + row.half(leaving)
+    behind = row_behind(drawing, grid)
+    behind = behind.moved((max(reach, beside) + drawing.gap + behind.reach(leaving)) * leaving)
+    drawing.line(behind, operation.target, operation.layer)
+    wires_out(drawing, grid, behind, leaving, -grid.length * (not forward), reach)
+    above = bool(entering[1] > 0.5 or leaving[1] < -0.5)
+    corners, leftward = grid.corners, bool(leaving[0] > 0.5)
+    if behind.shape and leftward:  # below pictures there is room, too
+        corners = np.concatenate([corners, box_of(behind.points, behind.side)])
+    drawing.label(operation.label, corners, above=above, leftward=leftward)
     drawing.leaving = leaving
 
 
-def numbered(drawing: Drawing) -> FloatArray:
-    """The direction in which the last line of neurons is numbered."""
-    if abs(drawing.leaving[0]) < 0.5:
-        return RIGHT
-    points = drawing.points
-    return UP if len(points) > 1 and points[1, 1] > points[0, 1] else DOWN
+def ends_in_sum(program: Program, place: int) -> bool:
+    """Whether a straight way comes in behind this plate: there is no room for it above."""
+    following = program.operations[place + 1 :]
+    kinds = ["sum" if each.kind == "sum" else len(each.shape) > 1 for each in following]
+    return "sum" in kinds and True not in kinds[: kinds.index("sum")]
 
 
-def label(
-    drawing: Drawing,
-    operation: Operation,
-    corner: FloatArray,
-    along: FloatArray,
-    across: FloatArray,
-    leaving: FloatArray,
+def room_before(drawing: Drawing, grid: Grid, corner: FloatArray) -> float:
+    """Cells between the last row and a plate whose inputs begin level with this corner."""
+    row, behind = drawing.row, row_behind(drawing, grid)
+    steps = (behind.middles - grid.corner) @ grid.across
+    over = max(0.0, behind.half(grid.across) - float(steps.min())) if grid.is_upright else 0.0
+    ends = joints(replace(grid, corner=corner), row)
+    aside = float(np.abs((ends[1] - ends[0]) @ grid.along).max())
+    fan = 1.0 + FAN * aside if aside > 1e-6 else 0.0
+    return drawing.gap + row.reach(grid.across) + over + fan
+
+
+def joints(grid: Grid, row: Row) -> tuple[FloatArray, FloatArray]:
+    """Where wires leave a row, and where they arrive at a plate.
+
+    A picture whose pixels are columns of their own goes over to them with its two edges.
+    """
+    ahead = row.half(grid.across) * grid.across if row.shape else 0.0 * grid.across
+    if len(row.middles) == grid.inputs:
+        return row.middles + ahead, grid.entries
+    each = grid.inputs // len(row.middles)
+    rim = row.half(grid.along) * grid.along
+    starts = np.concatenate([row.middles - rim, row.middles + rim]) + ahead
+    first = np.arange(len(row.middles)) * each
+    return starts, grid.corner + np.append(first, first + each)[:, np.newaxis] * grid.along
+
+
+def wires_into(drawing: Drawing, grid: Grid, row: Row) -> None:
+    """Wires from a row down the columns of a plate."""
+    starts, ends = joints(grid, row)
+    far = grid.depth * grid.across
+    is_straight = len(starts) == grid.inputs and np.allclose((ends - starts) @ grid.along, 0.0)
+    if is_straight:
+        drawing.wire(row.middles, grid.entries + far, grid.place, outgoing=True)
+    else:
+        drawing.wire(starts, ends, grid.place, outgoing=True)
+        drawing.wire(grid.entries, grid.entries + far, grid.place, outgoing=True)
+
+
+def wires_out(
+    drawing: Drawing, grid: Grid, behind: Row, leaving: FloatArray, near: float, far: float
 ) -> None:
-    """The name of a layer, on that side of its plate where nothing comes in or goes out."""
-    corners = np.array([corner, corner + along, corner + across, corner + along + across])
-    entering = across / np.linalg.norm(across)
-    above = bool(entering[1] > 0.5 or leaving[1] < -0.5)
-    y = corners[:, 1].max() + 0.35 if above else corners[:, 1].min() - 0.35
-    start, end = (np.array([x, y, 0.0]) for x in (corners[:, 0].min(), corners[:, 0].max()))
-    leftward = bool(leaving[0] > 0.5)
-    drawing.labels.append(Label(*drawing.about(operation.layer), start, end, not above, leftward))
+    """Wires along the rows of a plate, from its near end on, to the row behind it."""
+    rows = grid.rows
+    if len(rows) == len(behind.middles):
+        drawing.wire(rows + near * leaving, behind.middles, grid.place, outgoing=False)
+        return
+    drawing.wire(rows + near * leaving, rows + far * leaving, grid.place, outgoing=False)
+    each = grid.outputs // len(behind.middles)
+    ends = np.concatenate(
+        [rows[::each] - 0.5 * grid.across, rows[each - 1 :: each] + 0.5 * grid.across]
+    )
+    rim = behind.half(grid.across) * grid.across
+    starts = np.concatenate([behind.middles - rim, behind.middles + rim])
+    starts = starts - behind.half(leaving) * leaving
+    drawing.wire(ends + far * leaving, starts, grid.place, outgoing=False)
 
 
 def hang(drawing: Drawing, place: int, operation: Operation) -> None:
-    """A plate to the right of the last line, upright, and a line to the right of it."""
-    left = drawing.points[:, 0].max() + 2.0 * drawing.gap
-    rows, columns = operation.target.size, operation.source.size
-    corner = np.array([left, rows / 2.0, 0.0])
-    add_plate(drawing, place, operation, corner, RIGHT, DOWN)
-    end = left + columns
+    """A plate to the right of the last row, upright, and a row to the right of it."""
+    row = drawing.row
+    left = float(row.middles[:, 0].max()) + row.reach(RIGHT) + 2.0 * drawing.gap
+    grid = grid_of(drawing, place, RIGHT, DOWN)
+    grid = replace(grid, corner=np.array([left, grid.depth / 2.0, 0.0]))
+    drawing.plates.append(grid.weights())
+    end = float(grid.length)
     if operation.biases != NONE:
-        biases = corner + (columns + BIAS_GAP) * RIGHT
-        add_biases(drawing, place, operation, biases, RIGHT, DOWN)
+        drawing.plates.append(grid.biases(end + BIAS_GAP))
         end += 1.0 + BIAS_GAP
-    points = spread(rows, DOWN, np.array([end + drawing.gap, 0.0, 0.0]))
-    drawing.line(points, operation.target, operation.layer)
-    start = np.array([left, -rows / 2.0 - 0.35, 0.0])
-    drawing.labels.append(Label(*drawing.about(operation.layer), start, start + columns * RIGHT))
+    behind = row_behind(drawing, grid)
+    behind = behind.moved((end + drawing.gap + behind.reach(RIGHT)) * RIGHT)
+    drawing.line(behind, operation.target, operation.layer)
+    drawing.label(operation.label, grid.corners)
+
+
+# What goes on without crossing a plate.
 
 
 def go_on(drawing: Drawing, place: int, operation: Operation) -> None:
-    """What is done to each line of neurons without crossing it."""
-    if operation.kind == "activation":
+    """Another row, in the same direction."""
+    following = row_after(drawing, place)
+    if len(following.middles) == len(drawing.row.middles):
+        drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
+    drawing.line(following, operation.target, operation.layer)
+
+
+def row_after(drawing: Drawing, place: int, room: float = 0.0) -> Row:
+    """The next row without a plate before it, with so much room between the two."""
+    row, leaving, operation = drawing.row, drawing.leaving, drawing.program.operations[place]
+    shape = drawing.shape_of(place)
+    count = shape[0] if shape else operation.target.size
+    if count == len(row.middles):
+        size = row.side * max(row.shape[1:], default=1) * (1.0 if row.shape else 2.0 * RIM)
+        side = size / max(shape[1:]) if shape else 1.0
+        found = replace(row, shape=shape, side=side)
+    else:
+        found = first_row(drawing.program, shape, operation.target.size, row.axis, place)
+        found = found.moved(row.middles.mean(axis=0))
+        if is_up(leaving) and drawing.plates:
+            # A wider row goes on to the right: on its left there may be plates.
+            lefts = [each.middles[:, 0].min() - each.half(RIGHT) for each in (row, found)]
+            found = found.moved(max(0.0, float(lefts[0] - lefts[1])) * RIGHT)
+    apart = row.reach(leaving) + found.reach(leaving) + drawing.gap + room
+    return found.moved(apart * leaving)
+
+
+def activate(drawing: Drawing, place: int, operation: Operation) -> None:
+    """The last row shows the result too: what it had so far are its sums."""
+    last = drawing.neurons[-1]
+    if last.sums or last.layer == NONE:
+        go_on(drawing, place, operation)
+    else:
         drawing.fill(operation)
-        return
-    leaving = drawing.leaving
-    axis = numbered(drawing)
-    middle = drawing.points.mean(axis=0)
-    if operation.kind == "scale":
-        start = drawing.points[0] + leaving * drawing.gap - 0.5 * axis
-        parts = [("gain", operation.weights), ("shift", operation.biases)]
-        parts = [(role, first) for role, first in parts if first != NONE]
-        for i, (role, first) in enumerate(parts):
-            origin = start + i * leaving
-            drawing.plates.append(
-                Plate(
-                    *(first, operation.source.size, 1, 1, origin, leaving, axis, NEAR),
-                    *(role, place, operation.layer),
-                )
-            )
-        middle = middle + leaving * (len(parts) + drawing.gap)
-        far = start + len(parts) * leaving + operation.source.size * axis
-        left, right = sorted((float(start[0]), float(far[0])))
-        below = axis is not RIGHT
-        y = min(start[1], far[1]) - 0.35 if below else max(start[1], far[1]) + 0.35
-        ends = np.array([left, y, 0.0]), np.array([right, y, 0.0])
-        drawing.labels.append(Label(*drawing.about(operation.layer), *ends, below))
-    points = spread(operation.target.size, axis, middle + leaving * drawing.gap)
-    if axis is RIGHT and drawing.plates:
-        # A wider line goes on to the right: on its left there may be plates.
-        points = points + max(0.0, drawing.points[0, 0] - points[0, 0]) * RIGHT
-    if len(points) == len(drawing.points):
-        add_wires(drawing, drawing.points, points, place, True)
-    drawing.line(points, operation.target, operation.layer)
 
 
-def add_plate(
-    drawing: Drawing,
-    place: int,
-    operation: Operation,
-    corner: FloatArray,
-    along: FloatArray,
-    across: FloatArray,
-) -> None:
-    rows, columns = operation.target.size, operation.source.size
-    drawing.plates.append(
-        Plate(
-            *(operation.weights, rows, columns, columns, corner, along, across, NEAR),
-            *("weight", place, operation.layer),
-        )
-    )
+def branch(drawing: Drawing, place: int, operation: Operation) -> None:
+    """The last row shows what goes on, too; from it there is a straight way to a sum."""
+    drawing.branches[operation.source.name] = len(drawing.neurons) - 1, len(drawing.plates)
+    drawing.repeat(operation)
 
 
-def add_biases(
-    drawing: Drawing,
-    place: int,
-    operation: Operation,
-    corner: FloatArray,
-    along: FloatArray,
-    across: FloatArray,
-) -> None:
-    drawing.plates.append(
-        Plate(
-            *(operation.biases, operation.target.size, 1, 1, corner, along, across, NEAR),
-            *("bias", place, operation.layer),
-        )
-    )
+def join(drawing: Drawing, place: int, operation: Operation) -> None:
+    """A row, and the straight way that comes to it past the plates."""
+    following = row_after(drawing, place)
+    way = None
+    if operation.other is not None and operation.other.name in drawing.branches:
+        way = straight_way(drawing, *drawing.branches[operation.other.name], following)
+    if len(following.middles) == len(drawing.row.middles):
+        drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
+    drawing.line(following, operation.target, operation.layer, way)
 
 
-def add_wires(
-    drawing: Drawing, start: FloatArray, end: FloatArray, place: int, outgoing: bool
-) -> None:
-    """Wires out of the last line of neurons, or into it; a little behind the cubes."""
-    if len(start) <= WIRED:
-        behind = -0.45 * NEAR
-        drawing.wires.append(
-            Wires(start + behind, end + behind, place, len(drawing.neurons) - 1, outgoing)
-        )
+def scale(drawing: Drawing, place: int, operation: Operation) -> None:
+    """Gains, and behind them shifts, and the row of what comes out."""
+    row, leaving = drawing.row, drawing.leaving
+    parts = [("gain", operation.weights), ("shift", operation.biases)]
+    parts = [(role, first) for role, first in parts if first != NONE]
+    own, room, gap = [], 0.0, drawing.gap + row.reach(leaving)
+    for role, first in parts:
+        plate = one_each(drawing, place, first, role, (gap + room) * leaving)
+        own.append(plate)
+        room += float(np.ptp(plate.corners(0.0) @ leaving)) + BETWEEN * is_by_pixels(plate)
+    following = row_after(drawing, place, room + drawing.gap)
+    drawing.plates += own
+    if len(following.middles) == len(row.middles):
+        drawing.wire(row.middles, following.middles, place, outgoing=True)
+    corners = np.concatenate([plate.corners(0.0) for plate in own])
+    if row.shape:  # below pictures there is room, too
+        corners = np.concatenate([corners, box_of(following.points, following.side)])
+    above = not is_up(row.axis)
+    drawing.label(operation.label, corners, above=above, leftward=bool(row.shape))
+    drawing.line(following, operation.target, operation.layer)
 
 
-def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
-    """Single values, by their rows of the bank: a few in a row with their names, or a block."""
-    if len(rows) <= FEW:
-        plates = [one_value(row, np.array([i * APART, 0.0, 0.0])) for i, row in enumerate(rows)]
-        labels = []
-        for plate, name in zip(plates, names, strict=True):
-            start = plate.origin + 1.25 * DOWN
-            labels.append(Label(name, "", start, start + RIGHT))
-        return Layout(plates, (), (), labels)
-    columns = round(np.sqrt(1.6 * len(rows)))
-    plates = [
-        one_value(row, np.array([float(i % columns), -float(i // columns), 0.0]))
-        for i, row in enumerate(rows)
-    ]
-    if all(b - a == 1 for a, b in pairwise(rows)):
-        whole, rest = divmod(len(rows), columns)
-        plates = [block_of_values(rows[0], whole, columns, 0)]
-        plates += [block_of_values(rows[whole * columns], 1, rest, whole)] if rest else []
-    start = np.array([0.0, -len(rows) / columns - 0.85, 0.0])
-    about = f"{len(rows)} parameters"
-    return Layout(plates, (), (), [Label("values", about, start, start + columns * RIGHT)])
+def is_by_pixels(plate: Plate) -> bool:
+    """Whether its small plates are more than single cubes."""
+    return plate.tiles is not None and plate.tiles.size != (1, 1)
 
 
-def one_value(row: int, corner: FloatArray) -> Plate:
-    return Plate(int(row), 1, 1, 1, corner, RIGHT, DOWN, NEAR, "value")
+def one_each(drawing: Drawing, place: int, first: int, role: str, way: FloatArray) -> Plate:
+    """A weight for each neuron, for each picture, or for each pixel of them; `way` from the row."""
+    row, operation = drawing.row, drawing.program.operations[place]
+    count, axis, leaving = operation.shape[0], row.axis, drawing.leaving
+    about = role, place, operation.layer
+    if count != len(row.middles) and row.shape:
+        return pixel_by_pixel(row, first, row.middles.mean(axis=0) + way, leaving, about)
+    pitch, begin = int(row.pitch), row.middles[0]
+    if count != len(row.middles):  # several neurons share one
+        pitch = len(row.middles) // count
+        begin = begin + (pitch - 1) / 2 * axis
+    origin = begin - 0.5 * axis + way
+    return cubes_at(first, count, pitch, origin, leaving, axis, *about)
 
 
-def block_of_values(first: int, rows: int, columns: int, below: int) -> Plate:
-    corner = np.array([0.0, -float(below), 0.0])
-    return Plate(int(first), rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")
+def pixel_by_pixel(
+    row: Row, first: int, begin: FloatArray, leaving: FloatArray, about: tuple[str, int, int]
+) -> Plate:
+    """A plate like the pictures of a row, which begins in the middle of one of its sides."""
+    channels, height, width = row.shape
+    down = 0 if is_up(row.axis) else 1
+    pitch, size = max(height, width) + 1, (height, width)
+    long = (channels - 1) * pitch + size[down]
+    rows, columns = (long, width) if down == 0 else (height, long)
+    stride = (height * width, 0) if down == 0 else (0, height * width)
+    tiles = Tiles(size, (pitch, pitch), stride)
+    middle = begin + 0.5 * (columns if down == 0 else rows) * leaving
+    origin = middle - 0.5 * columns * RIGHT - 0.5 * rows * DOWN
+    return Plate(first, rows, columns, width, origin, RIGHT, DOWN, NEAR, *about, tiles, down == 0)
+
+
+STEPS: dict[str, Callable[[Drawing, int, Operation], None]] = {
+    "activation": activate,
+    "branch": branch,
+    "sum": join,
+    "scale": scale,
+}

@@ -64,13 +64,15 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
     light_neurons(layout, shown, operation.target.name)
     if operation.kind != "activation":
         light_neurons(layout, shown, operation.source.name)
+    other = operation.other
+    if other is not None and other.offset < operation.target.offset:  # it is there already
+        light_neurons(layout, shown, other.name)
     down, out = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
     for i, plate in own_plates(layout, moment):
         shown.plates[i] = 1.0
         shown.white[i] = GLOW * (1.0 - part)
-        shown.sweeps[i] = (
-            run(2.0, plate.rows, down, part) if part < 0.5 else run(1.0, plate.columns, out, part)
-        )
+        across, along = axes(plate)
+        shown.sweeps[i] = run(*across, down, part) if part < 0.5 else run(*along, out, part)
     for j, bundle in own_wires(layout, moment):
         shown.wires[j] = (0.0, down) if bundle.outgoing else (0.0, out) if out else None
 
@@ -111,16 +113,17 @@ def input_gradient(
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     light_neurons(layout, shown, operation.source.name)
+    if operation.other is not None:
+        light_neurons(layout, shown, operation.other.name)
     back, up = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
     for i, plate in own_plates(layout, moment):
         if plate.role not in ("weight", "gain"):
             continue
         shown.plates[i] = 1.0
         shown.white[i] = GLOW * (1.0 - part)
+        across, along = axes(plate)
         shown.sweeps[i] = (
-            run(1.0, plate.columns, 1.0 - back, part)
-            if part < 0.5
-            else run(2.0, plate.rows, 1.0 - up, part)
+            run(*along, 1.0 - back, part) if part < 0.5 else run(*across, 1.0 - up, part)
         )
     for j, bundle in own_wires(layout, moment):
         if not bundle.outgoing:
@@ -136,6 +139,12 @@ KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
     "weight gradient": weight_gradient,
     "input gradient": input_gradient,
 }
+
+
+def axes(plate: Plate) -> tuple[tuple[float, int], tuple[float, int]]:
+    """The axis that what comes in runs along, and that of what goes out; with their lengths."""
+    rows, columns = (2.0, plate.rows), (1.0, plate.columns)
+    return (columns, rows) if plate.turned else (rows, columns)
 
 
 def run(axis: float, count: int, at: float, part: float) -> list[float]:
@@ -158,5 +167,5 @@ def own_wires(layout: Layout, moment: Moment) -> list[tuple[int, Wires]]:
 
 def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:
     for i, line in enumerate(layout.neurons):
-        if buffer and buffer in (line.sums, line.values):
+        if buffer in line.buffers:
             shown.neurons[i] = 1.0

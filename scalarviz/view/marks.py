@@ -7,11 +7,11 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.view.cube_shaders import HALF
 from scalarviz.view.frame import Projection
-from scalarviz.view.neurons import readable
 from scalarviz.view.paper import Paper
 from scalarviz.view.plates import Plate
 from scalarviz.view.sight import Sight
 from scalarviz.view.theme import Theme
+from scalarviz.view.tones import readable
 
 FROZEN, ARROWS = 7.0, 11.0  # pixels to a cell, from which they are seen
 MOST_ARROWS = 1500
@@ -81,8 +81,7 @@ def draw_changes_of(
     part: float,
     theme: Theme,
 ) -> None:
-    column, row = (x.ravel() for x in np.meshgrid(range(plate.columns), range(plate.rows)))
-    rows = plate.first + row * plate.stride + column
+    row, column, rows = plate.cells()
     old, new = before[rows], sight.cubes.colors[rows]
     middle = see(plate.point(column + 0.5, row + 0.5, HALF))
     scale = float(sight.cubes.color_scales[number])

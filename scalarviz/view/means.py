@@ -56,14 +56,37 @@ def fill(
     levels = levels_of(plate)
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
     shape = plate.first, plate.stride, plate.rows, plate.columns
+    size = rows, columns, finest
     kinds = np.array(scale, np.float32), palette
-    means = block_means(colors, sizes.view(np.int32), shape, rows, columns, finest, *kinds)
+    bits = sizes.view(np.int32)
+    if plate.tiles is None:
+        means = block_means(colors, bits, shape, *size, *kinds)
+    else:
+        grid = plate.tiles
+        tiles = *grid.size, *grid.pitch, *grid.stride
+        means = tile_means(colors, bits, shape, tiles, *size, *kinds)
     first_columns = room_of(plate)[1]
     for level in range(finest, levels + 1):
         left = place_of(level, first_columns)
         write_bytes(means, table[: means.shape[0], left : left + means.shape[1]])
         if level < levels:
             means = halved(means)
+
+
+@njit(inline="always")
+def cube(colors: Any, sizes: Any, at: int, scale: Any, none: int) -> Any:
+    """What a cube covers of its cell, and the place of its color in the palette."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
+    bits = np.float32(2.0**-23)
+    bias = np.float32(-127.0) - scale[1]
+    span = np.float32(0.5 * (none - 1))
+    number = colors[at]
+    place = min(max(number * scale[0], -one), one) * span + (span + np.float32(0.5))
+    entry = np.int32(place) if number == number else np.int32(none)
+    size = np.float32(sizes[at] & 0x7FFFFFFF) * bits + bias
+    part = least + more * min(max(one + size * scale[2], zero), one)
+    return part * part, entry
 
 
 @njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
@@ -84,13 +107,7 @@ def block_means(
     first, stride, plate_rows, plate_columns = shape
     side = 1 << level
     found = np.empty((rows, columns, 4), np.float32)
-    zero, one = np.float32(0.0), np.float32(1.0)
-    least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
-    bits = np.float32(2.0**-23)
-    bias = np.float32(-127.0) - scale[1]
     none = len(palette) - 1
-    span = np.float32(0.5 * (none - 1))
-    middle = span + np.float32(0.5)
     for i in prange(rows):
         for j in range(columns):
             # Beyond the last cubes those on the border are repeated.
@@ -98,21 +115,17 @@ def block_means(
             left = min(j * side, plate_columns - 1)
             bottom = min(max(i * side + side, top + 1), plate_rows)
             right = min(max(j * side + side, left + 1), plate_columns)
-            red, green, blue, cover = zero, zero, zero, zero
+            red, green, blue = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            cover = np.float32(0.0)
             for row in range(top, bottom):
                 start = first + row * stride
                 for at in range(start + left, start + right):
-                    number = colors[at]
-                    place = min(max(number * scale[0], -one), one) * span + middle
-                    entry = np.int32(place) if number == number else np.int32(none)
-                    size = np.float32(sizes[at] & 0x7FFFFFFF) * bits + bias
-                    part = least + more * min(max(one + size * scale[2], zero), one)
-                    part *= part
+                    part, entry = cube(colors, sizes, at, scale, none)
                     red += part * palette[entry, 0]
                     green += part * palette[entry, 1]
                     blue += part * palette[entry, 2]
                     cover += part
-            share = one / np.float32((bottom - top) * (right - left))
+            share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
             found[i, j, 0] = red * share
             found[i, j, 1] = green * share
             found[i, j, 2] = blue * share
@@ -120,15 +133,55 @@ def block_means(
     return found
 
 
+@njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
+def tile_means(
+    colors: Any,
+    sizes: Any,
+    shape: Any,
+    tiles: Any,
+    rows: int,
+    columns: int,
+    level: int,
+    scale: Any,
+    palette: Any,
+) -> Any:
+    """The same of a plate that is made of small plates, between which cells are empty."""
+    first, stride, plate_rows, plate_columns = shape
+    high, wide, pitch, across, down, aside = tiles
+    side = 1 << level
+    found = np.zeros((rows, columns, 4), np.float32)
+    none = len(palette) - 1
+    for i in prange(rows):
+        for j in range(columns):
+            top = min(i * side, plate_rows - 1)
+            left = min(j * side, plate_columns - 1)
+            bottom = min(max(i * side + side, top + 1), plate_rows)
+            right = min(max(j * side + side, left + 1), plate_columns)
+            share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
+            for row in range(top, bottom):
+                tile, line = row // pitch, row % pitch
+                for column in range(left, right):
+                    beside, place = column // across, column % across
+                    if line < high and place < wide:
+                        at = first + tile * down + beside * aside + line * stride + place
+                        part, entry = cube(colors, sizes, at, scale, none)
+                        part *= share
+                        found[i, j, 0] += part * palette[entry, 0]
+                        found[i, j, 1] += part * palette[entry, 1]
+                        found[i, j, 2] += part * palette[entry, 2]
+                        found[i, j, 3] += part
+    return found
+
+
 @njit(cache=True, parallel=True)
 def write_bytes(means: Any, table: Any) -> None:
     """Colors by themselves, and the share that is covered, in bytes."""
-    most, half = np.float32(255.0), np.float32(0.5)
+    most, half, least = np.float32(255.0), np.float32(0.5), np.float32(1e-6)
     for i in prange(means.shape[0]):
         for j in range(means.shape[1]):
             cover = means[i, j, 3]
             for k in range(3):
-                table[i, j, k] = np.uint8(means[i, j, k] / cover * most + half)
+                table[i, j, k] = np.uint8(means[i, j, k] / max(cover, least) * most + half)
             table[i, j, 3] = np.uint8(cover * most + half)
 
 

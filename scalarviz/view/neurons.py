@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.view.colors import contrast, rgb
+from scalarviz.view.colors import rgb
 from scalarviz.view.frame import Projection
+from scalarviz.view.maps import draw_pictures
 from scalarviz.view.paper import Paper
 from scalarviz.view.plates import Neurons
 from scalarviz.view.sight import Sight
 from scalarviz.view.theme import Theme
+from scalarviz.view.tones import crosses, faded, flow_parts, left_out, painted, readable, short
 
 RADIUS = 0.36  # of a neuron, in cells
 NAMES, NUMBERS = 11.0, 17.0  # pixels to a cell, from which they are seen
@@ -19,7 +21,11 @@ NAMES, NUMBERS = 11.0, 17.0  # pixels to a cell, from which they are seen
 def draw_neurons(
     paper: Paper, see: Projection, line: Neurons, bright: float, sight: Sight, theme: Theme
 ) -> None:
-    """Discs: inside what a neuron gives, around it a ring of what it adds up to."""
+    """Discs: inside what a neuron gives, around it a ring of what it adds up to; or pictures."""
+    draw_way(paper, see, line, bright, theme)
+    if line.shape:
+        draw_pictures(paper, see, line, bright, sight, theme)
+        return
     seen = see(line.points)
     good = np.asarray(np.isfinite(seen.xy).all(axis=1))
     if not good.any():
@@ -42,6 +48,7 @@ def draw_neurons(
     if inside is not None:
         inner = (radius - width) * (0.86 if around is not None else 1.0)
         paper.discs(xy, inner, fill[good], depth=depth, hatch=0.75 * hatch[good])
+    crosses(paper, xy, 0.8 * radius, depth, left_out(line, sight)[good], theme)
     write_on_neurons(paper, xy, radius, depth, line, inside, good, fill, theme)
     draw_flows(paper, xy, radius, good, line, sight, theme)
 
@@ -104,20 +111,28 @@ def draw_flows(
     theme: Theme,
 ) -> None:
     """The gradient that has come back to a neuron: a dot on its rim, larger where it is larger."""
-    flows = sight.buffers.flows
-    flow = flows.get(line.sums) if line.sums in flows else flows.get(line.values)
-    if flow is None or radius[0] < 4.0:
+    found = flow_parts(line, sight)
+    if found is None or radius[0] < 4.0:
         return
-    top = max((float(np.abs(each).max()) for each in flows.values() if each.size), default=0.0)
-    if not np.isfinite(top) or top == 0.0:
-        return
-    flow = flow[good]
-    with np.errstate(divide="ignore"):
-        part = np.clip(1.0 + np.log10(np.abs(flow) / top) / 3.0, 0.25, 1.0)
+    flow, part = (each[good] for each in found)
     # On the far side, so that the wires into and out of the neuron stay visible.
     places = xy + radius[:, np.newaxis] * [0.75, 0.75]
     paper.discs(places, 0.42 * radius * part + 1.6, theme.ground)
     paper.discs(places, 0.42 * radius * part, theme.map(np.sign(flow) * 0.85))
+
+
+def draw_way(paper: Paper, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:
+    """The straight way to these neurons, which ends in an arrow."""
+    if line.way is None:
+        return
+    seen = see(line.way)
+    if np.isfinite(seen.xy).all():
+        ground = rgb((theme.ground,))[0]
+        color = faded(rgb((theme.quiet,)), bright, ground)[0]
+        width = min(3.0, max(1.4, 0.12 * float(np.median(seen.unit))))
+        paper.line(seen.xy, color, width=width, depth=seen.depth)
+        start, end = seen.xy[-2:].tolist()
+        paper.arrow(start, end, color, width=width, head=5.0 * width, depth=float(seen.depth[-1]))
 
 
 def draw_errors(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> None:
@@ -128,7 +143,8 @@ def draw_errors(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> No
     line = lines[-1]
     values = sight.buffers.values.get(line.values)
     seen = see(line.points)
-    if values is None or len(values) != len(target) or seen.unit[0] < 2.0 * NAMES:
+    is_close = seen.unit[0] >= 2.0 * NAMES and not line.shape
+    if values is None or len(values) != len(target) or not is_close:
         return
     errors = values - target
     top = max(float(np.abs(errors).max()), 1e-12)
@@ -150,29 +166,3 @@ def draw_errors(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> No
             paper.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
             words = f"{words} = {short(error)}"
             paper.text(x + low + reach + 5.0, y + 0.35 * size, words, size=size, color=theme.ink)
-
-
-def painted(buffer: str, values: FloatArray | None, sight: Sight, theme: Theme) -> FloatArray:
-    """The color of each neuron: its true one if it stands for a color, else by its number."""
-    if buffer in sight.buffers.tints and values is not None:
-        return sight.buffers.tints[buffer]
-    return theme.map(np.zeros(0) if values is None else values, sight.buffers.scale)
-
-
-def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
-    mixed: FloatArray = ground + bright * (colors - ground)
-    return mixed
-
-
-def readable(color: FloatArray) -> str:
-    """Black or white, whichever stands out more."""
-    return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
-
-
-def short(value: float) -> str:
-    """A number in few characters."""
-    if not np.isfinite(value):
-        return str(value)
-    text = f"{value:.2f}" if abs(value) < 10.0 else f"{value:.3g}"
-    text = "0" if text in ("-0.00", "0.00") else text
-    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text

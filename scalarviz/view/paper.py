@@ -25,16 +25,17 @@ from scalarviz.view.quads import (
     LETTER,
     Batch,
     Color,
-    Floats,
     Image,
+    Numbers,
     Quads,
+    column,
     image_bytes,
     joins,
     packed,
-    packed_many,
+    parallelograms,
+    rows_at,
 )
 
-Numbers = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[np.floating]
 Four = tuple[float, float, float, float]
 Ends = tuple[Numbers, Numbers]
 Cuts = npt.NDArray[np.float64] | float
@@ -143,10 +144,28 @@ class Paper:
         """
         image = Image(image_bytes(colors), smooth)
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
-        style = (0.0, 0.0, IMAGE, 0.0)
-        self._quads.put_image(self._row(place, style, "#ffffff", None, depth), image)
+        style, whole = (0.0, 1.0, IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
+        self._quads.put_image(self._row(place, style, "#ffffff", None, depth, extra=whole), image)
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
+
+    def images(
+        self,
+        corners: npt.NDArray[np.floating],
+        colors: npt.NDArray[np.floating],
+        parts: npt.NDArray[np.floating],
+        *,
+        depth: Numbers = -1.0,
+    ) -> None:
+        """Parts of one picture, (n, 4) of left, top, right and bottom from 0 to 1; hard pixels.
+
+        The corners are as in `parallelograms`; a depth may be (n, 2), left and right.
+        """
+        rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
+        rows[:, quads.DEPTH] = column(depth)
+        rows[:, quads.EXTRA] = parts
+        rows[:, quads.KIND] = IMAGE
+        self._quads.put_images(rows, Image(image_bytes(colors), False))
 
     def discs(
         self,
@@ -160,7 +179,7 @@ class Paper:
         hatch: Numbers = 0.0,
     ) -> None:
         """A disc around each of (n, 2) points; every other argument is for all or has n rows."""
-        rows = self._rows(xy, fill, outline, line)
+        rows = rows_at(xy, self._clip, fill, outline, line)
         rows[:, quads.DEPTH] = column(depth)
         rows[:, quads.HALF] = column(radius)
         rows[:, quads.RADIUS] = radius
@@ -180,7 +199,7 @@ class Paper:
     ) -> None:
         """Boxes by their (n, 2) top left corners; size is (2,) or (n, 2)."""
         half = np.asarray(size) / 2
-        rows = self._rows(np.asarray(xy) + half, fill, outline, line)
+        rows = rows_at(np.asarray(xy) + half, self._clip, fill, outline, line)
         rows[:, quads.DEPTH] = column(depth)
         rows[:, quads.HALF] = half
         rows[:, quads.RADIUS] = radius
@@ -293,20 +312,6 @@ class Paper:
         colors = packed(fill) + packed(outline)
         return (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
 
-    def _rows(self, middle: object, fill: Color, outline: Color, line: Numbers) -> Floats:
-        """Rows for boxes around these middles, (n, 2), in front of everything."""
-        xy = np.asarray(middle, np.float64).reshape(-1, 2)
-        rows = np.zeros((len(xy), quads.COLUMNS), np.float32)
-        rows[:, quads.MIDDLE] = xy
-        rows[:, quads.AXIS] = (1.0, 0.0)
-        rows[:, quads.DEPTH] = -1.0
-        rows[:, quads.CLIP] = self._clip
-        rows[:, quads.FILL] = packed_many(fill)
-        if outline is not None:
-            rows[:, quads.OUTLINE] = packed_many(outline)
-            rows[:, quads.LINE] = line
-        return rows
-
     def _capsules(self, xy: Ends, color: Color, width: Numbers, depth: Numbers, cuts: Cuts) -> None:
         first, last = (np.asarray(end, np.float64).reshape(-1, 2) for end in xy)
         with np.errstate(invalid="ignore"):  # infinity minus infinity: not drawn
@@ -314,16 +319,10 @@ class Paper:
         length = np.hypot(along[:, 0], along[:, 1])
         along[length == 0.0] = (1.0, 0.0)
         radius = np.asarray(width, np.float64) / 2
-        rows = self._rows(middle, color, None, 0.0)
+        rows = rows_at(middle, self._clip, color, None, 0.0)
         rows[:, quads.HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
         rows[:, quads.AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
         rows[:, quads.DEPTH] = column(depth)
         rows[:, quads.EXTRA] = cuts
         rows[:, quads.KIND] = CAPSULE
         self._quads.put_many(rows)
-
-
-def column(numbers: Numbers) -> npt.NDArray[np.float64]:
-    """One number for all, one for each or some for each, so that it fits into several columns."""
-    values = np.asarray(numbers, np.float64)
-    return values[:, None] if values.ndim == 1 else values

@@ -57,12 +57,13 @@ def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[
     next_at = (cell + forward - place[:2]) / step[:2]
     for _ in range(4 * STEPS):
         index = plate.index_of(int(cell[1]), int(cell[0]))
-        side = half(plate, index)
-        middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
-        a, b = (middle - side) / step, (middle + side) / step
-        first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
-        if first <= last and first >= enter - 1e-9:
-            return index, first
+        if index != NONE:  # between small plates there are no cubes
+            side = half(plate, index)
+            middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
+            a, b = (middle - side) / step, (middle + side) / step
+            first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
+            if first <= last and first >= enter - 1e-9:
+                return index, first
         axis = int(next_at[1] <= next_at[0])
         if next_at[axis] >= leave:
             break

@@ -22,6 +22,7 @@ from scalarviz.view.fonts import Layout
 Floats = npt.NDArray[np.float32]
 Color = str | Sequence[float] | npt.NDArray[np.floating] | None
 Packed = tuple[float, float]
+Numbers = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[np.floating]
 
 # One corner of a quadrilateral, in logical pixels. vispy takes no attributes but float32.
 VERTEX = np.dtype(
@@ -45,6 +46,8 @@ BOX = 0.0
 CAPSULE = 4.0  # extra: at its start and its end, the normal of the line where it is cut off
 ARROW = 8.0  # extra: the length of the head and half the width of the shaft
 LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in its pixels
+# extra: left, top, right and bottom of the part of it that is shown, each from 0 to 1;
+# radius and width of the outline: where its own y points to
 IMAGE = 16.0
 CORNERS = np.arange(4, dtype=np.float32)
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
@@ -95,6 +98,12 @@ class Quads:
         before = self.count
         self.put(row)
         self.images += [(before, image)] * (self.count - before)
+
+    def put_images(self, rows: Floats, image: Image) -> None:
+        """Add one for each row, all of which show parts of one image."""
+        before = self.count
+        self.put_many(rows)
+        self.images += [(before, image)] * (self.count > before)
 
     def put_many(self, rows: Floats) -> None:
         """Add one for each row; none for those that are nowhere."""
@@ -158,6 +167,45 @@ class Quads:
         if self.count > start:
             batches.append(Batch(start, self.count, image))
         return batches
+
+
+def column(numbers: Numbers) -> npt.NDArray[np.float64]:
+    """One number for all, one for each or some for each, so that it fits into several columns."""
+    values = np.asarray(numbers, np.float64)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def rows_at(
+    middle: object,
+    clip: tuple[float, float, float, float],
+    fill: Color,
+    outline: Color,
+    line: Numbers,
+) -> Floats:
+    """Rows for boxes around these middles, (n, 2), in front of everything."""
+    xy = np.asarray(middle, np.float64).reshape(-1, 2)
+    rows = np.zeros((len(xy), COLUMNS), np.float32)
+    rows[:, MIDDLE] = xy
+    rows[:, AXIS] = (1.0, 0.0)
+    rows[:, DEPTH] = -1.0
+    rows[:, CLIP] = clip
+    rows[:, FILL] = packed_many(fill)
+    if outline is not None:
+        rows[:, OUTLINE] = packed_many(outline)
+        rows[:, LINE] = line
+    return rows
+
+
+def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
+    """Rows of images, brought between corners, (n, 3, 2): upper left, upper right, lower left."""
+    first, right, down = np.moveaxis(np.asarray(corners, np.float64), 1, 0)
+    wide, high = (np.hypot(*(end - first).T) for end in (right, down))
+    rows[:, MIDDLE] = (right + down) / 2
+    rows[:, HALF] = np.stack([wide, high], axis=1) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):  # seen from the edge: nowhere
+        rows[:, AXIS] = (right - first) / wide[:, None]
+        rows[:, [RADIUS, LINE]] = (down - first) / high[:, None]
+    return rows
 
 
 def unpacked(rows: list[bytes]) -> Floats:

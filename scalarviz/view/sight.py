@@ -47,6 +47,7 @@ class Buffers:
 
     values     by the buffer's name
     saturated  where an activation hardly answers to what goes in, 0 to 1
+    left_out   1 where a dropout leaves a number out, else 0
     tints      true colors of neurons, for those that stand for red, green and blue
     scale      the number with the strongest color
     flows      the gradient of the loss by them, as far as it is known
@@ -59,6 +60,7 @@ class Buffers:
     scale: float = 1.0
     flows: Mapping[str, FloatArray] = field(default_factory=dict)
     target: FloatArray | None = None
+    left_out: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pytest
 
 from scalarviz.apps.page import COLORS, Still, page
 from scalarviz.errors import InputError
-from scalarviz.stage.story import Caption
+from scalarviz.stage.sayings import Caption
 
 NASTY = "<script>alert(\"1\")</script> & 'more'"
 VOID = set("meta link img input path br".split())

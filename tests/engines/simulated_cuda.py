@@ -1,13 +1,9 @@
 """The cuda engine in numba's simulator, against the python engine.
 
 pytest does not collect this file by itself: the simulator must be chosen before numba is loaded, so
-`test_cuda.py` runs it in a process of its own. It runs a Python thread for each CUDA thread, hence
-the small networks; three blocks of four threads, and sizes that divide by neither.
+`test_cuda.py` runs it in a process of its own.
 """
 
-import sys
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,114 +14,36 @@ from scalarviz import batches as kinds
 from scalarviz.batches import Batches
 from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines import cuda_tables, cuda_work
-from scalarviz.engines.cuda import CudaEngine
 from scalarviz.engines.cuda_api import cuda
-from scalarviz.engines.cuda_run import CudaRun
-from scalarviz.engines.one_operation import operation_backward, operation_forward
+from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.operations import NONE
+from scalarviz.operations import KINDS, NONE
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import Moment
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-SAMPLES = 27  # three chunks of nine
-TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
-
-both_types = pytest.mark.parametrize("dtype", TOLERANCE)
-whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def simulator() -> Iterator[None]:
-    """Threads take turns often; and two of them do not both make the one shared array."""
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared
-
-    lock, plain = threading.Lock(), FakeCUDAShared.array
-
-    def array(self: Any, shape: int, dtype: Any) -> Any:
-        if shape == 0:
-            return plain(self, shape, dtype)
-        # It tells arrays apart by the line that asks for them, which must not be one of this file.
-        caller = sys._getframe(1)
-        with lock:
-            place = (caller.f_code.co_filename, caller.f_lineno)
-            if place not in self._allocations:
-                self._allocations[place] = plain(self, shape, dtype).copy()
-            return self._allocations[place]
-
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(5e-5)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FakeCUDAShared, "array", array)
-        yield
-    sys.setswitchinterval(interval)
-
-
-def difference(a: object, b: object) -> float:
-    """The largest difference over the largest value."""
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-30))
-
-
-def numbers(*shape: int) -> Array:
-    return np.random.default_rng(len(shape) + sum(shape)).normal(size=shape)
-
-
-def engine_of(net: sv.Network, precision: Precision | None = None) -> CudaEngine:
-    """A cuda engine on the bank of a network."""
-    precision = precision or Precision()
-    net.bank.start_scaling(precision)
-    return CudaEngine(net.layers, net.program, net.bank, precision)
-
-
-def run_of(
-    net: sv.Network, batches: Batches, loss: str | sv.Loss = "mse",
-    precision: Precision | None = None, whole: bool = True,
-) -> CudaRun:  # fmt: skip
-    run = engine_of(net, precision).run(batches, sv.Loss.of(loss))
-    assert run.whole
-    run.whole = whole
-    return run
-
-
-def reference_steps(
-    net: sv.Network, batches: Batches, loss: sv.Loss, optimizer: Optimizer, steps: range
-) -> list[float]:
-    """The same steps by the verbs of the objects."""
-    losses = []
-    for step in steps:
-        inputs, targets = batches.at(step)
-        net.zero_grad()
-        losses.append(loss.forward(net.forward(inputs), targets))
-        net.backward(loss.backward())
-        net.step(optimizer)
-    return losses
-
-
-def pair(net: sv.Network, samples: int = SAMPLES) -> tuple[Array, Array]:
-    """Inputs, and targets that suit every loss."""
-    targets = abs(numbers(samples, net.outputs)) + 0.1
-    return numbers(samples, net.inputs), targets / targets.sum(axis=1, keepdims=True)
-
+from tests.engines.simulator import (
+    PICTURES,
+    SAMPLES,
+    TOLERANCE,
+    Array,
+    both_types,
+    difference,
+    engine_of,
+    gradients_agree,
+    half,
+    numbers,
+    on_pictures,
+    pair,
+    reference_steps,
+    run_of,
+    whole_or_not,
+)
 
 # ---- the verbs ----------------------------------------------------------------------------------
-
-
-def gradients_agree(net: sv.Network, batch: Array) -> None:
-    reference, fast = net.copy(), net.copy()
-    engine, near = engine_of(fast), TOLERANCE[net.dtype]
-    expected = reference.forward(batch)
-    assert difference(expected, engine.evaluate(batch)) < near
-    assert difference(expected, engine.forward(batch)) < near
-    upstream = numbers(len(batch), net.outputs)
-    assert difference(reference.backward(upstream), engine.backward(upstream)) < near
-    assert difference(reference.bank.grad, fast.bank.grad) < near
 
 
 @both_types
@@ -310,16 +228,16 @@ def test_what_lies_between_can_be_read() -> None:
         operation = net.program.operations[moment.operation]
         source, target = operation.source, operation.target
         if moment.kind == "forward":
-            expected[target] = operation_forward(operation, value, expected[source])
+            given = Numbers(value, net.bank.state, 0, expected[source])
+            expected[target] = operation_forward(operation, given)
             assert run.values(target) == pytest.approx(expected[target])
         elif moment.kind in ("delta", "input gradient"):
             flows[target] = run.gradients(target)
             if moment.kind == "delta" and operation.kind != "activation":
                 continue
-            found = operation_backward(
-                operation, value, expected[source], expected[target], flows[target]
-            )
-            assert run.gradients(source) == pytest.approx(found)
+            x, y, g = expected[source], expected[target], flows[target]
+            given = Numbers(value, net.bank.state, 0, x, y=y, upstream=g)
+            assert run.gradients(source) == pytest.approx(operation_backward(operation, given))
     assert run.loss == pytest.approx(sv.Loss()(expected[net.program.outputs], targets))
     assert (run.targets() == targets).all()
     assert (net.bank.value == value).all()
@@ -432,16 +350,12 @@ def test_a_bad_gradient_can_count_as_zero(whole: bool) -> None:
 # ---- mixed precision ----------------------------------------------------------------------------
 
 
-def half(x: Any) -> Array:
-    with np.errstate(over="ignore"):
-        return np.asarray(x).astype(np.float16).astype(np.float64)
-
-
 def mixed_gradients(net: sv.Network, batch: Array, targets: Array, scale: float) -> Array:
     """The gradients with everything that is kept rounded, in plain numpy."""
     weights, values, flows = half(net.bank.value), {net.program.inputs: batch}, {}
     for operation in net.program.operations:
-        y = operation_forward(operation, weights, values[operation.source])
+        given = Numbers(weights, net.bank.state, 0, values[operation.source])
+        y = operation_forward(operation, given)
         values[operation.target] = half(y)
     loss = sv.Loss()
     loss.forward(values[net.program.outputs], targets)
@@ -453,7 +367,8 @@ def mixed_gradients(net: sv.Network, batch: Array, targets: Array, scale: float)
         if operation.kind == "affine":
             found = np.concatenate([(g.T @ x).ravel(), g.sum(axis=0)])
             grad[operation.parameters.start : operation.parameters.stop] += half(found) / scale
-        flows[operation.source] = half(operation_backward(operation, weights, x, y, g))
+        given = Numbers(weights, net.bank.state, 0, x, y=y, upstream=g)
+        flows[operation.source] = half(operation_backward(operation, given))
     return grad
 
 
@@ -472,15 +387,20 @@ def test_mixed_precision_rounds_what_is_kept(whole: bool) -> None:
     assert (half(net.bank.value) != net.bank.value).any()
 
 
-def test_everything_in_a_workspace_is_half() -> None:
-    net = every_layer("float32")
-    run = run_of(net, kinds.InOrder(*pair(net, 9)), precision=Precision("mixed"))
+@pytest.mark.parametrize("name", ["", *PICTURES])
+def test_everything_in_a_workspace_is_half(name: str) -> None:
+    net = on_pictures(name, "float32") if name else every_layer("float32")
+    inputs, targets = pair(net, 9)
+    batches = kinds.InOrder(half(inputs), targets)
+    run = run_of(net, batches, precision=Precision("mixed"), whole=False)
     run.begin(0)
     for moment in net.program.moments[:-1]:
         run.perform(moment, sv.SGD(0.1))
     for buffer in net.program.buffers[1:]:
         assert (half(run.values(buffer)) == run.values(buffer)).all(), buffer.name
-    for buffer in net.program.buffers[2:]:  # nobody needs the gradient by the encoding
+    first = net.program.first_parameters
+    for operation in net.program.operations[first:]:  # nobody needs gradients further back
+        buffer = operation.target
         flow = run.gradients(buffer) * 1024
         assert flow.any()
         assert (half(flow) == flow).all(), buffer.name
@@ -566,14 +486,16 @@ def test_mixed_precision_needs_float32() -> None:
 # ---- what is special about a GPU ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["affine", "activation", "row", "scale"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_operation_without_a_kernel_runs_on_the_host(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {kind})
     monkeypatch.setattr(cuda_work, "_announced", set())
-    net = every_layer("float64")
-    gradients_agree(net, numbers(5, 2))
+    of_pictures = on_pictures("all")
+    known = kind in [operation.kind for operation in of_pictures.program.operations]
+    net = of_pictures if known else every_layer("float64")
+    gradients_agree(net, numbers(5, net.inputs))
     reference, fast = net.copy(), net.copy()
     batches, optimizer = kinds.InOrder(*pair(net, 20), 16), sv.SGD(0.1)
     expected = reference_steps(reference, batches, sv.Loss(), optimizer, range(2))
@@ -581,6 +503,7 @@ def test_an_operation_without_a_kernel_runs_on_the_host(
     assert not run.whole
     assert run.steps(optimizer, 0, 2).losses == pytest.approx(expected)
     assert difference(reference.bank.value, fast.bank.value) < 1e-12
+    assert difference(reference.bank.state, fast.bank.state) < 1e-12
     assert capsys.readouterr().err.count(f"no kernel for {kind!r}; the cpu does that part") == 1
 
 

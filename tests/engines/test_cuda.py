@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
+FILES = "tests/engines/simulated_cuda.py", "tests/engines/simulated_layers.py"
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
@@ -17,10 +18,11 @@ needs_numba_cuda = pytest.mark.skipif(
 
 
 def simulate(*options: str) -> None:
-    """Run `simulated_cuda.py` in the simulator."""
+    """Run the tests of `FILES` in the simulator."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "tests.engines.simulator"]
     # Numbers there are numpy's, and numpy warns where a GPU overflows.
-    command += ["-W", "ignore::RuntimeWarning", "tests/engines/simulated_cuda.py", *options]
+    command += ["-W", "ignore::RuntimeWarning", *FILES, *options]
     settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

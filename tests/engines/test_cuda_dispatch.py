@@ -85,6 +85,7 @@ def test_conditions() -> None:
         np.array([3.0, -4.0])
     )
     assert cuda_dispatch.clip_factor(25.0, math.inf) == 1.0
+    assert cuda_dispatch.deviation_factor(3.5, 0.5) == 0.5
 
 
 def test_the_text_of_the_kernels_follows_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:

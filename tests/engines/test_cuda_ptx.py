@@ -66,7 +66,7 @@ def test_every_kernel_compiles(
 ) -> None:
     pretend(gpu, monkeypatch)
     texts = dict(compiled(template, dtype, gpu))
-    assert len(texts) == (13 if template.endswith("kernels") else 4)
+    assert len(texts) == (15 if template.endswith("kernels") else 4)
     for name, text in texts.items():
         assert f".target sm_{gpu[0]}{gpu[1]}" in text
         assert ".entry" in text, name

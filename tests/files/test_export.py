@@ -107,6 +107,63 @@ def test_a_shader_has_a_limit_and_npz_has_none(tmp_path: Path) -> None:
     export_network(net, tmp_path / "net.npz")
 
 
+def test_a_shader_of_very_large_pictures_is_refused(tmp_path: Path) -> None:
+    net = sv.Network([sv.Conv2d((1, 28, 28), 12, padding=1)])
+    with pytest.raises(InputError, match=r"10,192 numbers for each sample, and a shader can hold"):
+        export_network(net, tmp_path / "net.glsl")
+
+
+def test_an_npz_tells_all_that_it_takes_to_compute_the_network(tmp_path: Path) -> None:
+    conv = sv.Conv2d((2, 4, 4), 2, 3, padding=1, activation="tanh")
+    parts = sv.Residual(conv), sv.BatchNorm((2, 4, 4)), sv.Dropout(32, 0.5), sv.Dense(32, 3)
+    net = sv.Network(parts, dtype="float64", seed=1)
+    rng = np.random.default_rng(0)
+    net.bank.value[:] += rng.normal(size=len(net.bank))
+    net.bank.state[:-2] += rng.uniform(0.1, 1.0, len(net.bank.state) - 2)
+    x = rng.normal(size=(5, 32))
+    export_network(net, tmp_path / "net.npz")
+    with np.load(tmp_path / "net.npz") as file:
+        arrays = dict(file)
+    operations = json.loads(str(arrays["description"]))["operations"]
+    held = {operations[0]["reads"]: x}
+    for each in operations:
+        result = DONE[each["kind"]](each, arrays, held[each["reads"]])
+        if each["kind"] == "sum":
+            result = result + held[each["other"]]
+        held[each["writes"]] = result
+    np.testing.assert_allclose(held[operations[-1]["writes"]], net(x), rtol=1e-5, atol=1e-5)
+
+
+def convolve(each: Any, arrays: Any, x: Any) -> Any:
+    w, (_, height, width, *_, padding) = arrays[each["weights"]], map(int, each["settings"])
+    pad = [(0, 0), (0, 0), (padding, padding), (padding, padding)]
+    seen = np.pad(x.reshape(len(x), -1, height, width), pad)
+    windows = np.lib.stride_tricks.sliding_window_view(seen, w.shape[2:], axis=(2, 3))
+    sums = np.einsum("nchwij,kcij->nkhw", windows, w) + arrays[each["biases"]][:, None, None]
+    return sums.reshape(len(x), -1)
+
+
+def normed(each: Any, arrays: Any, x: Any) -> Any:
+    _, pixels, eps, _ = each["settings"]
+    mean, variance = (arrays[each[name]].repeat(int(pixels)) for name in ("mean", "variance"))
+    return (x - mean) / np.sqrt(variance + eps)
+
+
+DONE = {
+    "affine": lambda each, arrays, x: x @ arrays[each["weights"]].T + arrays[each["biases"]],
+    "activation": lambda each, arrays, x: np.tanh(x),
+    "scale": lambda each, arrays, x: (
+        x * arrays[each["weights"]].repeat(int(each["settings"][0]))
+        + arrays[each["biases"]].repeat(int(each["settings"][0]))
+    ),
+    "convolution": convolve,
+    "batch_norm": normed,
+    "branch": lambda each, arrays, x: x,
+    "dropout": lambda each, arrays, x: x,
+    "sum": lambda each, arrays, x: x,
+}
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be saved: No such file"):
         export_network(network(), tmp_path / "nowhere" / "net.npz")

@@ -78,6 +78,13 @@ def normed() -> sv.Network:
     )
 
 
+def moved(case: Case) -> Case:
+    """The same with statistics as after some batches."""
+    state = case.network.bank.state
+    state[:] += np.random.default_rng(1).uniform(0.1, 0.9, len(state))
+    return case
+
+
 def layered(*layers: sv.Layer, width: float = 2.0) -> Case:
     return Case(trained(sv.Network(layers)), grid(layers[0].inputs, width))
 
@@ -92,6 +99,23 @@ CASES = {
         sv.Dense(2, 24), sv.MaxPool2d((2, 3, 4), kernel=3, stride=2, padding=1), sv.Dense(8, 2)
     ),
     "AvgPool2d": layered(sv.Dense(2, 18), sv.AvgPool2d((2, 3, 3), kernel=2), sv.Dense(2, 2)),
+    "Conv2d": layered(
+        sv.Dense(2, 40, "tanh"),
+        sv.Conv2d((2, 4, 5), 3, (3, 2), stride=2, padding=1, activation="relu"),
+        sv.Flatten((3, 2, 3)),
+        sv.Dense(18, 2),
+    ),
+    "Conv2d without biases": layered(
+        sv.Reshape(12, (3, 2, 2)), sv.Conv2d((3, 2, 2), 5, 1, bias=False)
+    ),
+    "BatchNorm": moved(layered(sv.Dense(3, 5), sv.BatchNorm(5), sv.Dense(5, 2))),
+    "BatchNorm of a picture": moved(layered(sv.BatchNorm((2, 1, 3)), sv.Dense(6, 2))),
+    "Dropout": layered(sv.Dense(3, 5, "tanh"), sv.Dropout(5, 0.7), sv.Dense(5, 2)),
+    "Residual": layered(
+        sv.Dense(2, 3), sv.Residual(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3)), sv.Dense(3, 1)
+    ),
+    "Residual at the end": layered(sv.Residual(sv.Residual(sv.Dense(2, 2, "tanh")))),
+    "Activation": layered(sv.Dense(2, 3), sv.Activation(3, "sigmoid"), sv.Activation(3, "exp")),
     "Softmax": layered(sv.Dense(2, 5), sv.Softmax(5)),
     "FrequencyEncoding": layered(sv.FrequencyEncoding(3), sv.Dense(18, 2), width=1.0),
     "FrequencyEncoding alone": layered(sv.FrequencyEncoding(1, octaves=6), width=1.0),

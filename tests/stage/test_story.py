@@ -15,7 +15,8 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.stage import story
 from scalarviz.stage.followed import path
-from scalarviz.stage.story import Caption, caption
+from scalarviz.stage.sayings import Caption
+from scalarviz.stage.story import caption
 from scalarviz.stage.wording import LOSSES as LOSS_WORDS
 from scalarviz.stage.wording import SLOPES, both, chosen, fill, said
 

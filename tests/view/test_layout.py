@@ -11,9 +11,11 @@ import scalarviz as sv
 from scalarviz.operations import NONE
 from scalarviz.program import Program
 from scalarviz.view.cube_shaders import HALF
-from scalarviz.view.layout import GAP, LAYOUTS, WIRED, of_values
+from scalarviz.view.drawing import WIRED
+from scalarviz.view.layout import GAP, LAYOUTS
 from scalarviz.view.neurons import RADIUS
 from scalarviz.view.plates import Layout, Plate, Wires
+from scalarviz.view.values import of_values
 from tests.strategies import networks
 
 MANY = "the layout of a program"
@@ -99,7 +101,7 @@ def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Pro
 def test_every_buffer_with_numbers_is_shown_by_one_line_of_neurons(name: str, made: object) -> None:
     program = made[0].program
     layout = laid_out(program, name)
-    shown = [buffer for line in layout.neurons for buffer in (line.sums, line.values) if buffer]
+    shown = [buffer for line in layout.neurons for buffer in line.buffers]
     assert sorted(shown) == sorted(buffer.name for buffer in program.buffers)
     sizes = {buffer.name: buffer.size for buffer in program.buffers}
     for line in layout.neurons:

@@ -11,7 +11,7 @@ from scalarviz.view.confusion import LABELS, WRONG, Confusion, readable_on
 from scalarviz.view.exhibit import Look
 from scalarviz.view.frame import Box
 from scalarviz.view.paper import Paper
-from scalarviz.view.quads import EXTRA, HALF, MIDDLE
+from scalarviz.view.quads import EXTRA, HALF, IMAGE, KIND, MIDDLE
 from scalarviz.view.sorting import GAP, HEADS, TABLE, Sorting
 from scalarviz.view.theme import THEMES, Theme
 from tests.studio import Studio, at
@@ -173,7 +173,7 @@ def test_nothing_leaves_its_box_or_is_written_over_something_else(
     low, high = rows[:, MIDDLE] - rows[:, HALF], rows[:, MIDDLE] + rows[:, HALF]
     assert (low >= [box.x - 2.0, box.y - 1.0]).all()
     assert (high <= [box.right + 3.0, box.bottom + 3.0]).all()
-    letters = rows[:, EXTRA].any(axis=1)
+    letters = rows[:, EXTRA].any(axis=1) & (rows[:, KIND] != IMAGE)
     low, high = low[letters] + 1.0, high[letters] - 1.0
     both = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     over = np.argwhere((both > 1.0).all(axis=2) & ~np.eye(len(low), dtype=bool))

@@ -1,0 +1,201 @@
+"""The cuda engine in numba's simulator, against the python engine: layers with a kind of their own.
+
+Convolutions, statistics of the whole batch, dropouts, residuals; run by `test_cuda.py`.
+"""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import batches as kinds
+from scalarviz.engines import cuda_plan as plan
+from scalarviz.engines import cuda_tables, cuda_work
+from scalarviz.engines.cuda_operations import KERNELS, WHOLE_BATCH
+from scalarviz.engines.python import PythonEngine
+from scalarviz.operations import KINDS, NONE
+from scalarviz.precision import Precision
+from tests.engines.simulator import (
+    PICTURES,
+    both_types,
+    difference,
+    engine_of,
+    every_picture,
+    fits,
+    gradients_agree,
+    numbers,
+    on_pictures,
+    pair,
+    reference_steps,
+    run_of,
+)
+
+
+@both_types
+@every_picture
+def test_every_layer_on_pictures(dtype: str, name: str) -> None:
+    gradients_agree(on_pictures(name, dtype), numbers(9, 40))
+
+
+@every_picture
+@pytest.mark.parametrize("samples", [1, 17])
+def test_pictures_in_every_size_of_batch(samples: int, name: str) -> None:
+    gradients_agree(on_pictures(name), numbers(samples, 40))
+
+
+def test_every_kind_has_its_kernels_in_one_order() -> None:
+    assert list(KERNELS) == list(WHOLE_BATCH) == list(KINDS)
+    assert set(KINDS) == cuda_work.KINDS_HERE
+    assert (
+        max(
+            len(operation.settings)
+            for name in PICTURES
+            for operation in on_pictures(name).program.operations
+        )
+        <= plan.MOST_SETTINGS
+    )
+
+
+@every_picture
+def test_layers_on_pictures_over_some_steps(name: str) -> None:
+    net = on_pictures(name)
+    batches, loss = kinds.Shuffled(*pair(net), 19, seed=2), sv.Loss()  # of 19 samples and of 8
+    optimizer = sv.SGD(0.05)
+    reference = net.copy()
+    expected = reference_steps(reference, batches, loss, optimizer, range(4))
+    for whole in [True, False][not fits(net) :]:
+        fast = net.copy()
+        run = run_of(fast, batches, loss, whole=whole)
+        outcomes = [run.steps(optimizer, 0, 3), run.steps(optimizer, 3, 1)]
+        assert np.concatenate([each.losses for each in outcomes]) == pytest.approx(expected)
+        assert difference(reference.bank.value, fast.bank.value) < 1e-9
+        assert difference(reference.bank.state, fast.bank.state) < 1e-9
+        x = numbers(11, 40)
+        assert difference(reference(x), engine_of(fast).evaluate(x)) < 1e-9
+
+
+@every_picture
+def test_pictures_have_the_same_bits_on_every_path(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net, optimizer = on_pictures(name, "float32"), sv.Adam(0.01, clip_norm=0.5)
+    batches = kinds.Shuffled(*pair(net), 19, seed=5)
+    found = []
+    for whole, tile, blocks, threads in [
+        (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
+    ]:  # fmt: skip
+        each = net.copy()
+        monkeypatch.setattr(cuda_tables, "tile_width", lambda *_, width=tile: width)
+        run = run_of(each, batches, whole=whole and fits(net))
+        run._work.device.blocks, run._work.device.threads = blocks, threads
+        found.append((each.bank, run.steps(optimizer, 0, 2).losses))
+    each, losses = net.copy(), []
+    run = run_of(each, batches, whole=False)
+    for step in range(2):
+        run.begin(step)
+        for moment in each.program.moments:
+            run.perform(moment, optimizer)
+        losses.append(run.loss)
+    found.append((each.bank, np.array(losses)))
+    first, expected = found[0]
+    for bank, losses_found in found[1:]:
+        assert (bank.value == first.value).all()
+        assert (bank.grad == first.grad).all()
+        assert (bank.state == first.state).all()
+        assert (losses_found == expected).all()
+
+
+@every_picture
+def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
+    net = on_pictures(name)
+    other, batches, optimizer = net.copy(), kinds.InOrder(*pair(net), 19), sv.SGD(0.1)
+    reference = PythonEngine(other.layers, other.program, other.bank, Precision())
+    slow, run = reference.run(batches, sv.Loss()), run_of(net, batches, whole=False)
+    for step in (0, 1):
+        slow.begin(step)
+        run.begin(step)
+        for moment in net.program.moments:
+            slow.perform(moment, optimizer)
+            run.perform(moment, optimizer)
+            buffers = net.program.buffers[1:]
+            if moment.kind == "loss":
+                assert all(difference(slow.values(b), run.values(b)) < 1e-12 for b in buffers)
+                assert difference(other.bank.state, net.bank.state) < 1e-12
+        known = [operation.target for operation in net.program.operations]
+        for buffer in known[net.program.first_parameters :]:
+            assert difference(slow.gradients(buffer), run.gradients(buffer)) < 1e-11
+        assert difference(other.bank.value, net.bank.value) < 1e-12
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
+def test_a_dropout_draws_anew_for_every_step_sample_and_layer(
+    here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not here:
+        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"dropout"})
+    net = sv.Network([sv.Dense(3, 8), sv.Dropout(8), sv.Dropout(8)], dtype="float64", seed=2**63)
+    engine, x = engine_of(net), np.repeat(numbers(1, 3), 20, axis=0)
+    first = engine.forward(x)
+    assert (engine.forward(x) == first).all()
+    assert net.copy().forward(x) == pytest.approx(first, rel=1e-12)
+    assert (first == 0.0).sum() > 100  # three quarters of 160: the two do not leave out the same
+    upstream = np.ones((20, 8))
+    net.bank.count_steps(1)
+    other = engine.forward(x)
+    assert ((other == 0.0) != (first == 0.0)).any()
+    # The newest first; each goes back by the mask of its own forward.
+    for outputs in (other, first, first):
+        net.zero_grad()
+        engine.backward(upstream)
+        assert net.bank.grad[-8:] == pytest.approx(4.0 * (outputs != 0.0).sum(axis=0))
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
+def test_a_step_that_is_refused_leaves_running_statistics_as_they_were(
+    here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not here:
+        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+    net = sv.Network([sv.Dense(1, 2, "exp"), sv.BatchNorm(2)], seed=2)
+    net.bank.value[:] = 1.0
+    inputs = np.repeat([[0.5], [500.0]], 9, axis=0) * np.linspace(0.5, 1.0, 18)[:, np.newaxis]
+    once, batches = net.copy(), kinds.InOrder(inputs, np.ones((18, 2)), 9)
+    assert run_of(once, batches, whole=False).steps(sv.SGD(0.01), 0, 1).bad == NONE
+    outcome = run_of(net, batches, whole=False).steps(sv.SGD(0.01), 0, 4)
+    assert outcome.bad != NONE
+    assert len(outcome.losses) == 1
+    assert (net.bank.state == once.bank.state).all()
+    assert (net.bank.state[3:] != [0.0, 0.0, 1.0, 1.0]).all()
+
+
+def test_running_statistics_can_be_written_and_count_at_once() -> None:
+    net = sv.Network([sv.BatchNorm(3, eps=1e-3)], dtype="float64")
+    norm, engine, x = net.layers[0], engine_of(net), numbers(5, 3)
+    assert isinstance(norm, sv.BatchNorm)
+    norm.running_mean[:], norm.running_variance[:] = [1.0, 2.0, 3.0], 3.999
+    assert engine.evaluate(x) == pytest.approx((x - [1.0, 2.0, 3.0]) / 2.0)
+    engine.forward(x)
+    assert norm.running_mean == pytest.approx(0.9 * np.array([1, 2, 3]) + 0.1 * x.mean(axis=0))
+    assert norm.running_variance == pytest.approx(0.9 * 3.999 + 0.1 * x.var(axis=0, ddof=1))
+
+
+@pytest.mark.parametrize("name", ["all", "pools"])
+def test_mixed_precision_has_the_same_bits_on_every_path_of_a_picture(name: str) -> None:
+    nets = [on_pictures(name, "float32") for _ in range(3)]
+    batches, precision = kinds.InOrder(*pair(nets[0]), 19), Precision("mixed", 512.0)
+    for net, whole in zip(nets[:2], (fits(nets[0]), False), strict=True):
+        run_of(net, batches, precision=precision, whole=whole).steps(sv.Adam(0.01), 0, 2)
+    run = run_of(nets[2], batches, precision=precision, whole=False)
+    for step in range(2):
+        run.begin(step)
+        for moment in nets[2].program.moments:
+            run.perform(moment, sv.Adam(0.01))
+    assert abs(nets[0].bank.grad).max() > 0.0
+    for net in nets[1:]:
+        assert (net.bank.value == nets[0].bank.value).all()
+        assert (net.bank.state == nets[0].bank.state).all()
+
+
+def test_a_network_with_statistics_of_the_whole_batch_runs_kernel_by_kernel() -> None:
+    for name in PICTURES:
+        net = on_pictures(name)
+        assert engine_of(net).run(kinds.InOrder(*pair(net, 9)), sv.Loss()).whole == fits(net)

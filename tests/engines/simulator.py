@@ -1,0 +1,181 @@
+"""What the tests of the cuda engine in numba's simulator share; pytest loads it as a plugin.
+
+The simulator runs a Python thread for each CUDA thread, hence the small networks; three blocks of
+four threads, and sizes that divide by neither.
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.batches import Batches
+from scalarviz.engines.cuda import CudaEngine
+from scalarviz.engines.cuda_run import CudaRun
+from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+SAMPLES = 27  # three chunks of nine
+
+
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
+
+
+both_types = pytest.mark.parametrize("dtype", TOLERANCE)
+
+
+whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def simulator() -> Iterator[None]:
+    """Threads take turns often; and two of them do not both make the one shared array."""
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+    lock, plain = threading.Lock(), FakeCUDAShared.array
+
+    def array(self: Any, shape: int, dtype: Any) -> Any:
+        if shape == 0:
+            return plain(self, shape, dtype)
+        # It tells arrays apart by the line that asks for them, which must not be one of this file.
+        caller = sys._getframe(1)
+        with lock:
+            place = (caller.f_code.co_filename, caller.f_lineno)
+            if place not in self._allocations:
+                self._allocations[place] = plain(self, shape, dtype).copy()
+            return self._allocations[place]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(5e-5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeCUDAShared, "array", array)
+        yield
+    sys.setswitchinterval(interval)
+
+
+def difference(a: object, b: object) -> float:
+    """The largest difference over the largest value."""
+    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-30))
+
+
+def numbers(*shape: int) -> Array:
+    return np.random.default_rng(len(shape) + sum(shape)).normal(size=shape)
+
+
+def engine_of(net: sv.Network, precision: Precision | None = None) -> CudaEngine:
+    """A cuda engine on the bank of a network."""
+    precision = precision or Precision()
+    net.bank.start_scaling(precision)
+    return CudaEngine(net.layers, net.program, net.bank, precision)
+
+
+def run_of(
+    net: sv.Network, batches: Batches, loss: str | sv.Loss = "mse",
+    precision: Precision | None = None, whole: bool = True,
+) -> CudaRun:  # fmt: skip
+    run = engine_of(net, precision).run(batches, sv.Loss.of(loss))
+    assert run.whole or not whole
+    run.whole = whole
+    return run
+
+
+def reference_steps(
+    net: sv.Network, batches: Batches, loss: sv.Loss, optimizer: Optimizer, steps: range
+) -> list[float]:
+    """The same steps by the verbs of the objects."""
+    losses = []
+    for step in steps:
+        inputs, targets = batches.at(step)
+        net.zero_grad()
+        losses.append(loss.forward(net.forward(inputs), targets))
+        net.backward(loss.backward())
+        net.step(optimizer)
+    return losses
+
+
+def pair(net: sv.Network, samples: int = SAMPLES) -> tuple[Array, Array]:
+    """Inputs, and targets that suit every loss."""
+    targets = abs(numbers(samples, net.outputs)) + 0.1
+    return numbers(samples, net.inputs), targets / targets.sum(axis=1, keepdims=True)
+
+
+def gradients_agree(net: sv.Network, batch: Array) -> None:
+    reference, fast = net.copy(), net.copy()
+    engine, near = engine_of(fast), TOLERANCE[net.dtype]
+    assert difference(reference(batch), engine.evaluate(batch)) < near
+    assert (fast.bank.state == net.bank.state).all()
+    assert difference(reference.forward(batch), engine.forward(batch)) < near
+    upstream = numbers(len(batch), net.outputs)
+    assert difference(reference.backward(upstream), engine.backward(upstream)) < near
+    assert difference(reference.bank.grad, fast.bank.grad) < near
+    assert difference(reference.bank.state, fast.bank.state) < near
+    assert difference(reference(batch), engine.evaluate(batch)) < near
+
+
+def half(x: Any) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray(x).astype(np.float16).astype(np.float64)
+
+
+def a_picture(*layers: sv.Layer) -> list[sv.Layer]:
+    """Layers for pictures of (2, 4, 5), and a last one."""
+    return [*layers, sv.Dense(layers[-1].outputs, 2)]
+
+
+def layers_on_pictures() -> dict[str, list[sv.Layer]]:
+    """What sees neighbours, the whole batch, the step, or two ways at once."""
+    shape = (2, 4, 5)
+    return {
+        "convolution": a_picture(sv.Conv2d(shape, 3, (2, 3), activation="tanh")),
+        "stride and padding": a_picture(sv.Conv2d(shape, 2, (3, 2), stride=2, padding=1)),
+        "far apart": a_picture(sv.Conv2d(shape, 1, 1, stride=3, bias=False)),
+        "two convolutions": a_picture(
+            sv.Conv2d(shape, 2, 3, padding=1, bias=False), sv.Conv2d(shape, 2, 3, padding=2)
+        ),
+        "pools": a_picture(
+            sv.MaxPool2d(shape, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
+        ),
+        "features": [sv.Dense(40, 3), sv.BatchNorm(3), sv.Dense(3, 2)],
+        "channels": a_picture(sv.BatchNorm(shape, eps=0.1, momentum=0.3), sv.BatchNorm(shape)),
+        "dropout": a_picture(sv.Dropout(shape, 0.4), sv.Dropout(40, 0.1)),
+        "residual": a_picture(
+            sv.Residual(sv.Dense(40, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 40))
+        ),
+        "all": a_picture(
+            sv.Conv2d(shape, 2, 3, padding=1),
+            sv.Residual(
+                sv.BatchNorm(shape), sv.Dropout(shape, 0.2), sv.Conv2d(shape, 2, 3, padding=1)
+            ),
+            sv.Dropout(shape, 0.3),
+        ),
+    }
+
+
+PICTURES = list(layers_on_pictures())
+
+
+every_picture = pytest.mark.parametrize("name", PICTURES)
+
+
+def on_pictures(name: str, dtype: str = "float64") -> sv.Network:
+    """A network of these, whose weights and running statistics are not what they begin with."""
+    net = sv.Network(layers_on_pictures()[name], dtype=dtype, seed=5)
+    net.bank.value[:] += 0.1 * numbers(len(net.bank))
+    for layer in net.layers:
+        if isinstance(layer, sv.BatchNorm):
+            layer.running_mean[:] = 0.3
+            layer.running_variance[:] = 0.7
+    return net
+
+
+def fits(net: sv.Network) -> bool:
+    """Whether no operation waits for the whole batch."""
+    return not any(each.about.statistics(each) for each in net.program.operations)
