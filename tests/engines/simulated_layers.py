@@ -73,6 +73,7 @@ def test_layers_on_pictures_over_some_steps(name: str) -> None:
         assert difference(reference(x), engine_of(fast).evaluate(x)) < 1e-9
 
 
+@pytest.mark.slow
 @every_picture
 def test_pictures_have_the_same_bits_on_every_path(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -178,6 +179,7 @@ def test_running_statistics_can_be_written_and_count_at_once() -> None:
     assert norm.running_variance == pytest.approx(0.9 * 3.999 + 0.1 * x.var(axis=0, ddof=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["all", "pools"])
 def test_mixed_precision_has_the_same_bits_on_every_path_of_a_picture(name: str) -> None:
     nets = [on_pictures(name, "float32") for _ in range(3)]
