@@ -179,7 +179,9 @@ def step(tale: Followed) -> Caption:
         optimizer = trainer.settings.optimizer
         inputs, targets = trainer.batches.at(course.clock.step)
     formula, lines = moved(told, optimizer, tale.name_of(tale.row))
-    if len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
+    # A network that does something else while it learns would answer another question.
+    plain = not any(operation.about.learning for operation in tale.network.program.operations)
+    if plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(course.loss, again)
         lines.append(f"the loss computed again: {old} -> {new}")

@@ -72,9 +72,7 @@ def test_layers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="made of layers"):
         sv.Residual(layers=3)  # type: ignore[arg-type]
     pictures = sv.Conv2d((1, 2, 4), 1, padding=1), sv.Reshape((1, 2, 4), (1, 4, 2))
-    with pytest.raises(
-        ShapeError, match=r"gives \(1, 4, 2\) numbers, to be added to"
-    ):
+    with pytest.raises(ShapeError, match=r"gives \(1, 4, 2\) numbers, to be added to"):
         sv.Residual(*pictures)
 
 
