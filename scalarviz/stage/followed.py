@@ -131,7 +131,8 @@ class Followed:
 
 def parameters_of(network: Any) -> Sequence[Any]:
     """The parameters of a compiled expression; of a network, nothing."""
-    return getattr(network, "parameters", ()) if not network.program.operations else ()
+    parameters = getattr(network, "parameters", ())
+    return () if callable(parameters) else parameters
 
 
 def first_row(network: Any) -> int:

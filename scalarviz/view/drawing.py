@@ -101,13 +101,26 @@ def pitch_of(program: Program, place: int, shape: Shape) -> int:
 
 
 @dataclass
+class Branch:
+    """Where a straight way begins: at a line of neurons, when there were so many plates.
+
+    leaving  the direction in which the line goes on
+    right    how far to the right anything stood when a line first left a plate to the right
+    """
+
+    line: int
+    plates: int
+    leaving: FloatArray
+    right: float = np.nan
+
+
+@dataclass
 class Drawing:
     """A layout in the making, and the row where the last line of neurons stands.
 
     leaving   the direction in which the row's numbers go on
     turn      how many plates have been turned so far
-    branches  for each buffer that is added to something later: the place of its line, and what
-              there was when it was drawn
+    branches  for each buffer that is added to something later, where its straight way begins
     """
 
     program: Program
@@ -117,7 +130,7 @@ class Drawing:
     row: Row = field(default_factory=lambda: Row(np.zeros((0, 3)), RIGHT))
     leaving: FloatArray = field(default_factory=lambda: DOWN)
     turn: int = 0
-    branches: dict[str, tuple[int, int]] = field(default_factory=dict)
+    branches: dict[str, Branch] = field(default_factory=dict)
     plates: list[Plate] = field(default_factory=list)
     neurons: list[Neurons] = field(default_factory=list)
     wires: list[Wires] = field(default_factory=list)
@@ -146,6 +159,14 @@ class Drawing:
         """The last line shows another buffer too, with the same numbers."""
         last = self.neurons[-1]
         self.neurons[-1] = replace(last, also=(*last.also, operation.target.name))
+
+    def leave_to_right(self) -> float:
+        """How far to the right there is something; straight ways know of it, too."""
+        ends = [box_of(line.points, line.side)[1, 0] for line in self.neurons]
+        end = float(max([*ends, *[plate.corners()[:, 0].max() for plate in self.plates]]))
+        for branch in self.branches.values():
+            branch.right = end if np.isnan(branch.right) else branch.right
+        return end
 
     def shape_of(self, place: int) -> Shape:
         """What the line is seen as that an operation writes: with the activation that fills it."""
@@ -176,26 +197,24 @@ def is_up(direction: FloatArray) -> bool:
     return bool(abs(direction[0]) < 0.5)
 
 
-def straight_way(drawing: Drawing, first: int, plates: int, row: Row) -> FloatArray:
-    """A line from a row past all plates since then, to another row, without crossing anything.
-
-    first   the place of the line where it begins, `plates`, how many plates there were then
-    """
+def straight_way(drawing: Drawing, branch: Branch, row: Row) -> FloatArray:
+    """A line from a row past all plates since then, to another row, without crossing anything."""
+    first, plates = branch.line, branch.plates
     beside = 0.6 * drawing.gap
     boxes = [plate.corners(0.0) for plate in drawing.plates[plates:]]
     boxes += [box_of(line.points, line.side) for line in drawing.neurons[first:]]
     begin, end = boxes[-len(drawing.neurons[first:])], box_of(row.points, row.side)
     around = np.concatenate([*boxes, end])
     top, right = around[:, 1].max() + PASSING, around[:, 0].max() + beside
-    low, high, middle = begin.min(axis=0), begin.max(axis=0), begin.mean(axis=0)
+    high, middle = begin.max(axis=0), begin.mean(axis=0)
     left, far, last = end.min(axis=0), end.max(axis=0), end.mean(axis=0)
-    is_level = high[0] - low[0] > high[1] - low[1]
+    is_level = is_up(branch.leaving)
     if is_level and left[0] < high[0]:  # one row above the other, and no plate turned between
         way = [(high[0], middle[1]), (right, middle[1]), (right, last[1]), (far[0], last[1])]
         return np.array([(x, y, 0.0) for x, y in way])
     # Away at its upper or its right end, over everything, and down to the end of the other row.
     if is_level:
-        out = high[0] + beside
+        out = branch.right + beside
         way = [(high[0], middle[1]), (out, middle[1]), (out, top)]
     else:
         way = [(middle[0], high[1]), (middle[0], top)]

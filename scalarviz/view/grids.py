@@ -170,3 +170,49 @@ def row_behind(drawing: Drawing, grid: Grid) -> Row:
     if shape:
         side = min(max(pitch - BETWEEN, 0.5 * pitch), ALONE[1]) / max(shape[1:])
     return Row(middles, axis, pitch, shape, side)
+
+
+def joints(grid: Grid, row: Row) -> tuple[FloatArray, FloatArray]:
+    """Where wires leave a row, and where they arrive at a plate.
+
+    A picture whose pixels are columns of their own goes over to them with its two edges.
+    """
+    ahead = row.half(grid.across) * grid.across if row.shape else 0.0 * grid.across
+    if len(row.middles) == grid.inputs:
+        return row.middles + ahead, grid.entries
+    each = grid.inputs // len(row.middles)
+    rim = row.half(grid.along) * grid.along
+    starts = np.concatenate([row.middles - rim, row.middles + rim]) + ahead
+    first = np.arange(len(row.middles)) * each
+    return starts, grid.corner + np.append(first, first + each)[:, np.newaxis] * grid.along
+
+
+def wires_into(drawing: Drawing, grid: Grid, row: Row) -> None:
+    """Wires from a row down the columns of a plate."""
+    starts, ends = joints(grid, row)
+    far = grid.depth * grid.across
+    is_straight = len(starts) == grid.inputs and np.allclose((ends - starts) @ grid.along, 0.0)
+    if is_straight:
+        drawing.wire(row.middles, grid.entries + far, grid.place, outgoing=True)
+    else:
+        drawing.wire(starts, ends, grid.place, outgoing=True)
+        drawing.wire(grid.entries, grid.entries + far, grid.place, outgoing=True)
+
+
+def wires_out(
+    drawing: Drawing, grid: Grid, behind: Row, leaving: FloatArray, near: float, far: float
+) -> None:
+    """Wires along the rows of a plate, from its near end on, to the row behind it."""
+    rows = grid.rows
+    if len(rows) == len(behind.middles):
+        drawing.wire(rows + near * leaving, behind.middles, grid.place, outgoing=False)
+        return
+    drawing.wire(rows + near * leaving, rows + far * leaving, grid.place, outgoing=False)
+    each = grid.outputs // len(behind.middles)
+    ends = np.concatenate(
+        [rows[::each] - 0.5 * grid.across, rows[each - 1 :: each] + 0.5 * grid.across]
+    )
+    rim = behind.half(grid.across) * grid.across
+    starts = np.concatenate([behind.middles - rim, behind.middles + rim])
+    starts = starts - behind.half(leaving) * leaving
+    drawing.wire(ends + far * leaving, starts, grid.place, outgoing=False)

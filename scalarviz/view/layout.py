@@ -24,6 +24,7 @@ from scalarviz.program import Program
 from scalarviz.view.drawing import (
     BETWEEN,
     RIM,
+    Branch,
     Drawing,
     Row,
     box_of,
@@ -33,7 +34,15 @@ from scalarviz.view.drawing import (
     row_of,
     straight_way,
 )
-from scalarviz.view.grids import Grid, cubes_at, grid_of, row_behind
+from scalarviz.view.grids import (
+    Grid,
+    cubes_at,
+    grid_of,
+    joints,
+    row_behind,
+    wires_into,
+    wires_out,
+)
 from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Layout, Plate, Tiles
 
 GAP = 1.3  # cells between a plate and a line of neurons
@@ -110,6 +119,10 @@ def cross(drawing: Drawing, place: int, operation: Operation) -> None:
     forward = bool(leaving @ along > 0.0)  # whether the biases stand behind the last input
     grid = grid_of(drawing, place, along, entering)
     middle = row.middles.mean(axis=0) - 0.5 * grid.length * along
+    if is_up(entering) and drawing.plates:
+        # What is wider than its row goes on to the right: on its left there may be plates.
+        left = float(row.middles[:, 0].min()) - (row.half(RIGHT) if row.shape else 0.5)
+        middle = middle + max(0.0, left - float(middle[0])) * RIGHT
     grid = replace(grid, corner=middle + room_before(drawing, grid, middle) * entering)
     # Wires cross over from the inputs to the outputs.
     drawing.plates.append(grid.weights())
@@ -117,7 +130,9 @@ def cross(drawing: Drawing, place: int, operation: Operation) -> None:
         drawing.plates.append(grid.biases(grid.length + BIAS_GAP if forward else -1.0 - BIAS_GAP))
     wires_into(drawing, grid, row)
     reach = grid.length * forward + has_bias * (1.0 + BIAS_GAP)
-    beside = float(((row.middles - grid.corner) @ leaving).max()) + row.half(leaving)
+    # What goes to the right goes beyond all that is there: from then on plates may go up.
+    edge = drawing.leave_to_right() if leaving is RIGHT else ends_of(row, leaving)
+    beside = edge - float(grid.corner @ leaving)
     behind = row_behind(drawing, grid)
     behind = behind.moved((max(reach, beside) + drawing.gap + behind.reach(leaving)) * leaving)
     drawing.line(behind, operation.target, operation.layer)
@@ -128,6 +143,11 @@ def cross(drawing: Drawing, place: int, operation: Operation) -> None:
         corners = np.concatenate([corners, box_of(behind.points, behind.side)])
     drawing.label(operation.label, corners, above=above, leftward=leftward)
     drawing.leaving = leaving
+
+
+def ends_of(row: Row, direction: FloatArray) -> float:
+    """How far a row reaches in a direction."""
+    return float((row.middles @ direction).max()) + row.half(direction)
 
 
 def ends_in_sum(program: Program, place: int) -> bool:
@@ -146,52 +166,6 @@ def room_before(drawing: Drawing, grid: Grid, corner: FloatArray) -> float:
     aside = float(np.abs((ends[1] - ends[0]) @ grid.along).max())
     fan = 1.0 + FAN * aside if aside > 1e-6 else 0.0
     return drawing.gap + row.reach(grid.across) + over + fan
-
-
-def joints(grid: Grid, row: Row) -> tuple[FloatArray, FloatArray]:
-    """Where wires leave a row, and where they arrive at a plate.
-
-    A picture whose pixels are columns of their own goes over to them with its two edges.
-    """
-    ahead = row.half(grid.across) * grid.across if row.shape else 0.0 * grid.across
-    if len(row.middles) == grid.inputs:
-        return row.middles + ahead, grid.entries
-    each = grid.inputs // len(row.middles)
-    rim = row.half(grid.along) * grid.along
-    starts = np.concatenate([row.middles - rim, row.middles + rim]) + ahead
-    first = np.arange(len(row.middles)) * each
-    return starts, grid.corner + np.append(first, first + each)[:, np.newaxis] * grid.along
-
-
-def wires_into(drawing: Drawing, grid: Grid, row: Row) -> None:
-    """Wires from a row down the columns of a plate."""
-    starts, ends = joints(grid, row)
-    far = grid.depth * grid.across
-    is_straight = len(starts) == grid.inputs and np.allclose((ends - starts) @ grid.along, 0.0)
-    if is_straight:
-        drawing.wire(row.middles, grid.entries + far, grid.place, outgoing=True)
-    else:
-        drawing.wire(starts, ends, grid.place, outgoing=True)
-        drawing.wire(grid.entries, grid.entries + far, grid.place, outgoing=True)
-
-
-def wires_out(
-    drawing: Drawing, grid: Grid, behind: Row, leaving: FloatArray, near: float, far: float
-) -> None:
-    """Wires along the rows of a plate, from its near end on, to the row behind it."""
-    rows = grid.rows
-    if len(rows) == len(behind.middles):
-        drawing.wire(rows + near * leaving, behind.middles, grid.place, outgoing=False)
-        return
-    drawing.wire(rows + near * leaving, rows + far * leaving, grid.place, outgoing=False)
-    each = grid.outputs // len(behind.middles)
-    ends = np.concatenate(
-        [rows[::each] - 0.5 * grid.across, rows[each - 1 :: each] + 0.5 * grid.across]
-    )
-    rim = behind.half(grid.across) * grid.across
-    starts = np.concatenate([behind.middles - rim, behind.middles + rim])
-    starts = starts - behind.half(leaving) * leaving
-    drawing.wire(ends + far * leaving, starts, grid.place, outgoing=False)
 
 
 def hang(drawing: Drawing, place: int, operation: Operation) -> None:
@@ -253,7 +227,8 @@ def activate(drawing: Drawing, place: int, operation: Operation) -> None:
 
 def branch(drawing: Drawing, place: int, operation: Operation) -> None:
     """The last row shows what goes on, too; from it there is a straight way to a sum."""
-    drawing.branches[operation.source.name] = len(drawing.neurons) - 1, len(drawing.plates)
+    begin = Branch(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
+    drawing.branches[operation.source.name] = begin
     drawing.repeat(operation)
 
 
@@ -262,7 +237,7 @@ def join(drawing: Drawing, place: int, operation: Operation) -> None:
     following = row_after(drawing, place)
     way = None
     if operation.other is not None and operation.other.name in drawing.branches:
-        way = straight_way(drawing, *drawing.branches[operation.other.name], following)
+        way = straight_way(drawing, drawing.branches[operation.other.name], following)
     if len(following.middles) == len(drawing.row.middles):
         drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
     drawing.line(following, operation.target, operation.layer, way)

@@ -135,6 +135,53 @@ def test_a_norm_shows_gains_and_shifts() -> None:
     assert len(rms_norm.all("rect", "cell")) == 4
 
 
+def test_each_kernel_is_a_small_matrix_of_its_own() -> None:
+    layer = sv.Conv2d((2, 4, 4), 3, (2, 3))
+    _ = layer.bank
+    drawn = draw(layer)
+    boxes = drawn.boxes("cell")
+    assert len(boxes) == 3 * 2 * 6 + 3
+    kernels = np.array(boxes[:36]).reshape(3, 2, 2, 3, 4)
+    assert (np.diff(kernels[..., 0], axis=3) == 16.0).all()  # columns of a kernel
+    assert (np.diff(kernels[..., 1], axis=2) == 16.0).all()  # and its lines
+    assert (kernels[:, 1, 0, 0, 0] > kernels[:, 0, 0, 2, 2]).all()
+    assert (kernels[1:, 0, 0, 0, 1] > kernels[:-1, 0, 1, 0, 3]).all()
+    fills = [cell.attrib["fill"] for cell in drawn.all("rect", "cell")]
+    scale = Scale.of(layer.bank.value.astype(float))
+    assert fills == [scale.color(x) for x in layer.bank.value.tolist()]
+    for text in ("a row for each of 3 kernels", "2 × 3 for each of 2 channels", "bias"):
+        assert text in drawn.texts
+
+
+def test_many_kernels_are_a_picture() -> None:
+    weights, biases = draw(sv.Network([sv.Conv2d((8, 6, 6), 40)]).layers[0]).all("image")
+    assert size_of(weights.attrib["href"])[1] == size_of(biases.attrib["href"])[1]
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (sv.BatchNorm((3, 2, 2)), ["one for each of 3 channels", "gain", "shift"]),
+        (sv.Dropout(4, 0.5), ["while it learns, some numbers are left out by chance"]),
+        (sv.MaxPool2d((1, 4, 4)), ["the largest number of each window"]),
+        (
+            sv.Residual(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3)),
+            ["the inputs go on, and straight past what follows", "and are added to what comes out"],
+        ),
+        (sv.Flatten((1, 2, 2)), ["nothing to learn"]),
+        (sv.Reshape(4, (1, 2, 2)), ["nothing to learn"]),
+        (sv.Residual(sv.Conv2d((2, 4, 4), 2, padding=1)), ["a row for each of 2 kernels"]),
+    ],
+)
+def test_layers_of_pictures_and_those_made_of_layers_are_drawn(
+    layer: sv.Layer, words: list[str]
+) -> None:
+    for new in (layer, sv.Network([layer]).layers[0]):
+        told = " | ".join(draw(new).texts)
+        for each in words:
+            assert each in told
+
+
 def test_an_encoding_shows_its_waves() -> None:
     drawn = draw(sv.FrequencyEncoding(2, octaves=3))
     assert "2 → 12, nothing to learn" in drawn.texts

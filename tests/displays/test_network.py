@@ -113,6 +113,28 @@ def test_what_is_no_weight_is_a_shadow_and_a_gain_goes_straight() -> None:
     assert all(start.split()[1] == end.split()[1] for start, end in lines)
 
 
+def test_pictures_are_squares_one_a_channel_and_shared_weights_are_a_shadow() -> None:
+    conv = sv.Conv2d((1, 4, 4), 3, padding=1)
+    net = sv.Network([conv, sv.BatchNorm((3, 4, 4)), sv.MaxPool2d((3, 4, 4)), sv.Dense(12, 2)])
+    drawn = draw(net)
+    assert len(drawn.all("rect", "picture")) == 1 + 3 + 3 + 3
+    assert len(drawn.all("circle", "neuron")) == 2
+    assert len(drawn.all("path", "band")) == 4 and not drawn.all("path", "weight")
+    for size in ("1×4×4", "3×4×4", "3×2×2"):
+        assert size in drawn.texts
+
+
+def test_networks_of_every_kind_of_layer_are_drawn_and_told() -> None:
+    shape = (2, 4, 4)
+    residual = sv.Residual(sv.Conv2d(shape, 2, padding=1), sv.BatchNorm(shape))
+    layers = [residual, sv.Activation(shape, "relu"), sv.Dropout(shape, 0.2), sv.Flatten(shape)]
+    net = sv.Network([sv.Reshape(32, shape), *layers, sv.Dense(32, 3), sv.Softmax(3)])
+    drawn, html = draw(net), net._repr_html_() + net.program._repr_html_()
+    assert "Residual" in drawn.texts and "relu" in drawn.texts
+    for words in ("convolution 1.0", "batch_norm 1.1", "sum 1", "dropout 3"):
+        assert words in html
+
+
 def test_a_layer_of_your_own_is_drawn() -> None:
     drawn = draw(sv.Network([sv.Dense(2, 3), Twice(3)]))
     assert len(drawn.all("path", "weight")) == 6 + 3 and "Twice" in drawn.texts

@@ -82,6 +82,33 @@ def test_the_focus_can_be_any_sample_of_the_batch(reading: Reading) -> None:
         np.testing.assert_allclose(shown.values["sigmoid 1"], expected, atol=1e-6)
 
 
+def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
+    net = sv.Network([sv.Dense(3, 20), sv.Dropout(20, 0.5), sv.Dense(20, 3)], seed=0)
+    first = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
+    first.advance(3)
+    session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
+    session.focus = 2
+    session.advance(3, "operation")
+    for _ in range(2):
+        shown = Reading(session).buffers(0)
+        name = net.program.operations[1].target.name
+        done = session.numbers("dropout 1")
+        np.testing.assert_array_equal(shown.left_out[name] == 1.0, done.outputs[2] == 0.0)
+        assert 0 < shown.left_out[name].sum() < 20
+        session.advance(5, "operation")
+
+
+def test_the_pixels_of_a_digit_are_grey() -> None:
+    layers = [sv.Conv2d((1, 8, 8), 2, activation="tanh"), sv.Dense(72, 10)]
+    pictures = np.random.default_rng(0).integers(0, 255, (20, 8, 8), np.uint8)
+    digits = data.Digits(pictures=pictures, labels=np.arange(20, dtype=np.uint8) % 10)
+    session = sv.Session(sv.Network(layers, seed=0), digits, batch=4, engine="python")
+    buffers = Reading(session).buffers(0)
+    grey = buffers.tints["inputs"]
+    assert grey.shape == (64, 3) and (grey == grey[:, :1]).all()
+    np.testing.assert_allclose(grey[:, 0], buffers.values["inputs"])
+
+
 def test_asking_for_the_exhibit_moves_nothing(reading: Reading) -> None:
     session = reading.session
     before = session.network.bank.value.copy()

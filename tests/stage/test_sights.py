@@ -49,6 +49,18 @@ def test_layers_without_weights_are_left_out_and_norms_are_two_rows() -> None:
     assert rms.outputs == ["gain"] and rms.weights.shape == (1, 4)
 
 
+def test_kernels_are_rows_and_parts_of_a_residual_are_shown_each() -> None:
+    conv = sv.Conv2d((2, 3, 3), 2, 3, padding=1)
+    layers = [sv.BatchNorm((2, 3, 3)), sv.Residual(conv), sv.Dense(18, 1)]
+    numbers = np.zeros((2, 18)), np.zeros((2, 1))
+    norm, kernels, _ = plates_of(session(layers, numbers))
+    assert norm.weights.shape == (2, 2) and norm.outputs == ["gain", "shift"]
+    assert (kernels.name, kernels.about) == ("layer 1.0", "2 kernels of 2 × 3 × 3  Residual")
+    assert kernels.weights.shape == (2, 18) and kernels.biases.shape == (2,)
+    assert [i for i, name in enumerate(kernels.inputs) if name] == [0, 9]
+    assert kernels.weights[1, 13] == conv.perceptrons[1].weights[13].value
+
+
 def test_weights_of_a_large_network_are_not_shown_one_by_one() -> None:
     assert plates_of(session([2, 2000, 1], data.Xor())) == []
 

@@ -298,3 +298,24 @@ def test_a_paper_can_be_drawn_again_and_papers_of_other_sizes_between(shown: Sho
     many = shown(large)
     assert many[24, 4::10][:5, 0].tolist() == [0, 64, 128, 191, 255]
     np.testing.assert_array_equal(shown(small), first)
+
+
+def test_parts_of_one_picture_lie_on_parallelograms_and_are_drawn_at_once(studio: Studio) -> None:
+    paper = Paper(64, 48)
+    first = [(8, 8), (24, 12), (4, 28)]
+    second = [(40, 8), (56, 8), (40, 24)]
+    colors = np.zeros((2, 2, 3))
+    colors[0, 1], colors[1, 0] = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    parts = [(0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0)]  # the upper and the lower row
+    paper.images(np.array([first, second]), colors, np.array(parts))
+    assert len(paper.vertices()[2]) == 1
+    pixels = studio.paper(paper)
+
+    def at(corners: list[tuple[int, int]], x: float, y: float) -> list[int]:
+        corner, right, down = np.array(corners, float)
+        place = corner + x * (right - corner) + y * (down - corner)
+        return pixels[int(place[1]), int(place[0])].tolist()
+
+    for y in (0.2, 0.8):
+        assert at(first, 0.25, y) == [0, 0, 0] and at(first, 0.75, y) == [255, 0, 0]
+        assert at(second, 0.25, y) == [0, 255, 0] and at(second, 0.75, y) == [0, 0, 0]

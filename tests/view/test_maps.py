@@ -104,7 +104,9 @@ def test_a_straight_way_leads_past_all_plates(name: str, program: Program) -> No
         ends = lines[operation.other.name], lines[operation.target.name]
         for point, line in zip((way[0], way[-1]), ends, strict=True):
             near = np.abs(line.points[:, :2] - point).max(axis=1).min()
-            assert near <= 0.5 * max(1.0, np.ptp(line.points[:, :2], axis=0).max() + line.side)
+            assert (
+                near <= 0.5 * max(1.0, np.ptp(line.points[:, :2], axis=0).max() + line.side) + 1e-6
+            )
         for start, end in pairwise(way):
             low, high = np.minimum(start, end), np.maximum(start, end)
             assert (high - low).min() == 0.0  # level or upright

@@ -8,7 +8,7 @@ from scalarviz.view.colors import rgb
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.frame import Box
 from scalarviz.view.graph import Graph
-from scalarviz.view.inspector import draw_inspector, inspector_height, wrapped
+from scalarviz.view.inspector import draw_inspector, inspector_height, titles, wrapped
 from scalarviz.view.paper import Paper
 from scalarviz.view.pictures import Pictures
 from scalarviz.view.plane import FAINT, Plane
@@ -253,6 +253,12 @@ def test_a_title_and_what_stands_beside_it_share_the_room() -> None:
         beside, title = paper.words
         room = paper.measure(title, size=12, bold=True) + paper.measure(beside, size=12)
         assert room <= max(width - 24.0, 40.0)
+
+
+def test_the_name_of_a_weight_of_a_kernel_is_not_torn_apart_between_two_numbers() -> None:
+    paper, name = Paper(300, 300), "layer 2, kernel 10, weight of channel 2 at 0, 2"
+    assert titles(paper, name, 280.0) == ("layer 2, kernel 10", "weight of channel 2 at 0, 2")
+    assert titles(paper, name, 900.0) == (name, "")
 
 
 def test_the_inspector_writes_all_that_is_on_the_card(studio: Studio) -> None:

@@ -230,6 +230,13 @@ def test_another_paper_goes_on_top_with_its_images() -> None:
         paper.extend(Paper(100, 100, 2.0))
 
 
+def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
+    paper = Paper(10, 10)
+    corners = np.array([[(1, 1), (1, 1), (1, 5)], [(1, 1), (3, 1), (1, 5)]])
+    paper.images(corners, np.zeros((1, 1, 3)), np.tile([0.0, 0.0, 1.0, 1.0], (2, 1)))
+    assert len(rows(paper)) == 1
+
+
 @pytest.mark.parametrize("shape", [(3, 3), (2, 2, 5), (0, 2, 3), (2, 2, 2, 3)])
 def test_what_is_no_image_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"4\)"):
