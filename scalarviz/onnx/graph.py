@@ -25,6 +25,13 @@ OWN_DOMAINS = ("", "ai.onnx")
 # What an attribute may hold, by the number that the format has for its type.
 ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 TENSOR = 4
+# How else a Constant may say its numbers: what they are in Python, and how they are stored.
+NUMBERS = {
+    "value_float": (float, np.float32),
+    "value_floats": (float, np.float32),
+    "value_int": (int, np.int64),
+    "value_ints": (int, np.int64),
+}
 
 Sizes = tuple[int | None, ...]
 
@@ -141,13 +148,15 @@ def attributes_of(node: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for each in node.attribute:
         value: Any = getattr(each, ATTRIBUTES[each.type]) if each.type in ATTRIBUTES else None
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "replace")
-        elif isinstance(value, float):
-            value = shortest(value)
+        value = shortest(value) if isinstance(value, float) else as_text(value)
         plain = value is None or isinstance(value, (int, float, str)) or each.type == TENSOR
-        found[each.name] = value if plain else list(value)
+        found[each.name] = value if plain else [as_text(item) for item in value]
     return found
+
+
+def as_text(value: Any) -> Any:
+    """Bytes as the text that they stand for; all else as it is."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def shortest(number: float) -> float:
@@ -170,7 +179,7 @@ def take_constants(nodes: Iterable[Node], stored: dict[str, Constant], folder: P
     """Move what only hands on stored numbers from the nodes to the numbers."""
     rest = []
     for node in nodes:
-        tensor = node.attributes.get("value") if node.operator == "Constant" else None
+        tensor = tensor_of(node) if node.operator == "Constant" else None
         source = stored.get(node.inputs[0]) if node.inputs else None
         if tensor is not None and node.outputs:
             stored[node.outputs[0]] = Constant(node.outputs[0], tensor, folder)
@@ -179,6 +188,20 @@ def take_constants(nodes: Iterable[Node], stored: dict[str, Constant], folder: P
         else:
             rest.append(node)
     return rest
+
+
+def tensor_of(node: Node) -> Any:
+    """The numbers of a Constant as a TensorProto; None if it has something else."""
+    onnx = the_package()
+    tensor = node.attributes.get("value")
+    if isinstance(tensor, onnx.TensorProto):
+        return tensor
+    for name, (kind, stored) in NUMBERS.items():
+        found = node.attributes.get(name)
+        items = found if isinstance(found, list) else [found]
+        if found is not None and all(type(each) is kind for each in items):
+            return onnx.numpy_helper.from_array(np.array(found, stored))
+    return None
 
 
 def is_passed_on(node: Node, source: Constant) -> bool:

@@ -18,7 +18,7 @@ from scalarviz.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
 from scalarviz.layers.activation import Activation
 from scalarviz.onnx.encodings import concat, multiply, wave
 from scalarviz.onnx.graph import shortest
-from scalarviz.onnx.steps import PICTURE, SAME, At, Flow, Parameter, Refused, Step
+from scalarviz.onnx.steps import PICTURE, SAME, At, Flow, Parameter, Refused, Step, nothing
 from scalarviz.onnx.views import (
     cast,
     dropout,
@@ -69,7 +69,7 @@ def dense(at: At, form: str) -> Flow:
         )
     if weights.turned:
         form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
-    bias = [at.parameter("bias", 2, (outputs,))] if at.constant(2) else []
+    bias = at.bias(outputs)
     weight = Parameter("weight", weights.name, matrix.ravel(), matrix=True)
     layer = Dense(inputs, outputs, bias=bool(bias))
     return flow.then(layer, {**at.names, "form": form}, weight, *bias, shape=(outputs,))
@@ -79,8 +79,17 @@ def linear_classifier(at: At) -> Flow:
     """scikit-learn's linear models, with all that follows of the probabilities."""
     flow = at.row
     inputs = flow.shape[0]
-    numbers = [np.array(at.get(name, []), np.float64) for name in ("coefficients", "intercepts")]
+    numbers = [
+        np.array(at.get(name, [], float), np.float64) for name in ("coefficients", "intercepts")
+    ]
     outputs = len(numbers[1])
+    classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
+    if outputs != classes:  # the format then makes up the rest, in a way of its own
+        rows = "1 row" if outputs == 1 else f"{outputs} rows"
+        raise Refused(
+            f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
+            "an earlier value with output=, or train it with more classes"
+        )
     if not outputs or numbers[0].size != inputs * outputs or not all(map(is_finite, numbers)):
         raise Refused(f"its coefficients are not {outputs} rows of {inputs}")
     names = {**at.names, "form": "Gemm"}
@@ -119,9 +128,9 @@ def add(at: At) -> Flow:
     count = len(before.steps)
     if before.shape != after.shape:
         raise Refused(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
-    if after.steps[:count] != before.steps or len(after.steps) == count:
+    if after.steps[:count] != before.steps:
         raise Refused("it adds two values, and neither is made from the other")
-    inner = after.steps[count:]
+    inner = after.steps[count:] or (nothing(before.shape),)
     return Flow(
         before.shape,
         before.shape,
@@ -140,7 +149,7 @@ def activation(name: str, at: At) -> Flow:
 def with_slope(name: str, default: float, here: float, at: At) -> Flow:
     """An activation that has one setting in ONNX, and one value of it here."""
     alpha = at.get("alpha", default)
-    if abs(alpha - here) > SAME * here:
+    if not abs(alpha - here) <= SAME * here:  # nan is no such number either
         raise Refused(f"its alpha is {alpha:g}, and {name} has {here:g}")
     return at.activated(name)
 

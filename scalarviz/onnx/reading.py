@@ -16,9 +16,10 @@ from scalarviz.onnx.choice import Frozen, choose_frozen
 from scalarviz.onnx.fusions import fuse
 from scalarviz.onnx.graph import Graph, Node, Port, read_graph
 from scalarviz.onnx.joining import Made, join
+from scalarviz.onnx.names import MOST_DIMENSIONS, Names, clean_names
 from scalarviz.onnx.operators import OPERATORS, PLACES
 from scalarviz.onnx.package import the_package
-from scalarviz.onnx.steps import At, Flow, Refused, Step, checked
+from scalarviz.onnx.steps import At, Flow, Refused, Shape, Step, checked, nothing
 
 MOST_TOLD = 40  # of what is not supported
 
@@ -44,7 +45,7 @@ def load_model(
     try:
         graph = read_graph(found)
         source, target = ends(graph, output)
-        steps = walk(graph, source, target)
+        start, steps = walk(graph, source, target)
         made = join(steps)
     except (FileError, UnknownNameError):
         raise
@@ -55,12 +56,16 @@ def load_model(
         net = build(made, frozen, dtype)
     except InputError as error:
         raise FileError(f"{shown(found)} cannot be loaded: {error}") from error
-    net.names = {
+    names: Names = {
         "graph": graph.name,
         "input": source.name,
         "output": target,
         "layers": [each.names for each in made],
     }
+    usual = net.layers[0].input_shape or (net.inputs,)
+    if start != usual and len(start) <= MOST_DIMENSIONS:
+        names["shape"] = list(start)
+    net.names = clean_names(names)
     return net
 
 
@@ -127,8 +132,11 @@ def sample_shape(graph: Graph, source: Port, nodes: Iterable[Node]) -> tuple[int
 # ---- the walk -----------------------------------------------------------------------------------
 
 
-def walk(graph: Graph, source: Port, target: str) -> tuple[Step, ...]:
-    """The steps from the input to what is wanted, or an error that names all odd nodes."""
+def walk(graph: Graph, source: Port, target: str) -> tuple[Shape, tuple[Step, ...]]:
+    """The shape of a sample and the steps to what is wanted, or an error that names all odd nodes.
+
+    An input that nothing is done to goes through a layer that does nothing.
+    """
     nodes = fuse(graph, needed(graph, target), target)
     batch = source.sizes[0] if source.sizes else None
     flows: dict[str, Flow | None] = {}  # None: it comes from an odd node
@@ -150,15 +158,15 @@ def walk(graph: Graph, source: Port, target: str) -> tuple[Step, ...]:
     end = flows.get(target)
     steps: tuple[Step, ...] = ()
     try:
-        steps = end.settled.steps if end else ()
+        steps = (end.settled.steps or (nothing(end.shape),)) if end else ()
     except Refused as error:
         odd.append((error.node or nodes[-1], str(error)))
     if odd:
         raise InputError(all_of(odd))
-    if end is None or not steps:
+    if end is None:
         raise InputError(f"nothing leads from its input to {shorten(target)}")
     check_output(graph, target, end)
-    return steps
+    return start, steps
 
 
 def needed(graph: Graph, target: str) -> tuple[Node, ...]:

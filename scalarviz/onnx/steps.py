@@ -64,6 +64,11 @@ class Step:
     node: Node | None = None
 
 
+def nothing(shape: Shape) -> Step:
+    """A layer that hands on what it is given, where there must be one."""
+    return Step(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
+
+
 @dataclass(frozen=True, eq=False)
 class Waves:
     """The numbers of a frequency encoding while it is put together from nodes.
@@ -170,6 +175,11 @@ def checked(shape: Shape) -> Shape:
     return shape
 
 
+def is_list_of(kind: type, found: list[Any]) -> bool:
+    """Whether all items of a list are of just this type."""
+    return all(type(each) is kind for each in found)
+
+
 @dataclass(frozen=True, eq=False)
 class At:
     """A node with what comes into it: flows, or numbers of the file; None where nothing does."""
@@ -224,18 +234,32 @@ class At:
         """A vector of the file as rows of the bank, of exactly this shape, or 1 in front of it."""
         found = self.needed(place, role)
         given = found.shape
-        if given[len(given) - len(shape) :] != shape or prod(given) != prod(shape):
+        if (
+            len(given) > len(shape) + 1
+            or given[len(given) - len(shape) :] != shape
+            or prod(given) != prod(shape)
+        ):
             raise Refused(
                 f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}"
             )
         return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
 
-    def get(self, name: str, default: Any) -> Any:
-        """An attribute; one of another type than the default's is refused."""
+    def bias(self, outputs: int) -> list[Parameter]:
+        """The bias that a layer of sums may have; one number stands for that of all outputs."""
+        found = self.constant(2)
+        if found is None:
+            return []
+        if found.shape in ((), (1,), (1, 1)):
+            return [Parameter("bias", found.name, np.full(outputs, found.array.ravel()[0]), False)]
+        return [self.parameter("bias", 2, (outputs,))]
+
+    def get(self, name: str, default: Any, items: type = int) -> Any:
+        """An attribute; one of another type than the default's is refused, or of other `items`."""
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
-        if default is not None and type(found) is not type(default):
+        odd = isinstance(default, list) and isinstance(found, list) and not is_list_of(items, found)
+        if odd or (default is not None and type(found) is not type(default)):
             raise Refused(f"its {name} is {shorten(found)}")
         return found
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalarviz.layers import Layer
-from scalarviz.onnx.names import Names
+from scalarviz.onnx.names import Names, texts_of, unused
 from scalarviz.onnx.steps import Shape
 from scalarviz.onnx.tensors import Array
 
@@ -35,7 +35,7 @@ class Writer:
         self.kind = DOUBLE if net.dtype == "float64" else FLOAT
         first = net.layers[0]
         self.current = names["input"] or "input"
-        self.shape: Shape = first.input_shape or (net.inputs,)
+        self.shape: Shape = tuple(names.get("shape", ())) or first.input_shape or (net.inputs,)
         self.input = self._value(self.current, self.shape)
         self._nodes: list[Any] = []
         self._numbers: dict[str, Any] = {}
@@ -134,22 +134,3 @@ class Writer:
         found = unused(name, self._used | self._reserved)
         self._used.add(found)
         return found
-
-
-def unused(name: str, used: set[str]) -> str:
-    """A name like this one that is not used; from now on it is."""
-    found, count = name, 1
-    while found in used:
-        count += 1
-        found = f"{name}_{count}"
-    used.add(found)
-    return found
-
-
-def texts_of(names: object) -> Iterable[str]:
-    """Every text in names."""
-    if isinstance(names, str):
-        yield names
-    elif isinstance(names, (dict, list)):
-        for each in names.values() if isinstance(names, dict) else names:
-            yield from texts_of(each)

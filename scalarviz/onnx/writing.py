@@ -6,21 +6,21 @@ numbers "dense1.weight" and "dense1.bias".
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.checks import shorten
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
-from scalarviz.layers import Layer, Residual
-from scalarviz.onnx.names import Names, check_names
+from scalarviz.layers import Conv2d, Dense, Layer, Residual
+from scalarviz.network import Network
+from scalarviz.onnx.names import Names, check_names, clean_names
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.writer import Writer
 from scalarviz.onnx.writers import ACTIVATIONS, WRITERS, write_layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from scalarviz.network import Network
 
 OPSET = 20  # the first with Gelu
 FORMAT = 9  # of the file, as it came with that opset
@@ -37,8 +37,14 @@ def save_model(net: Network, path: object) -> None:
 
 def as_model(net: Network, onnx: Any) -> Any:
     """A network as a ModelProto."""
-    names = plain_names(net.layers) if net.names is None else check_names(net.names, net.layers)
+    if not isinstance(net, Network):
+        raise InputError(
+            f"sv.onnx.save saves a Network, not {shorten(net)}: write sv.onnx.save(net, path)"
+        )
+    given = plain_names(net.layers) if net.names is None else net.names
+    names = clean_names(check_names(given, net.layers))
     check_layers(net.layers)
+    check_places(net.layers)
     writer = Writer(net, onnx.helper, names)
     for layer, own in zip(net.layers, names["layers"], strict=True):
         write_layer(writer, layer, own)
@@ -64,6 +70,27 @@ def check_layers(layers: Iterable[Layer]) -> None:
             f"ONNX has no operator for {', '.join(odd)}: choose other layers and activations to "
             "save it there"
         )
+
+
+def check_places(layers: Sequence[Layer]) -> None:
+    """Refuse layers in several places that would come back as several layers.
+
+    What tells that two places are one layer is a matrix that both use: vectors are often stored
+    once because they are alike.
+    """
+    for layer, places in Counter(layers).items():
+        if places > 1 and layer.size and not has_matrix(layer):
+            raise InputError(
+                f"{layer} stands in more than one place, which an ONNX file cannot say of it: "
+                "give each place a layer of its own to save it there"
+            )
+
+
+def has_matrix(layer: Layer) -> bool:
+    """Whether a layer, or one of its parts, has weights from each input to each output."""
+    if isinstance(layer, Residual):
+        return any(map(has_matrix, layer.layers))
+    return isinstance(layer, (Dense, Conv2d))
 
 
 def odd_parts(layers: Iterable[Layer]) -> list[str]:

@@ -55,6 +55,18 @@ def test_a_disc_is_filled_as_soon_as_its_number_is_there(session: sv.Session) ->
     assert filled == [3, 7, 7, 10]
 
 
+def test_a_channel_is_a_picture_as_soon_as_its_numbers_are_there() -> None:
+    conv = sv.Conv2d((1, 4, 4), 3, padding=1, activation="tanh")
+    net = sv.Network([conv, sv.MaxPool2d((3, 4, 4)), sv.Dense(12, 2)], seed=0)
+    rng = np.random.default_rng(0)
+    pairs = rng.normal(size=(4, 16)), rng.normal(size=(4, 2))
+    found = drawn(sv.Session(net, pairs, "mse", sv.SGD(0.1), batch=4, engine="python"))
+    frames = [each.get("class") == "picture" for each in found[0].iter(f"{SVG}rect")]
+    assert sum(frames) == 7 and len(discs(found[0])) == 2
+    shown = [len(list(each.iter(f"{SVG}image"))) for each in found[:5]]
+    assert shown == [1, 1, 4, 7, 7]  # the inputs, the sums, tanh, the pool, the outputs
+
+
 def test_a_disc_has_the_colour_of_its_number(session: sv.Session) -> None:
     drawing = drawn(session)[2]
     session.seek(0)

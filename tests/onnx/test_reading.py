@@ -271,7 +271,7 @@ def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
     net = read(graph(*nodes[:1], node("Gemm", "z w", "y"), numbers=numbers, out=None), tmp_path)
     assert net.layers[0] is net.layers[1]
     nodes[2] = node("Relu", "q", "y")
-    nodes[1] = node("Gemm", "z w", "q", name="back", transB=0)
+    nodes[1] = node("Gemm", "z w", "q", name="back", transB=1)
     with pytest.raises(FileError, match="'w' are used by two layers"):
         read(graph(*nodes, numbers=numbers, out=None), tmp_path)
 
