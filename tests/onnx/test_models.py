@@ -43,7 +43,8 @@ def test_a_model_learns_the_same_on_each_engine(name: str) -> None:
 )
 def test_a_model_learns_the_same_on_cuda() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-W", "ignore::RuntimeWarning", "tests/onnx/simulated_cuda.py"]
+    command += ["-p", "tests.engines.simulator", "-W", "ignore::RuntimeWarning"]
+    command += ["tests/onnx/simulated_cuda.py"]
     settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
