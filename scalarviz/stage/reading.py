@@ -120,7 +120,7 @@ class Reading:
         step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
         inputs, targets = trainer.batches.at(step)
         focus = min(session.focus, len(inputs) - 1)
-        # The network may have taken steps before this session.
+        # An optimizer that was exchanged counts its steps anew.
         taken = bank.step_count - (0 if session.playing else clock.step - step)
         place = Place(bank.state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs[focus], place)

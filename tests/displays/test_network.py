@@ -124,6 +124,15 @@ def test_pictures_are_squares_one_a_channel_and_shared_weights_are_a_shadow() ->
         assert size in drawn.texts
 
 
+def test_a_weight_of_your_own_that_several_numbers_share_is_no_line() -> None:
+    class Pairs(Twice):
+        def lower(self, program: Program) -> None:
+            program.add("scale", size=self.outputs, weights=self.first_row, settings=(2.0,))
+
+    drawn = draw(sv.Network([Pairs(4)]))
+    assert drawn.all("path", "band") and not drawn.all("path", "weight")
+
+
 def test_networks_of_every_kind_of_layer_are_drawn_and_told() -> None:
     shape = (2, 4, 4)
     residual = sv.Residual(sv.Conv2d(shape, 2, padding=1), sv.BatchNorm(shape))

@@ -84,10 +84,10 @@ def test_the_focus_can_be_any_sample_of_the_batch(reading: Reading) -> None:
 
 def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
     net = sv.Network([sv.Dense(3, 20), sv.Dropout(20, 0.5), sv.Dense(20, 3)], seed=0)
-    first = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
-    first.advance(3)
     session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
     session.focus = 2
+    session.advance(3)
+    session.optimizer = sv.Adam(0.1)  # which counts its steps anew
     session.advance(3, "operation")
     for _ in range(2):
         shown = Reading(session).buffers(0)

@@ -302,7 +302,7 @@ def test_a_paper_can_be_drawn_again_and_papers_of_other_sizes_between(shown: Sho
 
 def test_parts_of_one_picture_lie_on_parallelograms_and_are_drawn_at_once(studio: Studio) -> None:
     paper = Paper(64, 48)
-    first = [(8, 8), (24, 12), (4, 28)]
+    first = [(8, 8), (24, 14), (12, 28)]
     second = [(40, 8), (56, 8), (40, 24)]
     colors = np.zeros((2, 2, 3))
     colors[0, 1], colors[1, 0] = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
@@ -319,3 +319,4 @@ def test_parts_of_one_picture_lie_on_parallelograms_and_are_drawn_at_once(studio
     for y in (0.2, 0.8):
         assert at(first, 0.25, y) == [0, 0, 0] and at(first, 0.75, y) == [255, 0, 0]
         assert at(second, 0.25, y) == [0, 255, 0] and at(second, 0.75, y) == [0, 0, 0]
+    assert at(first, 0.42, 0.9) == [0, 0, 0] and at(first, 0.58, 0.1) == [255, 0, 0]

@@ -92,6 +92,14 @@ def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Pro
     assert sorted(shown) == sorted(buffer.name for buffer in program.buffers)
 
 
+def test_what_goes_up_passes_wide_plates_that_were_there_before() -> None:
+    shape = (1, 6, 4)
+    layers = [sv.LayerNorm(24), sv.Conv2d(shape, 1, padding=1), sv.Dense(24, 1)]
+    layout = laid_out(sv.Network([sv.Reshape(24, shape), *layers], seed=0).program)
+    for (_, low, high), (_, start, end) in combinations(boxes(layout), 2):
+        assert (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 @given(program=picture_networks())
 def test_a_straight_way_leads_past_all_plates(name: str, program: Program) -> None:
