@@ -48,7 +48,8 @@ class Seen(Layer):
 
     @final
     def lower(self, program: Program) -> None:
-        program.see(self.output_shape)
+        if self.output_shape:  # else what was a picture may still be shown as one
+            program.see(self.output_shape)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
