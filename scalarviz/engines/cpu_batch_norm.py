@@ -78,11 +78,10 @@ def gather_batch_norm(
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     count = float(samples * pixels)
     for f in range(features):
-        mean = sum_over(spaces, op[SOURCE] + f * pixels, pixels, 0.0, samples, chunks, stride)
+        mean = sum_over(spaces, op[SOURCE] + f * pixels, pixels, samples, chunks, stride)
         mean /= count
-        squares = squares_over(
-            spaces, op[SOURCE] + f * pixels, pixels, mean, samples, chunks, stride
-        )
+        start = op[SOURCE] + f * pixels
+        squares = products_over(spaces, start, spaces, start, pixels, mean, samples, chunks, stride)
         variance = squares / count
         put(spaces, op[MEMO] + f, MEAN, mean, stride)
         put(spaces, op[MEMO] + f, DEVIATION, 1.0 / math.sqrt(variance + settings[2]), stride)
@@ -103,9 +102,9 @@ def gather_batch_norm_back(
     count = float(samples * pixels)
     for f in range(features):
         start = op[FLOW_OUT] + f * pixels
-        shift = sum_over(flows, start, pixels, 0.0, samples, chunks, stride)
+        shift = sum_over(flows, start, pixels, samples, chunks, stride)
         stretch = products_over(
-            flows, start, spaces, op[TARGET] + f * pixels, pixels, samples, chunks, stride
+            flows, start, spaces, op[TARGET] + f * pixels, pixels, 0.0, samples, chunks, stride
         )
         put(spaces, op[MEMO] + f, SHIFT, shift / count, stride)
         put(spaces, op[MEMO] + f, STRETCH, stretch / count, stride)
@@ -120,11 +119,11 @@ def put(spaces: Numbers, row: Index, place: Index, number: Any, stride: Index) -
 
 @kernel
 def sum_over(
-    spaces: Numbers, start: Index, rows: Index, zero: float, samples: Index, chunks: Index,
+    spaces: Numbers, start: Index, rows: Index, samples: Index, chunks: Index,
     stride: Index,
 ) -> float:  # fmt: skip
     """The sum of some rows over the samples of all tiles, in float64."""
-    total, tile = zero, ZERO
+    total, tile = 0.0, ZERO
     for chunk in range(chunks):
         first, end = chunk_bounds(np.uint64(chunk), chunks, samples)
         while first < end:
@@ -138,40 +137,20 @@ def sum_over(
 
 
 @kernel
-def squares_over(
-    spaces: Numbers, start: Index, rows: Index, mean: float, samples: Index, chunks: Index,
-    stride: Index,
-) -> float:  # fmt: skip
-    """The same of the squares of what differs from the mean."""
-    total, tile = 0.0, ZERO
-    for chunk in range(chunks):
-        first, end = chunk_bounds(np.uint64(chunk), chunks, samples)
-        while first < end:
-            n = min(TILE, end - first)
-            for r in range(start, start + rows):
-                for t in range(r * stride, r * stride + n):
-                    apart = spaces[tile, t] - mean
-                    total += apart * apart
-            tile += ONE
-            first += n
-    return total
-
-
-@kernel
 def products_over(
-    flows: Numbers, g0: Index, spaces: Numbers, y0: Index, rows: Index, samples: Index,
-    chunks: Index, stride: Index,
+    ones: Numbers, a0: Index, others: Numbers, b0: Index, rows: Index, mean: float,
+    samples: Index, chunks: Index, stride: Index,
 ) -> float:  # fmt: skip
-    """The same of the products of two."""
+    """The same of the products of two, each less the mean."""
     total, tile = 0.0, ZERO
     for chunk in range(chunks):
         first, end = chunk_bounds(np.uint64(chunk), chunks, samples)
         while first < end:
             n = min(TILE, end - first)
             for r in range(rows):
-                g, y = (g0 + r) * stride, (y0 + r) * stride
+                a, b = (a0 + r) * stride, (b0 + r) * stride
                 for t in range(n):
-                    total += float(flows[tile, g + t]) * float(spaces[tile, y + t])
+                    total += (ones[tile, a + t] - mean) * (others[tile, b + t] - mean)
             tile += ONE
             first += n
     return total

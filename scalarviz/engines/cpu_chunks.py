@@ -55,7 +55,6 @@ PLAN_FIELDS = 14
     DO_KEEP,  # every tile has a workspace of its own
     DO_LEARN,  # a backward may follow: what only a network that learns does is done
 ) = [1 << i for i in range(12)]
-WHOLE_STEP = DO_LEARN | DO_LOAD | DO_FORWARD | DO_AIM | DO_ERROR | DO_DELTA | DO_WEIGHTS | DO_FLOW
 
 
 # The columns of a table of passes: what is done, with the operations from LOW to before HIGH; and

@@ -82,7 +82,6 @@ def make_tables(
                 max(operation.state, 0),
                 operation.other.offset if operation.other else 0,
                 flows[operation.other] if operation.other else 0,
-                operation.about.statistics(operation),
             ]
         )
         gradients += len(operation.parameters)

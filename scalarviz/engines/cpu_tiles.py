@@ -21,9 +21,9 @@ Table = Any  # the operations: one row each, unsigned
 # numbers are in the bank's state; OTHER and FLOW_OTHER are places of the other buffer.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHTS, BIASES, HAS_BIASES, MEMO, FLOW_IN,
-    FLOW_OUT, GRADIENTS, COUNT, EACH, STATE, OTHER, FLOW_OTHER, STATISTICS,
-) = [np.uint64(i) for i in range(19)]  # fmt: skip
-COLUMNS = 19
+    FLOW_OUT, GRADIENTS, COUNT, EACH, STATE, OTHER, FLOW_OTHER,
+) = [np.uint64(i) for i in range(18)]  # fmt: skip
+COLUMNS = 18
 
 
 @kernel

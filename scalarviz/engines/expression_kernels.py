@@ -6,7 +6,7 @@ one long row, and a loop over them fills vector registers even where a batch is 
 in rows of the same numbers in a second workspace, the flow.
 
 A step of the program is a row of `code`; which number it is in which column stands below. All
-indices are unsigned, as in `cpu_kernels`.
+indices are unsigned, as in `cpu_products`.
 """
 
 from __future__ import annotations
