@@ -416,7 +416,7 @@ def test_a_file_imports_only_from_files_above_it(path: Path) -> None:
 @every_file
 def test_a_file_is_read_in_one_sitting(path: Path) -> None:
     lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 330, f"{path.relative_to(ROOT)} has {lines} lines; split it by subject."
+    assert lines <= 500, f"{path.relative_to(ROOT)} has {lines} lines; split it by subject."
 
 
 @every_file
