@@ -10,6 +10,7 @@ from typing import final
 
 from scalarviz.bank import Bank
 from scalarviz.checks import number
+from scalarviz.engines.cores import acquire
 from scalarviz.engines.snapshot import HostSnapshot, Numbers, Snapshot
 
 BEHIND = 0.25  # seconds; who falls further behind does not catch up
@@ -31,7 +32,7 @@ class Turns:
         """Do something while nobody else does."""
         self._waiting += 1
         try:
-            self.lock.acquire()
+            acquire(self.lock)
         finally:
             self._waiting -= 1
         try:

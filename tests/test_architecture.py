@@ -100,6 +100,7 @@ ORDER = """
     engines.kernel_tiles
     engines.kernel_choice
     engines.kernel_cache
+    engines.cores
     engines.kernel_file
     engines.cpu_lanes
     engines.cpu_lanes

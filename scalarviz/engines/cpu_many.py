@@ -12,10 +12,11 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import kernel_file
+from scalarviz.engines.cores import ONE_AT_A_TIME
 from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.cpu_run import Room, make_room
 from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order, workspaces
-from scalarviz.engines.cpu_work import ONE_AT_A_TIME, TEMPLATE, Work, add_errors, means
+from scalarviz.engines.cpu_work import TEMPLATE, Work, add_errors, means
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer

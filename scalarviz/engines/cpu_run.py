@@ -12,6 +12,7 @@ from numba.np.ufunc.parallel import get_thread_count
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Engine, Outcome, Run
+from scalarviz.engines.cores import ONE_AT_A_TIME
 from scalarviz.engines.cpu_moments import Moments
 from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.cpu_tables import (
@@ -23,14 +24,7 @@ from scalarviz.engines.cpu_tables import (
     set_order,
     workspaces,
 )
-from scalarviz.engines.cpu_work import (
-    ONE_AT_A_TIME,
-    Work,
-    add_errors,
-    count_chunks,
-    count_tiles,
-    means,
-)
+from scalarviz.engines.cpu_work import Work, add_errors, count_chunks, count_tiles, means
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE, Buffer
 from scalarviz.optimizer import Optimizer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 from typing import Any, final
 
@@ -12,6 +11,7 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks, cpu_replicas, kernel_file
+from scalarviz.engines.cores import ONE_AT_A_TIME
 from scalarviz.engines.cpu_products import TILE
 from scalarviz.engines.cpu_tables import Tables, Unsigned
 from scalarviz.formulas.losses import Loss
@@ -20,9 +20,6 @@ from scalarviz.program import Program
 
 # One file for all kernels, so that what they share is compiled once.
 TEMPLATE = cpu_replicas.__name__
-
-# Numba's plainest way to run threads ends the whole process if two of ours use it at once.
-ONE_AT_A_TIME = threading.Lock()
 
 
 @final

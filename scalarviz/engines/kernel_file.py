@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
+from scalarviz.engines.cores import check_process, start_threads
 from scalarviz.engines.kernel_cache import keep_apart
 from scalarviz.engines.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
@@ -126,6 +127,7 @@ def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType:
     Each kernel is compiled when it is first called, if it is not on disk. A row that was added to a
     table, or a constant that was changed, in this very process counts from the next `load` on.
     """
+    check_process()
     with _lock:
         known = _texts.get((template, dtype, target))
         if known is None or known.ingredients != ingredients(known.functions):
@@ -169,6 +171,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     keep_apart(module)
+    start_threads(module)
     return module
 
 

@@ -7,6 +7,7 @@ they cover. The levels of a plate lie side by side in a texture of bytes.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from scalarviz.checks import FloatArray
+from scalarviz.engines.cores import parallel_calls
 from scalarviz.view.cube_shaders import HALF, LEAST
 from scalarviz.view.plates import Plate
 
@@ -59,18 +61,19 @@ def fill(
     size = rows, columns, finest
     kinds = np.array(scale, np.float32), palette
     bits = sizes.view(np.int32)
-    if plate.tiles is None:
-        means = block_means(colors, bits, shape, *size, *kinds)
-    else:
-        grid = plate.tiles
-        tiles = *grid.size, *grid.pitch, *grid.stride
-        means = tile_means(colors, bits, shape, tiles, *size, *kinds)
     first_columns = room_of(plate)[1]
-    for level in range(finest, levels + 1):
-        left = place_of(level, first_columns)
-        write_bytes(means, table[: means.shape[0], left : left + means.shape[1]])
-        if level < levels:
-            means = halved(means)
+    with parallel_calls(sys.modules[__name__]):
+        if plate.tiles is None:
+            means = block_means(colors, bits, shape, *size, *kinds)
+        else:
+            grid = plate.tiles
+            tiles = *grid.size, *grid.pitch, *grid.stride
+            means = tile_means(colors, bits, shape, tiles, *size, *kinds)
+        for level in range(finest, levels + 1):
+            left = place_of(level, first_columns)
+            write_bytes(means, table[: means.shape[0], left : left + means.shape[1]])
+            if level < levels:
+                means = halved(means)
 
 
 @njit(inline="always")

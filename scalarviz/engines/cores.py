@@ -1,0 +1,117 @@
+"""The threads on which parallel kernels run: when they start, who may use them, and after a fork.
+
+numba starts its threads when it compiles a parallel kernel or loads one from disk, but not when it
+loads a kernel that only calls a parallel one (numba's issue 9938): that call crashes. So they are
+started here, before any kernel of a file is called.
+
+A forked child has none of the threads of its parent, and a parallel kernel would wait for them for
+ever. So a child of a process that has loaded kernels is refused every one of them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any, NoReturn, final
+
+from scalarviz.errors import EngineError
+
+FORKED = (
+    "threads do not survive a fork, and this process was forked from one that had started some for "
+    'its training: start processes with multiprocessing.get_context("spawn"), or fork before the '
+    "first call of an engine"
+)
+PATIENCE = 1.0  # seconds; a lock that is held longer after a fork is held by a thread of the parent
+
+_modules: list[ModuleType] = []
+_forked = False  # whether this process is a forked child
+_lost = False  # the same, and the kernels of its parent had been loaded
+
+
+def start_threads(module: ModuleType) -> None:
+    """Start numba's threads for the kernels of a module, which is about to be used."""
+    import numba  # a session knows of forks before it needs numba
+
+    check_process()
+    try:
+        numba.get_num_threads()  # starts them
+    except ValueError as error:
+        raise EngineError(
+            f"numba cannot start threads for parallel kernels ({first_line(error)}): install "
+            "OpenMP (on Debian libgomp1), or set NUMBA_THREADING_LAYER=workqueue"
+        ) from error
+    _modules.append(module)
+
+
+def parallel_calls(module: ModuleType) -> AbstractContextManager[None]:
+    """A context for parallel kernels of a module that are called directly, and often."""
+    from numba.np.ufunc.parallel import threading_layer
+
+    if module not in _modules:
+        start_threads(module)
+    check_process()
+    layer: str = threading_layer()  # type: ignore[no-untyped-call]  # numba's
+    return ONE_AT_A_TIME if layer == "workqueue" else nullcontext()
+
+
+def acquire(lock: Any) -> None:
+    """Acquire a lock; an EngineError if it was held when this process was forked."""
+    if not lock.acquire(timeout=PATIENCE if _forked else -1):
+        raise EngineError(FORKED)
+
+
+def check_process() -> None:
+    """Raise an EngineError in a process that was forked from one whose kernels had been loaded."""
+    if _lost:
+        raise EngineError(FORKED)
+
+
+@final
+class OneAtATime:
+    """A lock around parallel kernels.
+
+    numba's plainest way to run threads, "workqueue", ends the process if two Python threads run
+    parallel kernels at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        check_process()  # the lock may have been held by a thread of the parent
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+ONE_AT_A_TIME = OneAtATime()
+
+
+@final
+class Refused:
+    """Stands where a kernel stood before the fork."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise EngineError(FORKED)
+
+    def __getitem__(self, _: object) -> NoReturn:  # how kernels for a GPU are launched
+        raise EngineError(FORKED)
+
+
+def _lose_threads() -> None:
+    global _forked, _lost
+    _forked, _lost = True, bool(_modules)
+    for module in _modules:
+        names: dict[str, Any] = vars(module)
+        names.update({name: Refused() for name, each in names.items() if hasattr(each, "py_func")})
+
+
+def first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_lose_threads)

@@ -1,0 +1,216 @@
+"""The threads of parallel kernels: every entry point in a new process, and what a fork leaves."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TWICE = range(2)
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=500,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )
+
+
+# ---- the first call of a process ----------------------------------------------------------------
+
+KERNELS = """
+import numba
+
+@numba.njit(cache=True, parallel=True)
+def count(n):
+    total = 0
+    for _ in numba.prange(n):
+        total += 1
+    return total
+
+@numba.njit(cache=True)
+def count_twice(n):
+    return 2 * count(n)
+"""
+
+
+def test_a_kernel_loaded_from_disk_may_call_a_parallel_one(tmp_path: Path) -> None:
+    # The second process loads the inner kernel and compiles the outer one; the third loads that.
+    for name, result in [("count", "9"), ("count_twice", "18"), ("count_twice", "18")]:
+        done = run(
+            f"""
+            from scalarviz.engines import kernel_file
+            print(kernel_file.import_text({KERNELS!r}, "counting").{name}(9))
+            """,
+            SCALARVIZ_CACHE_DIR=str(tmp_path),
+        )
+        assert (done.returncode, done.stdout.strip()) == (0, result), done.stderr
+
+
+def test_importing_scalarviz_starts_no_threads() -> None:
+    done = run("""
+        import sys
+        import scalarviz as sv
+        sv.Network([2, 2])(  [1.0, 2.0])
+        print("numba" in sys.modules, "numba.np.ufunc.parallel" in sys.modules)
+    """)
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+def test_threads_that_cannot_be_started_are_an_error_in_one_sentence() -> None:
+    done = run(
+        """
+        import scalarviz as sv
+        try:
+            sv.Network([2, 2]).to("cpu")
+        except sv.ScalarvizError as error:
+            print(type(error).__name__, error)
+        """,
+        NUMBA_THREADING_LAYER="tbb",
+    )
+    assert done.stdout.startswith("EngineError numba cannot start threads"), done.stderr
+    assert "libgomp1" in done.stdout
+
+
+# What Python can call first. The batch of `train` is worth several cores.
+ENTRY_POINTS = {
+    "evaluate": "net = network(); net(X)",
+    "verbs": "net = network(); net.forward(X); net.backward(); net.step(sv.SGD(0.1))",
+    "train": "network().train(X, Y, 'mse', sv.SGD(0.1), steps=3)",
+    "train alone": "network().train(X[:1], Y[:1], 'mse', sv.SGD(0.1), steps=3)",
+    "moments": "session().advance(40, 'operation')",
+    "session": "session().advance(3)",
+    "replicas": "sv.replicate(session(), seeds=range(4)).advance(3)",
+    "mixed": "network().to('cpu', 'mixed').train(X, Y, 'mse', sv.SGD(0.1), steps=3)",
+    "expression": "expression().train_step(X[:, :1], Y[:, :1], 'mse', sv.SGD(0.1))",
+    "means": "sv.picture(wide(), size=(320, 200))",
+}
+PROGRAM = """
+    import numba, numpy as np
+    import scalarviz as sv
+    from scalarviz.engines.cpu_run import WORTH_CORES
+    numba.set_num_threads({threads})
+    X, Y = np.ones((256, 64)), np.ones((256, 10))
+    assert 256 * (64 * 16 + 16 * 10) > WORTH_CORES
+    network = lambda: sv.Network([64, 16, 10], "tanh").to("cpu")
+    session = lambda: sv.Session(network(), (X, Y), "mse", sv.SGD(0.1), engine="cpu")
+    wide = lambda: sv.Session(sv.Network([256, 256]), (np.ones((1, 256)),) * 2, engine="python")
+    slope = sv.Value(1.0)
+    expression = lambda: sv.compile(lambda x: slope * x, inputs=1)
+    {call}
+    print("done", numba.threading_layer())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", ["omp", "workqueue"])
+def test_every_entry_point_may_come_first_in_a_process(layer: str, tmp_path: Path) -> None:
+    # From an empty cache on: what calls parallel kernels is compiled when those are on disk.
+    for threads in (1, 2):
+        for _ in TWICE:
+            for name, call in ENTRY_POINTS.items():
+                done = run(
+                    PROGRAM.format(threads=threads, call=call),
+                    NUMBA_THREADING_LAYER=layer,
+                    SCALARVIZ_CACHE_DIR=str(tmp_path),
+                )
+                assert done.stdout.split() == ["done", layer], (name, done.returncode, done.stderr)
+
+
+# ---- forks --------------------------------------------------------------------------------------
+
+FORK = """
+    import os, traceback
+    import numpy as np
+    import scalarviz as sv
+    X, Y = np.ones((256, 64)), np.ones((256, 10))
+    net = sv.Network([64, 16, 10]).to("cpu")
+    slope = sv.Value(1.0)
+    expression = sv.compile(lambda x: slope * x, inputs=1)
+    s = sv.Session(net.copy(), (X, Y), "mse", sv.SGD(0.1), engine="cpu")
+    runs = sv.replicate(s, seeds=range(2))
+
+    def check():
+        calls = [
+            lambda: net(X), lambda: net.forward(X), lambda: net.train_step(X, Y),
+            lambda: net.copy(dtype="float64"), lambda: s.advance(1), lambda: s.play() or s.pause(),
+            lambda: s.advance(1, "operation"), lambda: runs.advance(1),
+            lambda: expression(X[:, :1]), lambda: sv.Network([2, 2]).to("cpu"),
+        ]
+        told = set()
+        for i, call in enumerate(calls):
+            try:
+                call()
+                print("no error from", i)
+            except sv.ScalarvizError as error:
+                told.add((type(error).__name__, 'get_context("spawn")' in str(error)))
+        print(told, sv.Network([2, 2])([1.0, 2.0]).shape, flush=True)
+
+    {before}
+    child = os.fork()
+    if child == 0:
+        try:
+            {inside}
+        except BaseException:
+            traceback.print_exc()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(net.train_step(X, Y) > 0)
+"""
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+@forks
+@pytest.mark.parametrize(
+    "before", ["net.train(X, Y, steps=2)", "s.play()", "pass"], ids=["trained", "playing", "loaded"]
+)
+def test_a_forked_child_is_told_to_spawn_by_every_engine_call(before: str) -> None:
+    done = run(FORK.format(before=before, inside="check()"))
+    lines = done.stdout.splitlines()
+    assert lines == ["{('EngineError', True)} (2,)", "0", "True"], done.stdout + done.stderr
+
+
+@forks
+def test_a_child_forked_before_any_kernel_was_loaded_trains() -> None:
+    done = run("""
+        import os
+        import numpy as np
+        import scalarviz as sv
+        child = os.fork()
+        if child == 0:
+            net = sv.Network([64, 16, 10]).to("cpu")
+            print(net(np.ones((256, 64))).shape, flush=True)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """)
+    assert done.stdout.splitlines() == ["(256, 10)", "0"], done.stderr
+
+
+@forks
+def test_a_child_forked_while_objects_train_goes_on_or_is_told_to_spawn() -> None:
+    done = run("""
+        import os
+        import scalarviz as sv
+        s = sv.Session(sv.Network([2, 8, 1]), ([[0.0, 1.0]] * 64, [[1.0]] * 64), engine="python")
+        s.play()
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                try:
+                    s.advance(1)
+                except sv.ScalarvizError as error:
+                    assert 'get_context("spawn")' in str(error)
+                os._exit(0)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        s.pause()
+    """)
+    assert done.stdout.split() == ["0"] * 5, done.stderr
