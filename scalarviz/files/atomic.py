@@ -1,22 +1,39 @@
-"""A file written whole or not at all: whoever looks sees the old content or the new, never half."""
+"""A file written whole or not at all: whoever looks sees the old content or the new, never half.
+
+What is not finished has no name where the system can write a file without one (Linux, on most
+disks): a kill leaves nothing behind. Elsewhere it is called .NAME.xxxxxxxx.part and locked by its
+writer; what a killed writer left is removed when the file is next saved.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
+import re
 import secrets
 import stat
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError
 
-ABANDONED = 3600.0  # seconds after which a part that nobody finished is removed
+if sys.platform != "win32":
+    import fcntl
+
+ABANDONED = 3600.0  # seconds after which a part goes whose writer cannot be asked by a lock
 LONGEST_SHOWN = 70  # letters of a path in a message
 PERMISSIONS = 0o666  # of a new file; the system takes away what the user's umask says
+
+ENDING = re.compile("[0-9a-f]{8}")  # of a part
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+Data = bytes | bytearray | memoryview
 
 
 def as_path(path: object) -> Path:
@@ -34,25 +51,19 @@ def shown(path: Path) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"'...{text[3 - LONGEST_SHOWN :]}"
 
 
-def replace_file(path: object, data: bytes | bytearray) -> None:
+def replace_file(path: object, data: Data) -> None:
     """Write `data` into a new file beside `path`, and then put it in the place of `path`.
 
     The permissions of a file that was there are kept, and a link is followed. What an earlier
-    program left unfinished here, because it was killed, is removed after an hour.
+    program left unfinished here, because it was killed, is removed.
     """
     given = as_path(path)
     try:
         target = Path(os.path.realpath(given))
         permissions = permissions_of(target, given)
         remove_abandoned(target)
-        part = part_of(target, secrets.token_hex(4))
-        try:
-            write_through(part, data, PERMISSIONS if permissions is None else permissions)
-            if permissions is not None:
-                part.chmod(permissions)
+        with written(target, data, permissions) as part:
             part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
         flush_folder(target.parent)
     except OSError as error:
         raise FileError(
@@ -99,16 +110,81 @@ def part_of(target: Path, ending: str) -> Path:
     return target.with_name(f".{target.name[:50]}.{ending}.part")
 
 
-def write_through(part: Path, data: bytes | bytearray, permissions: int) -> None:
-    """Write a new file, and wait until the disk has it."""
+@contextmanager
+def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]:
+    """A new file beside the target, which holds `data` and is on the disk; at the end it goes.
 
-    def opener(name: str, flags: int) -> int:
-        return os.open(name, flags, permissions)
+    Its lock is held meanwhile, so that nobody takes it for abandoned.
+    """
+    part = part_of(target, secrets.token_hex(4))
+    try:
+        with new_file(part, data, PERMISSIONS if permissions is None else permissions) as file:
+            if permissions is not None:
+                part.chmod(permissions)
+            if sys.platform == "win32":  # renames no open file
+                file.close()
+            yield part
+    finally:
+        part.unlink(missing_ok=True)
 
-    with open(part, "xb", opener=opener) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+
+def new_file(part: Path, data: Data, permissions: int) -> IO[bytes]:
+    """A new file of this name, whole, open and locked."""
+    if hasattr(os, "O_TMPFILE"):
+        with contextlib.suppress(OSError):  # not on this disk: then with a name from the start
+            return write_nameless(part, data, permissions)
+    return write_named(part, data, permissions)
+
+
+def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
+    """Write a file that gets its name when it is whole."""
+    file = os.fdopen(os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, permissions), "wb")
+    with closed_on_error(file):
+        write_through(file, data)
+        take_lock(file)
+        folder = os.open(part.parent, os.O_RDONLY)
+        try:  # given a folder, `link` follows what /proc says of an open file
+            os.link(f"/proc/self/fd/{file.fileno()}", part.name, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+    return file
+
+
+def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
+    """Write a file that has its name from the start."""
+
+    while True:
+        file = os.fdopen(os.open(part, NEW, permissions), "wb")
+        with closed_on_error(file):
+            take_lock(file)
+            if part.exists():  # nobody has taken it for abandoned before it was locked
+                write_through(file, data)
+                return file
+        file.close()
+
+
+@contextmanager
+def closed_on_error(file: IO[bytes]) -> Iterator[None]:
+    """After an error the file is closed."""
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise
+
+
+def write_through(file: IO[bytes], data: Data) -> None:
+    """Write, and wait until the disk has it."""
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def take_lock(file: IO[bytes]) -> None:
+    """Lock a file where the system can; the lock ends when the file is closed, by a kill too."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def flush_folder(folder: Path) -> None:
@@ -122,10 +198,33 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove what a program that was killed while saving here has left."""
-    pattern = part_of(Path(glob.escape(str(target.parent)), target.name), "*")
-    escaped = pattern.with_name(glob.escape(pattern.name).replace("[*]", "*"))
-    for name in glob.glob(str(escaped)):
-        with contextlib.suppress(OSError):
-            if time.time() - os.stat(name).st_mtime > ABANDONED:
-                os.unlink(name)
+    """Remove what programs that were killed while saving here have left."""
+    start, end = part_of(target, "*").name.rsplit("*", 1)
+    with contextlib.suppress(OSError), os.scandir(target.parent) as files:
+        for file in files:
+            ending = file.name.removeprefix(start).removesuffix(end)
+            if file.name == start + ending + end and ENDING.fullmatch(ending):
+                with contextlib.suppress(OSError):
+                    remove_if_abandoned(file.path)
+
+
+def remove_if_abandoned(part: str) -> None:
+    """Remove a part that nobody has locked; where there are no locks, one that is old."""
+    free = time.time() - os.lstat(part).st_mtime > ABANDONED
+    if sys.platform == "win32":
+        if free:
+            os.unlink(part)
+        return
+    handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except BlockingIOError:
+            free = False
+        except OSError:
+            pass  # this disk has no locks
+        if free:
+            os.unlink(part)
+    finally:
+        os.close(handle)
