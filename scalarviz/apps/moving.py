@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import struct
-import tempfile
 import zlib
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
@@ -50,7 +50,7 @@ class Encoder(ABC):
         """One more frame, (height, width, 3)."""
 
     @abstractmethod
-    def finish(self) -> bytes:
+    def finish(self) -> bytes | memoryview:
         """The whole file."""
 
     @abstractmethod
@@ -75,10 +75,15 @@ class Mp4(Encoder):
         super().__init__(path)
         import av
 
-        self._folder = tempfile.TemporaryDirectory()
-        self._part = Path(self._folder.name) / "video.mp4"
+        self._whole = io.BytesIO()  # in memory: a kill leaves nothing behind
         self._av: Any = av
-        self._file: Any = av.open(str(self._part), "w", options={"movflags": "faststart"})
+        self._file: Any = av.open(
+            self._whole,
+            "w",
+            format="mp4",
+            options={"movflags": "faststart"},
+            io_open=lambda *about: ReadAgain(self._whole),
+        )
         self._stream: Any = self._file.add_stream("libx264", rate=fps)
         # The format takes even sizes only: an odd last row or column is left out.
         self._stream.width, self._stream.height = width // 2 * 2, height // 2 * 2
@@ -90,16 +95,36 @@ class Mp4(Encoder):
         picture = self._av.VideoFrame.from_ndarray(even, "rgb24")
         self._file.mux(self._stream.encode(picture))
 
-    def finish(self) -> bytes:
+    def finish(self) -> memoryview:
         self._file.mux(self._stream.encode())
         self._file.close()
-        data = self._part.read_bytes()
-        self._folder.cleanup()
-        return data
+        return self._whole.getbuffer()
 
     def give_up(self) -> None:
         self._file.close()
-        self._folder.cleanup()
+
+
+@final
+class ReadAgain:
+    """What is written so far, read from a place of its own: the index of a video is put first."""
+
+    def __init__(self, whole: io.BytesIO) -> None:
+        self._whole = whole
+        self._place = 0
+
+    def read(self, count: int) -> bytes:
+        with self._whole.getbuffer() as data:
+            part = bytes(data[self._place : self._place + count])
+        self._place += len(part)
+        return part
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        end = self._whole.getbuffer().nbytes
+        self._place = place + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: end}[whence]
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
 
 
 @final
@@ -117,8 +142,6 @@ class Gif(Encoder):
         self._frames.append(Image.fromarray(frame))
 
     def finish(self) -> bytes:
-        import io
-
         from PIL import Image
 
         apart = max(1, len(self._frames) // MOST_SHARED)
