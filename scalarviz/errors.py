@@ -9,6 +9,7 @@
     ├── OwnershipError         a weight or layer that belongs to another network
     ├── EngineError            an engine that cannot run here; says what it lacks
     ├── DisplayError           no OpenGL, or no screen, where a picture is asked for
+    ├── SceneError             the code of a scene fails; names its file and line
     ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
     └── GradientMismatchError  a derivative and its finite differences disagree
@@ -21,7 +22,7 @@ before any parameter has moved.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -69,6 +70,18 @@ class EngineError(ScalarvizError, RuntimeError):
 
 class DisplayError(ScalarvizError, RuntimeError):
     """A picture that cannot be drawn here, or a window that cannot be opened."""
+
+
+class SceneError(ScalarvizError, RuntimeError):
+    """The user's own code fails, in a scene; `frames` are the lines of it that led there."""
+
+    def __init__(self, sentence: str, frames: Sequence[str] = ()) -> None:
+        super().__init__(sentence)
+        self.frames = "".join(frames)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}", *self.frames.splitlines()]
 
 
 class FileError(ScalarvizError, ValueError):

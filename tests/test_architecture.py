@@ -239,6 +239,7 @@ ORDER = """
     apps.keep
     apps.keys
     apps.stop
+    apps.own_code
     apps.scenes
     stage.show
     apps.options

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.apps.own_code import scene_error
 from scalarviz.apps.scenes import Scene, about, find, load, print_scenes, scenes
-from scalarviz.errors import ScalarvizError, UnknownNameError
+from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
 
 # What reads options, draws and trains is imported where it is used: an error or a list is quick.
 if TYPE_CHECKING:
@@ -41,19 +42,23 @@ EXAMPLES = (
 def main(words: Sequence[str] | None = None) -> None:
     """Do what the words say and leave.
 
-    0 done, 1 an error of ours, 2 a word that is not known, 130 after Ctrl-C.
+    0 done, 1 an error of ours or of a scene, 2 a word that is not known, 130 after Ctrl-C.
     """
     words = list(sys.argv[1:] if words is None else words)
     try:
         application(words or words_to_complete())(words, prog_name="scalarviz")
-    except ScalarvizError as error:
-        print(f"scalarviz: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, UnknownNameError) else 1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # whoever read this has stopped reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        told = error if isinstance(error, ScalarvizError) else scene_error(error)
+        if told is None:
+            raise
+        print(f"scalarviz: {told}", file=sys.stderr)
+        print(getattr(told, "frames", ""), file=sys.stderr, end="")
+        sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
 
 
 def words_to_complete() -> list[str]:
@@ -93,9 +98,8 @@ def application(words: Sequence[str]) -> Typer:
                 group.command(name, help=about(path))(print_scenes)
         else:
             path = find(asked)
-            group.command(asked, help=help_of(verb, asked, about(path)))(
-                command(verb, load(path), path.stem)
-            )
+            run = command(verb, load(path), path.stem)
+            group.command(asked, help=help_of(verb, asked, about(path)))(run)
     app.command("replay", help="Open a training that was kept in a file.")(replay)
     wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
 
@@ -227,6 +231,10 @@ def replay(
     from scalarviz.session import Session
     from scalarviz.stage.show import Show
 
+    if path.endswith(".py"):
+        raise InputError(
+            f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
+        )
     show = Show(Session.load(path), title=os.path.basename(path))
     name = os.path.splitext(os.path.basename(path))[0]
     sys.exit(watch(show, theme=theme, terminal=terminal, name=name, play=False))

@@ -15,8 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scalarviz.apps.own_code import place_of, told_by_line
 from scalarviz.apps.scenes import Scene
-from scalarviz.errors import InputError
+from scalarviz.checks import shorten
+from scalarviz.errors import InputError, SceneError
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
@@ -80,22 +82,35 @@ RENDERING = {
 
 def own_options(scene: Scene) -> dict[str, Option]:
     """The parameters of a scene that can be typed."""
+    where = place_of(scene)
     lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
     found = {}
     for name, parameter in inspect.signature(scene).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty:
-            raise InputError(f"the scene's parameter {name!r} has no default: give it one")
+            raise SceneError(f"{where}: the scene's parameter {name!r} has no default: give it one")
         if name in RUNNING | WATCHING:
-            raise InputError(
-                f"the scene's parameter {name!r} is called like an option that every scene has: "
-                "give it another name"
+            raise SceneError(
+                f"{where}: the scene's parameter {name!r} is called like an option that every "
+                "scene has: give it another name"
             )
         if type(parameter.default) in TYPES:
             kind = type(parameter.default)
             found[name] = Option(kind, parameter.default, lines.get(name, ""))
     return found
+
+
+def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
+    """The show that a scene returns; a SceneError says where its code fails."""
+    with told_by_line():
+        shown = scene(**chosen)
+    if not isinstance(shown, (Session, Show)):
+        raise SceneError(
+            f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
+            "Session"
+        )
+    return Show.of(shown, scene)
 
 
 def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
@@ -106,7 +121,7 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
     changed = [name for name in own if chosen[name] != own[name].default]
     extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
     if given.get("resume") is None:
-        show = Show.of(scene(**chosen), scene)
+        show = played(scene, chosen)
         return with_extra(show, extra)
     live = {"lr", "engine", "precision"}
     refused = [name for name in [*changed, *extra] if name not in live]
@@ -116,7 +131,7 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
             f"leave out --{refused[0]}, or --resume"
         )
     session = Session.load(given["resume"])
-    show = Show.of(scene(**chosen), scene)
+    show = played(scene, chosen)
     if session.data.name != show.session.data.name:
         raise InputError(
             f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "

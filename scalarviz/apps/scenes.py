@@ -12,18 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scalarviz.apps.own_code import folder_of_scenes, place, told_by_line
 from scalarviz.errors import InputError, UnknownNameError
-
-PACKAGE = Path(__file__).parent.parent
 
 Scene = Callable[..., Any]
 
 
 def scenes() -> dict[str, Path]:
     """The scenes that come with the package: inside it, or beside it in a checkout."""
-    folders = [PACKAGE / "scenes", PACKAGE.parent / "scenes"]
-    folder = next((folder for folder in folders if (folder / "__init__.py").exists()), folders[0])
-    return {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+    return {path.stem: path for path in sorted(folder_of_scenes().glob("[!_]*.py"))}
 
 
 def find(name: str) -> Path:
@@ -39,19 +36,22 @@ def find(name: str) -> Path:
 
 
 def load(path: Path) -> Scene:
-    """The function `scene` of a file."""
+    """The function `scene` of a file; a SceneError says where its code fails."""
+    path = path.absolute()
     sys.path.insert(0, str(path.parent))  # it may import its neighbours, as `python FILE` lets it
-    names: dict[str, Scene] = runpy.run_path(str(path))
+    with told_by_line(path):
+        names: dict[str, Scene] = runpy.run_path(str(path))
     if not callable(names.get("scene")):
         raise InputError(
-            f"{path} has no function called scene: write `def scene(lr=0.5):` and return a Session"
+            f"{place(str(path), None)} has no function called scene: write `def scene(lr=0.5):` "
+            "and return a Session"
         )
     return names["scene"]
 
 
 def about(path: Path) -> str:
     """The first line of a file's docstring."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))) or ""
+    text = ast.get_docstring(ast.parse(path.read_bytes(), filename=str(path))) or ""
     return text.partition("\n")[0]
 
 

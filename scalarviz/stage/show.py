@@ -56,17 +56,13 @@ class Show:
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:
-        """A show from what a scene returned; `about` has the docstring that a title is taken from.
+        """A show from a session; `about` has the docstring that a title is taken from.
 
         Without one it is called by its network.
         """
         if isinstance(shown, Session):
             shown = Show(shown)
         if not isinstance(shown, Show):
-            if about is not None:
-                raise InputError(
-                    f"the scene returned {shorten(shown)}: return a Show, or just a Session"
-                )
             raise InputError(
                 f"what can be seen is a Session or a Show, not {shorten(shown)}: "
                 "write sv.Session(network, data)"
