@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.apps.own_code import scene_error
@@ -166,11 +168,21 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
     code: int = watch(
         *(show, given["steps"], given["speed"], given["theme"], keep, Recipe(scene, given)),
         terminal=given["terminal"],
-        name=name,
+        instead=without_a_window(scene, name),
         tour=given["tour"],
         reduced_motion=given["reduced_motion"],
     )
     return code
+
+
+def without_a_window(scene: Scene, name: str) -> str:
+    """What to type where no window can be opened."""
+    word = name if name in scenes() else shlex.quote(scene.__globals__["__file__"])
+    kind, what = (".mp4", "video") if find_spec("av") else (".png", "picture")
+    return (
+        f"`scalarviz watch {word} --terminal` draws in the terminal, and "
+        f"`scalarviz render {word} -o {shlex.quote(name + kind)}` writes a {what}"
+    )
 
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
@@ -236,8 +248,11 @@ def replay(
             f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
         )
     show = Show(Session.load(path), title=os.path.basename(path))
-    name = os.path.splitext(os.path.basename(path))[0]
-    sys.exit(watch(show, theme=theme, terminal=terminal, name=name, play=False))
+    other = (
+        f"`scalarviz replay {shlex.quote(path)} --terminal` draws in the terminal, and in Python "
+        f"sv.picture(sv.Session.load({path!r}), 'run.png') writes a picture"
+    )
+    sys.exit(watch(show, theme=theme, terminal=terminal, instead=other, play=False))
 
 
 def doctor(for_class: bool) -> None:

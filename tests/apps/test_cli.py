@@ -12,6 +12,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.apps import cli, watch
+from scalarviz.errors import DisplayError
 
 ROOT = Path(__file__).parent.parent.parent
 OWN_SCENE = '''
@@ -100,24 +101,40 @@ def no_screen(patch: pytest.MonkeyPatch, folder: Path, *absent: str) -> None:
     patch.chdir(folder)
     patch.delenv("DISPLAY", raising=False)
     patch.delenv("WAYLAND_DISPLAY", raising=False)
-    found = watch.find_spec
-    patch.setattr(watch, "find_spec", lambda name: None if name in absent else found(name))
+    patch.setattr(cli, "find_spec", lambda name: name not in absent or None, raising=False)
 
 
 @pytest.mark.parametrize(("absent", "file"), [((), "rgb.mp4"), (("av",), "rgb.png")])
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
-def test_watching_without_a_screen_says_so_and_draws_into_a_file(
+def test_watching_without_a_screen_says_what_to_type_and_writes_nothing(
     run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, absent: tuple[str, ...], file: str
 ) -> None:
     pytest.importorskip("PySide6", reason="without it, that is what is said first")
     no_screen(monkeypatch, tmp_path, *absent)
     ran = run("watch", *SMALL)
-    assert ran.code == 0
-    said = "there is no screen to open a window on: run it where DISPLAY is set. It is drawn into "
-    assert said + file in ran.out
-    assert "5 steps: loss from" in ran.out
-    assert [path.name for path in tmp_path.iterdir()] == [file]
-    assert (tmp_path / file).stat().st_size > 5000
+    assert ran.code == 1 and ran.err.count("\n") == 1
+    said = "there is no screen to open a window on: run it where DISPLAY is set; without a window "
+    assert said + "`scalarviz watch rgb --terminal` draws in the terminal" in ran.err
+    assert f"`scalarviz render rgb -o {file}` writes a " in ran.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
+def test_from_python_and_of_a_kept_training_it_says_so_too(
+    run, own: str, colours: sv.Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("PySide6", reason="without it, that is what is said first")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    no_screen(monkeypatch, folder)
+    with pytest.raises(DisplayError, match=r"no screen.*terminal=True.*sv\.record\("):
+        sv.watch(colours)
+    assert f"`scalarviz watch {own} --terminal`" in run("watch", own).err
+    kept = str(tmp_path / "a run.safetensors")
+    colours.save(kept)
+    ran = run("replay", kept)
+    assert ran.code == 1 and f"`scalarviz replay '{kept}' --terminal`" in ran.err
+    assert not list(folder.iterdir())
 
 
 def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:
