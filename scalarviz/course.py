@@ -66,35 +66,13 @@ class Course:
 
     # Going.
 
-    def advance(self, count: int, unit: str) -> None:
-        """Go on by so many of a unit."""
-        if unit in ("operation", "phase"):
-            for _ in range(count):
-                after = self.after_operation() if unit == "operation" else self.after_phase()
-                self.forward(after)
-        else:
-            steps = self.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-            self.forward(Clock((self.clock.step // steps + count) * steps))
-
-    def back(self, count: int, unit: str) -> None:
-        """Go back by so many of a unit, at most to the start."""
-        if unit == "operation":
-            self.back_operations(count)
-        elif unit == "phase":
-            for _ in range(count):
-                self.back_phase()
-        else:
-            steps = self.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-            begun = self.clock.step + (self.clock.operation > 0)
-            self.go(Clock(max(0, -(-begun // steps) - count) * steps))
-
     def go(self, target: Clock) -> None:
         """Go to a moment of this branch, by replay where it is past."""
         if target < self.clock:
             self.restore(target.step)
         self.forward(target)
 
-    def _enter(self, step: int) -> None:
+    def enter(self, step: int) -> None:
         """Go to where a step begins, after what was done there: its operations are known then."""
         self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
 
@@ -199,42 +177,11 @@ class Course:
         if last is None or self.clock.step - last.step >= self.pace:
             self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
 
-    # Neighbours of the present moment.
-
     def after_operation(self) -> Clock:
         """The moment after the next operation."""
         step, operation = self.clock.place
         last = len(self.trainer.moments) - 1
         return Clock(step, operation + 1) if operation < last else Clock(step + 1)
-
-    def after_phase(self) -> Clock:
-        """The moment at which the next phase ends."""
-        moments, (step, operation) = self.trainer.moments, self.clock.place
-        for i in range(operation, len(moments)):
-            if moments[i].phase != moments[operation].phase:
-                return Clock(step, i)
-        return Clock(step + 1)
-
-    def back_operations(self, count: int) -> None:
-        """Go back by so many operations."""
-        while count > self.clock.operation and self.clock.step > 0:
-            count -= self.clock.operation
-            self._enter(self.clock.step - 1)
-            last = len(self.trainer.moments)
-            if count <= last:
-                self.go(Clock(self.clock.step, last - count))
-                return
-            count -= last
-        self.go(Clock(self.clock.step, max(0, self.clock.operation - count)))
-
-    def back_phase(self) -> None:
-        """Go back to where the phase of the operation that is done began."""
-        if self.clock.operation == 0:
-            return self.back_operations(1)
-        moments, first = self.trainer.moments, self.clock.operation - 1
-        while first > 0 and moments[first - 1].phase == moments[first].phase:
-            first -= 1
-        self.go(Clock(self.clock.step, first))
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -246,7 +193,7 @@ class Course:
         if now.step == 0:
             raise OrderError("nothing has been computed yet: advance first")
         try:
-            self._enter(now.step - 1)
+            self.enter(now.step - 1)
             last = len(self.trainer.moments) - 1
             self.forward(Clock(now.step - 1, last))
             yield
@@ -306,7 +253,7 @@ class Course:
         self.forward(target)
 
     def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
-        """Continue a past that was kept in a file, from where it stood."""
+        """Continue a past that was kept in a file, or copied, at a moment of a branch."""
         self.branches, self.branch = branches, branch
         self.keyframes = Keyframes(self.keyframes.budget)
         for each in branches:

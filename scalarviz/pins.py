@@ -14,7 +14,7 @@ import numpy as np
 from scalarviz.checks import FloatArray
 from scalarviz.course import MOST_STEPS, Course
 from scalarviz.network import Network
-from scalarviz.timeline import Branch, Clock
+from scalarviz.timeline import Branch, Clock, copies_of
 from scalarviz.trainer import Trainer
 
 POINTS = (
@@ -51,6 +51,12 @@ class Pins:
         self.note()
         self._fill_in()
 
+    def take_over(self, other: Pins) -> None:
+        """Pin what is pinned in the original of a copied course, with what is known of it."""
+        with other._lock:
+            self._values = {row: dict(known) for row, known in other._values.items()}
+        self._fill_in()
+
     def stride(self) -> int:
         """How many steps may go by without a note."""
         return max(1, self._course.clock.step // POINTS) if self._values else MOST_STEPS
@@ -81,7 +87,7 @@ class Pins:
         if not isinstance(network, Network) or not self._values:
             return
         self.stop()
-        twin = twin_of(self._course, network)
+        twin = twin_of(self._course, network, Clock(), MEMORY)
         arguments = twin, self._course.branch.number, self._course.clock.step, self.rows
         self._thread = threading.Thread(target=self._fill, args=arguments, daemon=True)
         self._thread.start()
@@ -118,18 +124,10 @@ def limits_of(branch: Branch, now: int) -> dict[int, int]:
     return limits
 
 
-def twin_of(course: Course, network: Network) -> Course:
-    """The same course on a copy of the network, at its start; it goes its own way."""
-    trainer, branch = course.trainer, course.branch
-    start = branch.frame_before(0)
-    assert start is not None, "the keyframe of step 0 is never removed"
-    twin = Course(
-        Trainer(network.copy(), start.settings, trainer.loss, trainer.batch, trainer.seed), MEMORY
-    )
-    copied = Branch(branch.number, branch.parent, branch.fork, list(branch.journal), branch.end)
-    copied.frames.extend(branch.frames)
-    copied.record.record(branch.fork.step, branch.record.own.copy())
-    twin.branches = [copied]
-    twin.branch = copied
-    twin.restore(0)
+def twin_of(course: Course, network: Network, clock: Clock, memory: int) -> Course:
+    """The same course on a copy of its network, at a moment of its branch; it goes its own way."""
+    trainer, start = course.trainer, course.branches[0].frames[0].settings
+    copied = Trainer(network.copy(), start, trainer.loss, trainer.batch, trainer.seed)
+    twin, branches = Course(copied, memory), copies_of(course.branches)
+    twin.take_over(branches, branches[course.branches.index(course.branch)], clock)
     return twin

@@ -9,16 +9,14 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, shorten, size
+from scalarviz.checks import shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
 from scalarviz.expression import Expression
 from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
-from scalarviz.formulas.table import pick
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.pins import Pins, twin_of
@@ -26,7 +24,8 @@ from scalarviz.player import Player, SharedSnapshot, Turns
 from scalarviz.precision import Precision
 from scalarviz.standing import Standing
 from scalarviz.timeline import Branch, Clock
-from scalarviz.trainer import Trainer, as_values, checked_rate, one_row, rows_of, settings_of
+from scalarviz.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
+from scalarviz.units import advance, back
 from scalarviz.weight import Part, Weight
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
@@ -97,13 +96,13 @@ class Session(Standing):
         """Go on by so many operations, phases, samples, steps or epochs."""
         self.course.check_unit(unit)
         with self.doing():
-            self.course.advance(size(n, "n"), unit)
+            advance(self.course, size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by so many operations, phases, samples, steps or epochs, at most to the start."""
         self.course.check_unit(unit)
         with self.doing():
-            self.course.back(size(n, "n"), unit)
+            back(self.course, size(n, "n"), unit)
 
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at a step, before whatever was done there."""
@@ -213,35 +212,6 @@ class Session(Standing):
         with self.doing():
             self.course.switch(self.course.find(branch))
 
-    # The numbers of the current batch.
-
-    @property
-    def focus(self) -> int:  # the sample of the batch whose numbers are shown
-        return self._focus
-
-    @focus.setter
-    def focus(self, sample: int) -> None:
-        self._focus = self.course.check_sample(sample)
-
-    def numbers(self, operation: str) -> Numbers:
-        """What an operation of the current batch reads and writes, and the gradients by both.
-
-        Between two steps the current batch is that of the step that is done.
-        """
-        names = {each.name: each for each in self.network.program.operations}
-        found = pick(names, operation, "operation")
-        with self.doing(), self.course.at_work():
-            return numbers_of(self.course.trainer, found, self.course.clock.operation)
-
-    def explain(self, weight: Weight | int) -> Explanation:
-        """The whole arithmetic of a weight in this step: x * g of every sample, sum, new value.
-
-        Between two steps it is that of the step that is done.
-        """
-        row = one_row(self.network, weight)
-        with self.doing(), self.course.at_work():
-            return explain(self.course.trainer, row, self.course.clock.operation)
-
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Keep the history of some weights from now on; what came before is made in the background.
 
@@ -250,31 +220,21 @@ class Session(Standing):
         with self.doing():
             self._pins.pin(rows_of(self.network, weight).tolist(), on)
 
-    @property
-    def pinned(self) -> list[int]:
-        return self._pins.rows
-
-    def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Steps up to now, and the values of a pinned weight there, as far as they are known.
-
-        `wait` until the background has made what came before the pinning.
-        """
-        row = one_row(self.network, weight)
-        if wait:
-            self._pins.wait()
-        with self.doing():
-            return self._pins.history(row)
-
     # Files, and copies.
 
     def copy(self) -> Session:
-        """Another session at this moment of this branch, on a copy of the network."""
+        """Another session at this moment, on a copy of the network; it goes its own way.
+
+        It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
+        play. Raises InputError for a session of a compiled expression.
+        """
         if not isinstance(self.network, Network):
             raise InputError("a compiled expression stands on its Values: it cannot be copied")
         copied = Session.__new__(Session)
         with self.doing():
-            copied._begin(twin_of(self.course, self.network))
-            copied.course.go(self.clock)
+            memory = self.course.keyframes.budget
+            copied._begin(twin_of(self.course, self.network, self.clock, memory))
+            copied._pins.take_over(self._pins)
             copied._focus = self._focus
         return copied
 
@@ -298,7 +258,7 @@ class Session(Standing):
         with self.doing():
             count = max(1, int(self.course.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
-            self.course.advance(count, unit)
+            advance(self.course, count, unit)
         return count
 
     @contextmanager

@@ -1,20 +1,32 @@
-"""Where a session stands: what there is to read of its clock, without moving it."""
+"""Where a session stands: what there is to read of it, without moving it."""
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 from scalarviz.checks import FloatArray
 from scalarviz.course import Course
 from scalarviz.displays.session import session_html
+from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
+from scalarviz.formulas.table import pick
+from scalarviz.pins import Pins
 from scalarviz.timeline import Branch, Clock
+from scalarviz.trainer import one_row
+from scalarviz.weight import Weight
 
 
 class Standing(ABC):
-    """The present moment of a course."""
+    """The present moment of a course, the numbers of its batch, and the weights that are pinned."""
 
     course: Course
+    _pins: Pins
+    _focus: int
+
+    @abstractmethod
+    def doing(self) -> AbstractContextManager[None]:
+        """One thing at a time."""
 
     @final
     @property
@@ -83,6 +95,54 @@ class Standing(ABC):
     def losses(self) -> FloatArray:
         """The loss of every step that is done, each before the weights moved."""
         return self.course.branch.losses[: self.course.clock.step]
+
+    # The numbers of the current batch.
+
+    @property
+    def focus(self) -> int:  # the sample of the batch whose numbers are shown
+        return min(self._focus, self.course.trainer.batches.size - 1)
+
+    @focus.setter
+    def focus(self, sample: int) -> None:
+        self._focus = self.course.check_sample(sample)
+
+    @final
+    def numbers(self, operation: str) -> Numbers:
+        """What an operation of the current batch reads and writes, and the gradients by both.
+
+        Between two steps the current batch is that of the step that is done.
+        """
+        names = {each.name: each for each in self.network.program.operations}
+        found = pick(names, operation, "operation")
+        with self.doing(), self.course.at_work():
+            return numbers_of(self.course.trainer, found, self.course.clock.operation)
+
+    @final
+    def explain(self, weight: Weight | int) -> Explanation:
+        """The whole arithmetic of a weight in this step: x * g of every sample, sum, new value.
+
+        Between two steps it is that of the step that is done.
+        """
+        row = one_row(self.network, weight)
+        with self.doing(), self.course.at_work():
+            return explain(self.course.trainer, row, self.course.clock.operation)
+
+    @final
+    @property
+    def pinned(self) -> list[int]:
+        return self._pins.rows
+
+    @final
+    def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Steps up to now, and the values of a pinned weight there, as far as they are known.
+
+        `wait` until the background has made what came before the pinning.
+        """
+        row = one_row(self.network, weight)
+        if wait:
+            self._pins.wait()
+        with self.doing():
+            return self._pins.history(row)
 
     @final
     def _repr_html_(self) -> str:

@@ -8,7 +8,7 @@ and does something else starts a branch; the old future stays.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, final
@@ -251,6 +251,18 @@ class Branch:
         steps = len(self.losses)
         last = f", loss {self.losses[-1]:.4g}" if steps else ""
         return f"Branch {self.number} from {start}: {steps:,} steps{last}"
+
+
+def copies_of(branches: Sequence[Branch]) -> list[Branch]:
+    """All branches of a training once more, which go their own way from now on."""
+    copies: dict[Branch, Branch] = {}
+    for branch in branches:  # a parent stands before its children
+        parent = None if branch.parent is None else copies[branch.parent]
+        copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
+        copy.record.record(branch.record.first, branch.record.own)
+        copy.frames = list(branch.frames)
+        copies[branch] = copy
+    return list(copies.values())
 
 
 def place_of(action: Action) -> tuple[int, int]:

@@ -184,13 +184,14 @@ ORDER = """
     timeline
     trainer
     watching
+    explanation
     course
+    units
     pins
     standing
     files.pieces
     files.runs
     files
-    explanation
     player
     session
     replicas
