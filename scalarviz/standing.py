@@ -9,6 +9,7 @@ from typing import Any, final
 from scalarviz.checks import FloatArray
 from scalarviz.course import Course
 from scalarviz.displays.session import session_html
+from scalarviz.errors import OrderError
 from scalarviz.explanation import Explanation, Numbers, explain, numbers_of
 from scalarviz.formulas.table import pick
 from scalarviz.pins import Pins
@@ -110,12 +111,21 @@ class Standing(ABC):
     def numbers(self, operation: str) -> Numbers:
         """What an operation of the current batch reads and writes, and the gradients by both.
 
-        Between two steps the current batch is that of the step that is done.
+        Between two steps the current batch is that of the step that is done, with the operations
+        that this step had. Raises UnknownNameError if it had no such operation, and OrderError if
+        only the next step will have it, or if no step has begun yet.
         """
-        names = {each.name: each for each in self.network.program.operations}
-        found = pick(names, operation, "operation")
-        with self.doing(), self.course.at_work():
-            return numbers_of(self.course.trainer, found, self.course.clock.operation)
+        with self.doing():
+            coming = [each.name for each in self.network.program.operations]
+            with self.course.at_work():
+                known = {each.name: each for each in self.network.program.operations}
+                if operation in coming and operation not in list(known):
+                    raise OrderError(
+                        f"{operation!r} has not been computed yet, since an activation was changed "
+                        f"after the step that is done, which has {', '.join(known)}: advance first"
+                    )
+                found = pick(known, operation, "operation")
+                return numbers_of(self.course.trainer, found, self.course.clock.operation)
 
     @final
     def explain(self, weight: Weight | int) -> Explanation:
