@@ -95,11 +95,24 @@ install() {
 and then make again."
     fi
     say "apt installs $$*"
-    apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq --no-install-recommends"
+    apt="$$as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq --no-install-recommends"
     # The lists of packages are fetched only if apt needs them; on a new machine it does.
-    $$apt install $$* >/dev/null 2>&1 || reason=$$({ $$apt update && $$apt install $$*; } 2>&1) ||
+    patiently install $$* || { patiently update && patiently install $$*; } ||
         fail "apt could not install $$*. It said:
 $$reason"
+}
+
+# Runs apt. While another one is at work, such as the one that updates Debian by itself, it waits.
+waits=180
+patiently() {
+    until reason=$$($$apt "$$@" 2>&1); do
+        case $$reason in *"Could not get lock"*) ;; *) return 1;; esac
+        [ $$waits != 180 ] || say "waits for another apt, up to half an hour:" \
+            "$$(echo "$$reason" | sed -n 's/.*held by //p' | head -1)"
+        waits=$$((waits - 1))
+        [ $$waits -gt 0 ] || return 1
+        sleep 10
+    done
 }
 
 make_venv() {
