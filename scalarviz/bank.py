@@ -6,16 +6,16 @@ picture is drawn from them; so nothing is ever copied to keep two things alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
-from typing import Literal
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray, shorten
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.checks import FloatArray, number, shorten
+from scalarviz.errors import GradientError, InputError, NotFiniteError, OrderError, ShapeError
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
@@ -26,6 +26,7 @@ Rows = slice | npt.NDArray[np.intp]
 NONE = -1  # no row
 SCALING = 3  # numbers of `Bank.state` that are its `scaling`
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
+FLOAT32_ENDS = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity
 
 
 class Bank:
@@ -42,20 +43,21 @@ class Bank:
     has_gradients   whether a backward has run since the last zero_grad; set it if you write
                     gradients into `grad` by hand that may all be 0
 
-    The arrays are the same objects for the bank's whole life.
+    The arrays are the same objects for the bank's whole life, since weights, kernels and pictures
+    stand on them: `bank.value = array` writes the numbers of `array` into `bank.value`, and raises
+    InputError, with nothing written, unless there is one finite number for each row.
     """
 
     def __init__(self, rows: int, dtype: str = "float32", state: int = 0) -> None:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
         if not isinstance(rows, int) or rows < 0:
             raise InputError(f"a bank has a whole number of rows, not {shorten(rows)}")
-        self.value: FloatArray = np.zeros(rows, self.dtype)
-        self.grad: FloatArray = np.zeros(rows, self.dtype)
-        self.frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
-        self.slots: dict[str, FloatArray] = {}
+        self._value: FloatArray = np.zeros(rows, self.dtype)
+        self._grad: FloatArray = np.zeros(rows, self.dtype)
+        self._frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self._blocks: dict[tuple[str, ...], FloatArray] = {}
-        self.state: FloatArray = np.zeros(SCALING + state)
-        self.state[0] = 1.0
+        self._state: FloatArray = np.zeros(SCALING + state)
+        self._state[0] = 1.0
         self.step_count = 0
         self.has_gradients = False
         self.name_of: Callable[[int], str] = "row {}".format
@@ -66,12 +68,97 @@ class Bank:
         self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
 
     @property
+    def value(self) -> FloatArray:
+        """The parameters."""
+        return self._value
+
+    @value.setter
+    def value(self, numbers: object) -> None:
+        self.write("value", self._value, numbers)
+
+    @property
+    def grad(self) -> FloatArray:
+        """Their gradients."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, numbers: object) -> None:
+        self.write("grad", self._grad, numbers)
+        self.has_gradients = True
+
+    @property
+    def frozen(self) -> npt.NDArray[np.bool_]:
+        """True where a parameter keeps its value."""
+        return self._frozen
+
+    @frozen.setter
+    def frozen(self, marks: object) -> None:
+        self.write("frozen", self._frozen, marks)
+
+    @property
+    def state(self) -> FloatArray:
+        """What is no parameter and yet belongs to the network."""
+        return self._state
+
+    @state.setter
+    def state(self, numbers: object) -> None:
+        self.write("state", self._state, numbers)
+
+    @property
+    def slots(self) -> Slots:
+        """What optimizers keep, by the name of each slot."""
+        return Slots(self)
+
+    @slots.setter
+    def slots(self, numbers: object) -> NoReturn:
+        raise InputError(
+            "the slots of a bank cannot be replaced: write into them with "
+            "bank.slots['m'][:] = array, say"
+        )
+
+    @property
     def scaling(self) -> FloatArray:
         """The first numbers of the state."""
-        return self.state[:SCALING]
+        return self._state[:SCALING]
 
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self._value)
+
+    def write(self, name: str, array: npt.NDArray[Any], numbers: object) -> None:
+        """Write into one of its arrays, which is called `name`, after checks of what is written."""
+        if numbers is array:  # after `bank.value *= 2`
+            return
+        try:
+            found = np.asarray(numbers)
+        except (TypeError, ValueError, RuntimeError):  # lists of several lengths, say
+            found = np.array(None)
+        wanted, kinds = ("True or False", "b") if array.dtype == np.bool_ else ("number", "biuf")
+        if found.dtype.kind not in kinds or found.shape != array.shape:
+            raise ShapeError(
+                f"bank.{name} has one {wanted} for each of {len(array)} rows, and cannot be "
+                f"{shorten(numbers)}, an array of {found.dtype} of shape {found.shape}: write into "
+                f"a part of it with bank.{name}[rows] = numbers"
+            )
+        with np.errstate(over="ignore"):
+            found = found.astype(array.dtype)
+        if not np.isfinite(found).all():
+            row = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise NotFiniteError(
+                f"bank.{name} takes finite numbers of {array.dtype}, and row {row} of what was "
+                f"written is {np.asarray(numbers)[row]}: nothing was changed"
+            )
+        with self.guard:
+            array[:] = found
+
+    def number(self, value: object, what: str) -> float:
+        """A number for one row; InputError unless it is finite, also in the type of this bank."""
+        found = number(value, what)
+        if self.dtype == "float32" and abs(found) >= FLOAT32_ENDS:
+            raise InputError(
+                f"{what} must be a number that float32 can hold, which ends at 3.4e+38, not "
+                f"{shorten(value)}: use a smaller one, or dtype='float64'"
+            )
+        return found
 
     @staticmethod
     def window(array: FloatArray, row: int) -> memoryview[float]:
@@ -85,8 +172,7 @@ class Bank:
     def slot_block(self, names: tuple[str, ...]) -> FloatArray:
         """What an optimizer keeps, (slot, row) as one array; zeros when first asked for."""
         if names not in self._blocks:
-            block = self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
-            self.slots.update(zip(names, block, strict=True))
+            self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
         return self._blocks[names]
 
     @property
@@ -122,21 +208,27 @@ class Bank:
         self._moved[:] = steps > 0
         self._cleared[:] = False
 
-    def move_to(self, value: FloatArray, grad: FloatArray, frozen: npt.NDArray[np.bool_]) -> None:
+    def move_to(
+        self, value: FloatArray, grad: FloatArray, frozen: npt.NDArray[np.bool_], state: FloatArray
+    ) -> None:
         """Have its numbers in other arrays from now on; only as long as no Weight stands on it."""
-        value[:], grad[:], frozen[:] = self.value, self.grad, self.frozen
-        self.value, self.grad, self.frozen = value, grad, frozen
+        value[:], grad[:], frozen[:], state[:] = self.value, self.grad, self.frozen, self.state
+        self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
 
     def take_block(self, names: tuple[str, ...], block: FloatArray) -> None:
         """Have the slots of an optimizer in another array from now on."""
         block[:] = self.slot_block(names)
         self._blocks[names] = block
-        self.slots.update(zip(names, block, strict=True))
 
     def copy_from(self, other: Bank) -> None:
-        """Take over all numbers of a bank with as many rows."""
-        self.value[:] = other.value
-        self.grad[:] = other.grad
+        """Take over all numbers of a bank with as many rows; InputError if they do not fit."""
+        with np.errstate(over="ignore"):
+            value, grad = other.value.astype(self.dtype), other.grad.astype(self.dtype)
+        lost = np.isfinite(other.value) & ~np.isfinite(value)
+        if lost.any():
+            row = int(np.flatnonzero(lost)[0])
+            self.number(other.value[row].item(), f"the value of {other.name_of(row)}")
+        self.value[:], self.grad[:] = value, grad
         self.frozen[:] = other.frozen
         self.state[:] = other.state
         self.has_gradients = other.has_gradients
@@ -215,3 +307,35 @@ class Bank:
     def __repr__(self) -> str:
         slots = "".join(f", {name}" for name in self.slots)
         return f"Bank({len(self)} rows of {self.dtype}: value, grad{slots}; step {self.step_count})"
+
+
+@final
+class Slots(Mapping[str, FloatArray]):
+    """What optimizers keep for each row of a bank, by name: Adam's "m" and "v".
+
+    Each is a row of a block of the bank. What is set under a name is written into that row.
+    """
+
+    def __init__(self, bank: Bank) -> None:
+        self._bank = bank
+        self._rows = {
+            name: row
+            for names, block in bank.blocks.items()
+            for name, row in zip(names, block, strict=True)
+        }
+
+    def __getitem__(self, name: str) -> FloatArray:
+        row: FloatArray = self._rows[name]
+        return row
+
+    def __setitem__(self, name: str, numbers: object) -> None:
+        self._bank.write(f"slots[{name!r}]", pick(self._rows, name, "slot"), numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Slots({', '.join(self._rows)})"

@@ -36,8 +36,9 @@ class BankValue(Value):
 
     @data.setter
     def data(self, data: float) -> None:
+        checked = self.bank.number(data, f"the value of {self.bank.name_of(self.row)}")
         with self.bank.guard:
-            self.bank.value[self.row] = data
+            self.bank.value[self.row] = checked
 
     @property
     def grad(self) -> float:
@@ -101,8 +102,9 @@ def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
             )
     bank = Bank(len(leaves), dtype)
     bank.name_of = [leaf.label or f"parameter {i}" for i, leaf in enumerate(leaves)].__getitem__
+    for row, leaf in enumerate(leaves):
+        bank.value[row] = bank.number(leaf.data, f"the value of {bank.name_of(row)}")
     with np.errstate(over="ignore"):
-        bank.value[:] = [leaf.data for leaf in leaves]
         bank.grad[:] = [leaf.grad for leaf in leaves]
     bank.has_gradients = bool(bank.grad.any())
     for row, leaf in enumerate(leaves):

@@ -299,13 +299,15 @@ def one_row(network: Model, part: object) -> int:
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
     """A number for all of some rows, or one for each."""
     try:
-        with np.errstate(over="ignore"):
-            values = np.broadcast_to(np.asarray(value, dtype), rows.shape).copy()
+        given = np.broadcast_to(np.asarray(value, np.float64), rows.shape)
     except (TypeError, ValueError, OverflowError):
-        values = np.array([np.nan])
+        given = np.array([np.nan])
+    with np.errstate(over="ignore"):
+        values = given.astype(dtype)
     if not np.isfinite(values).all():
+        ends = f": {dtype} ends at {np.finfo(dtype).max:.2g}" if np.isfinite(given).all() else ""
         raise InputError(
             f"the values of {len(rows)} weights are as many finite numbers, or one for all, "
-            f"not {shorten(value)}"
+            f"not {shorten(value)}{ends}"
         )
     return values

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import final, overload
 
 from scalarviz.bank import Bank, Rows
-from scalarviz.checks import number
 from scalarviz.displays.weight import weight_html
 from scalarviz.errors import InputError, OrderError
 from scalarviz.optimizer import Optimizer
@@ -100,7 +99,7 @@ class Weight(Part):
 
     def __init__(self, value: float, *, dtype: str = "float64") -> None:
         bank = Bank(1, dtype)
-        bank.value[0] = number(value, "the value of a weight")
+        bank.value[0] = bank.number(value, "the value of a weight")
         bank.name_of = "the weight".format
         self._bind(bank, 0)
 
@@ -135,7 +134,7 @@ class Weight(Part):
 
     @value.setter
     def value(self, value: float) -> None:
-        checked = number(value, f"the value of {self.name}")
+        checked = self._bank.number(value, f"the value of {self.name}")
         with self._bank.guard:
             self._value[()] = checked
 
@@ -146,7 +145,7 @@ class Weight(Part):
 
     @grad.setter
     def grad(self, grad: float) -> None:
-        self._grad[()] = number(grad, f"the gradient of {self.name}")
+        self._grad[()] = self._bank.number(grad, f"the gradient of {self.name}")
         self.bank.has_gradients = True
 
     @property

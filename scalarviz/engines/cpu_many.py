@@ -131,9 +131,8 @@ def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:
         np.zeros((count, 1), np.int64),
     )
     for i, bank in enumerate(banks):
-        bank.move_to(blocks.value[i], blocks.grad[i], blocks.frozen[i])
+        bank.move_to(blocks.value[i], blocks.grad[i], blocks.frozen[i], blocks.state[i])
         bank.take_block(order.slots, blocks.slots[i])
-        bank.state = blocks.state[i]
     return blocks
 
 
