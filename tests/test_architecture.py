@@ -285,6 +285,7 @@ ORDER = """
     desk.opening
     desk.pointer
     desk
+    window.libraries
     window.look
     window.fields
     window.rows

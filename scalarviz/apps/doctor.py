@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scalarviz.apps.probes import COMMAND, PIP, SYSTEM
+from scalarviz.window import libraries
 
 SECONDS = 60.0  # a probe that takes longer hangs
 AT_ONCE = 4
@@ -25,10 +26,6 @@ AT_ONCE = 4
 APT = "sudo apt-get install "
 OTHER = "install what Debian calls "
 OPENGL = "libegl1 libgl1 libgl1-mesa-dri"
-WINDOW = (
-    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 "
-    "libxcb-shape0 libglib2.0-0 libdbus-1-3 libfontconfig1"
-)
 ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
 
 
@@ -79,7 +76,7 @@ CHECKS = (
         only="with an NVIDIA GPU only",
     ),
     Check("opengl", "pictures and videos", "desktop", f"{OPENGL} fonts-dejavu-core"),
-    Check("window", "watching in a window", "desktop", WINDOW),
+    Check("window", "watching in a window", "desktop", libraries.ALL),
     Check("notebook", "watching in a notebook", "notebook", OPENGL),
     Check("images", "learning from PNG and JPEG", "images"),
     Check("video", "saving videos", "video"),
@@ -182,7 +179,8 @@ def failed(why: str) -> str:
 def find(check: Check, text: str) -> Finding:
     """A finding from what a probe said."""
     answer = json.loads(text)
-    mend = command_for(check, answer["mend"], sys.platform)
+    exactly = replace(check, debian=answer.get("debian", check.debian))
+    mend = command_for(exactly, answer["mend"], sys.platform)
     return Finding(check, answer["works"], answer["said"], mend)
 
 

@@ -35,13 +35,17 @@ class Lack(Exception):
 
     That is pip, the system, a command of ours, or nobody.
 
-    `works` says that one can do without.
+    `works` says that one can do without; `debian`, which packages of Debian it takes, where that is
+    known more exactly than beforehand.
     """
 
-    def __init__(self, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
+    def __init__(
+        self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
+    ) -> None:
         super().__init__(why)
         self.mend = mend
         self.works = works
+        self.debian = debian
 
 
 def need(*modules: str) -> str:
@@ -136,6 +140,8 @@ def opengl() -> str:
 def window() -> str:
     """Qt opens a connection to the display."""
     found = need("PySide6")
+    if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
+        check_libraries()
     if sys.platform == "linux" and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
@@ -149,6 +155,17 @@ def window() -> str:
     if not context.create():
         raise Lack("Qt finds no OpenGL on this display")
     return f"{found} on {application.platformName()}"
+
+
+def check_libraries() -> None:
+    """Name the libraries that Qt would miss on X11; it would name none, or only the first."""
+    libraries = import_module("scalarviz.window.libraries")
+    why = libraries.lack_of_qt()
+    absent = libraries.missing(why) if why else []
+    if absent:
+        raise Lack(libraries.told(absent), debian=libraries.packages_of(absent))
+    if why:
+        raise Lack(f"Qt cannot be loaded: {why}")
 
 
 def notebook() -> str:
@@ -275,7 +292,8 @@ def answer(name: str) -> dict[str, Any]:
     try:
         return {"works": True, "said": PROBES[name](), "mend": NOTHING}
     except Lack as lack:
-        return {"works": lack.works, "said": str(lack), "mend": lack.mend}
+        more = {"debian": lack.debian} if lack.debian else {}
+        return {"works": lack.works, "said": str(lack), "mend": lack.mend, **more}
     except Exception as error:  # whatever is broken here must not break the doctor
         return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
 

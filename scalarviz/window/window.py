@@ -6,7 +6,6 @@ import ctypes
 import os
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from scalarviz.apps.keep import Keep
@@ -18,11 +17,7 @@ from scalarviz.desk.picture import Picture
 from scalarviz.errors import DisplayError
 from scalarviz.stage.show import Show
 from scalarviz.view.offscreen import has_display
-
-PACKAGES = (
-    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 "
-    "libglib2.0-0 libdbus-1-3 libfontconfig1"
-)
+from scalarviz.window import libraries
 
 
 def watch(
@@ -90,7 +85,7 @@ def check_window() -> None:
     try:
         from PySide6 import QtOpenGLWidgets
     except ImportError as error:
-        raise lack(error) from error
+        raise lack(str(error)) from error
     del QtOpenGLWidgets
     if sys.platform == "linux":
         check_linux()
@@ -102,15 +97,9 @@ def check_linux() -> None:
     platform = os.environ.get("QT_QPA_PLATFORM", "")
     if os.environ.get("WAYLAND_DISPLAY") or platform not in ("", "xcb"):
         return
-    import PySide6
-
-    plugin = Path(PySide6.__file__).parent / "Qt" / "plugins" / "platforms" / "libqxcb.so"
-    try:
-        xcb: Any = ctypes.CDLL("libxcb.so.1")
-        if plugin.exists():
-            ctypes.CDLL(str(plugin))
-    except OSError as error:
-        raise lack(error) from error
+    if why := libraries.lack_of_qt() or libraries.lack_of("libxcb.so.1"):
+        raise lack(why)
+    xcb: Any = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
     xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
     connection = xcb.xcb_connect(None, None)
@@ -121,7 +110,11 @@ def check_linux() -> None:
         raise DisplayError(f"the screen {display!r} does not answer: set DISPLAY to one that does")
 
 
-def lack(error: Exception) -> DisplayError:
-    """Something of the system is missing that Qt needs."""
-    mend = f": sudo apt-get install {PACKAGES}" if sys.platform == "linux" else ""
-    return DisplayError(f"Qt cannot be loaded ({error}){mend}")
+def lack(why: str) -> DisplayError:
+    """Something of the system is missing that Qt needs: what, and what to install."""
+    if sys.platform != "linux":
+        return DisplayError(f"Qt cannot be loaded ({why})")
+    absent = libraries.missing(why)
+    why = libraries.told(absent) if absent else why
+    mend = f"sudo apt-get install {libraries.packages_of(absent)}"
+    return DisplayError(f"Qt cannot be loaded ({why}): {mend}")
