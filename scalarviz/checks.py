@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.foreign import escaped
 
 FloatArray = npt.NDArray[Any]
+
+MUCH = 100  # letters, or items
+LARGE = 10_000  # bits; Python refuses to write larger numbers in decimals
+
+
+class Brief(reprlib.Repr):
+    """`repr`, which looks at a part only of what is large or deep."""
+
+    maxstring = maxother = maxlong = maxlist = maxtuple = maxset = maxdict = MUCH
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() <= LARGE else hex(x)
 
 
 def as_batch(
@@ -80,8 +94,8 @@ def as_sample(x: object, width: int | None, who: str) -> list[float]:
 
 
 def shorten(x: object) -> str:
-    """`repr(x)`, cut where it would fill the screen."""
-    text = " ".join(repr(x).split())
+    """`repr(x)`, cut where it would fill the screen; of what is large or deep, a part."""
+    text = escaped(" ".join(Brief().repr(x).split()))
     return text if len(text) <= 40 else text[:37] + "..."
 
 

@@ -16,7 +16,7 @@
 
 A message is one sentence that says what was wrong, with the value, and what to do. When one of
 these is raised nothing is half-done: what cannot be used is refused first, and a bad gradient
-before any parameter has moved.
+before any parameter has moved. Names out of files are shown as `foreign.visible` writes them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,29 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from scalarviz.foreign import LONGEST_LINE, visible
+
+MOST_NAMES = 40  # that a message lists
+MOST_SEARCHED = 2000  # for the nearest name
+LONGEST_SEARCHED = 100  # letters
+
 
 class ScalarvizError(Exception):
-    """The root of the tree: catch this to catch everything that scalarviz raises on purpose."""
+    """The root of the tree: catch this to catch everything that scalarviz raises on purpose.
+
+    Its message is a line, or several; what a terminal would obey in them is made visible.
+    """
+
+    def __init__(self, *lines: object) -> None:
+        super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message, line by line."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
 class InputError(ScalarvizError, ValueError):
@@ -47,13 +67,21 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
-        nearest = []
-        if isinstance(name, str):
-            nearest = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-            nearest += [known for known in names if name and known.startswith(name.lower())]
+        nearest = nearest_names(name, names)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        choice = f"choose one of {', '.join(names)}" if names else "there is none"
+        listed = [visible(each) for each in names[:MOST_NAMES]]
+        more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
+        choice = f"choose one of {', '.join(listed + more)}" if names else "there is none"
         super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{hint}")
+
+
+def nearest_names(name: object, names: list[str]) -> list[str]:
+    """Names that may have been meant; long ones, and some of very many, are not looked at."""
+    if not isinstance(name, str) or len(name) > LONGEST_SEARCHED:
+        return []
+    near = [known for known in names[:MOST_SEARCHED] if len(known) <= LONGEST_SEARCHED]
+    found = get_close_matches(name.lower(), near, n=1, cutoff=0.5)
+    return found + [known for known in near if name and known.startswith(name.lower())]
 
 
 class OrderError(ScalarvizError, RuntimeError):

@@ -20,11 +20,13 @@ PACKAGE = ROOT / "scalarviz"
 # scalarviz's own. A name without a file keeps a place for one.
 ORDER = """
     __init__
+    foreign
     errors
     checks
     formulas.elementary
     formulas.retarget
     formulas.table
+    remaking
     formulas.randomness
     formulas.activations
     formulas.losses

@@ -16,6 +16,7 @@ from rich.table import Table
 from scalarviz.apps.pace import Portions
 from scalarviz.apps.scenes import find, load
 from scalarviz.engines import ENGINES
+from scalarviz.foreign import say
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
 
@@ -43,13 +44,13 @@ def measure() -> None:
             if engine == "python" and weights * batch > LARGEST:
                 rates.append("too slow")
                 continue
-            print(f"{name} on {engine} ...", file=sys.stderr, flush=True)
+            say(f"{name} on {engine} ...", file=sys.stderr)
             rates.append(words_for(steps_a_second(Show.of(scene(engine=engine)).session)))
         table.add_row(name, f"{weights:,}", f"{batch:,}", *rates)
     console.print(table)
     for name, row in ENGINES.items():
         if name not in engines:
-            console.print(f"{name} cannot run here: {row.lack()}", highlight=False, markup=False)
+            say(f"{name} cannot run here: {row.lack()}")
 
 
 def words_for(rate: float) -> str:

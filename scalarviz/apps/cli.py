@@ -6,7 +6,8 @@ import inspect
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.apps.own_code import scene_error
 from scalarviz.apps.scenes import Scene, about, find, load, print_scenes, scenes
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
+from scalarviz.foreign import LONGEST_LINE, say, visible
 
 # What reads options, draws and trains is imported where it is used: an error or a list is quick.
 if TYPE_CHECKING:
@@ -58,8 +60,9 @@ def main(words: Sequence[str] | None = None) -> None:
         told = error if isinstance(error, ScalarvizError) else scene_error(error)
         if told is None:
             raise
-        print(f"scalarviz: {told}", file=sys.stderr)
-        print(getattr(told, "frames", ""), file=sys.stderr, end="")
+        first, *rest = told.lines
+        frames = getattr(told, "frames", "").splitlines()
+        say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
         sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
 
 
@@ -75,8 +78,25 @@ def words_to_complete() -> list[str]:
 def application(words: Sequence[str]) -> Typer:
     """All commands. Of the scenes, only the one that the words ask for is loaded."""
     import typer
+    from typer.core import TyperGroup
 
-    app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    class Commands(TyperGroup):
+        """The commands; what typer says of words that it does not know can be seen."""
+
+        def make_context(self, *given: Any, **more: Any) -> Any:
+            with visible_errors():
+                return super().make_context(*given, **more)
+
+        def invoke(self, ctx: Any) -> Any:
+            with visible_errors():
+                return super().invoke(ctx)
+
+    app = typer.Typer(
+        cls=Commands,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
 
     @app.callback(help=with_examples(ABOUT, *EXAMPLES))
     def options(
@@ -111,6 +131,17 @@ def application(words: Sequence[str]) -> Typer:
 
     app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
     return app
+
+
+@contextmanager
+def visible_errors() -> Iterator[None]:
+    """What typer says of the command line quotes it: as `visible` writes it."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(said := getattr(error, "message", None), str):
+            error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
+        raise
 
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
@@ -272,5 +303,5 @@ def bench() -> None:
 def print_version(wanted: bool) -> None:
     """Print the version and leave, if that is what is wanted."""
     if wanted:
-        print(import_module("scalarviz").__version__)
+        say(import_module("scalarviz").__version__)
         sys.exit()

@@ -16,8 +16,10 @@ from importlib.metadata import PackageNotFoundError, requires
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from scalarviz.apps.probes import COMMAND, PIP, SYSTEM
+from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.window import libraries
 
 SECONDS = 60.0  # a probe that takes longer hangs
@@ -237,6 +239,6 @@ def as_table(findings: list[Finding]) -> Table:
         sign = signs[finding.works]
         if finding.check.needed and not finding.works:
             sign = "[red]lacks[/]"
-        said = finding.said.replace("[", r"\[")
+        said = Text(visible(finding.said, LONGEST_LINE))
         table.add_row(sign, finding.check.name, finding.check.use, said)
     return table

@@ -299,5 +299,6 @@ def answer(name: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(answer(sys.argv[1])), flush=True)
+    sys.stdout.write(json.dumps(answer(sys.argv[1])))
+    sys.stdout.flush()
     os._exit(0)  # some libraries crash when they are unloaded, which is no matter here

@@ -13,6 +13,7 @@ from scalarviz.apps.render import Look, picture, record, storyboard
 from scalarviz.apps.train import closing, end_of
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import check_place
+from scalarviz.foreign import say
 from scalarviz.formulas.table import pick
 from scalarviz.stage.show import Show
 
@@ -26,10 +27,10 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
     try:
         draw(show, given, name)
     except KeyboardInterrupt:
-        print("Stopped: no picture was written.")
+        say("Stopped: no picture was written.")
         return 130
     if saved := keep.at_end(show.session, False):
-        print(saved)
+        say(saved)
     return 0
 
 
@@ -60,16 +61,16 @@ def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
             move=chosen["move"],
             look=look,
         )
-        print(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
+        say(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
         return
     check_place(path)
     show.session.advance(end - start)
     if kind == ".html":
         count = storyboard(show, path, look=look)
-        print(f"{path}: one step in {count} operations")
+        say(f"{path}: one step in {count} operations")
     else:
         picture(show, path, look=look)
-        print(f"{path}: {closing(show, start, end)}")
+        say(f"{path}: {closing(show, start, end)}")
 
 
 def pixels(text: str) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from scalarviz.apps.own_code import folder_of_scenes, place, told_by_line
 from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.foreign import say
 
 Scene = Callable[..., Any]
 
@@ -58,4 +59,4 @@ def about(path: Path) -> str:
 def print_scenes() -> None:
     """Print each scene's name and what it is about."""
     for name, path in scenes().items():
-        print(f"{name:12} {about(path)}")
+        say(f"{name:12} {about(path)}")

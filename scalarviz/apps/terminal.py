@@ -26,6 +26,7 @@ from scalarviz.apps.keys import Keys, NoKeys, keyboard
 from scalarviz.apps.pace import FRAME, Pace
 from scalarviz.apps.stop import Stop
 from scalarviz.apps.train import can_draw, closing, end_of, train
+from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
@@ -118,7 +119,7 @@ class Watching:
 
     def tell(self, text: str) -> None:
         if text:
-            self.console.print(text, highlight=False, markup=False)
+            self.console.print(visible(text, LONGEST_LINE), highlight=False, markup=False)
 
     def go(self, live: Live, stop: Stop) -> None:
         """Draw, obey, train, twenty times a second; less often where drawing is slow."""

@@ -18,6 +18,7 @@ from scalarviz.apps.keep import Keep
 from scalarviz.apps.pace import FRAME, Portions
 from scalarviz.apps.stop import Stop
 from scalarviz.checks import size
+from scalarviz.foreign import say
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
 from scalarviz.stage.sights import exhibit_of, held_out_loss
@@ -31,8 +32,7 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
     show, keep = Show.of(show), keep or Keep()
     end = end_of(show, steps)
     console = Console()
-    print(show.title)
-    print(about(show.session), flush=True)
+    say(show.title, about(show.session))
     with Stop() as stop:
         start = show.session.step_index
         if can_draw(console):
@@ -96,17 +96,16 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
         if session.step_index > before:
             pace = (session.step_index - before) / (perf_counter() - start)
             loss = f"loss {session.loss:#.3g}"
-            print(f"step {session.step_index:>8,}   {loss:14} {pace:,.0f} steps/s", flush=True)
+            say(f"step {session.step_index:>8,}   {loss:14} {pace:,.0f} steps/s")
 
 
 def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
     """What came of it, in words, and where it was saved."""
     exhibit = exhibit_of(show.session)
-    for line in exhibit.words() if exhibit else ():
-        print(line)
-    print(closing(show, start, end))
+    say(*exhibit.words() if exhibit else ())
+    say(closing(show, start, end))
     if saved := keep.at_end(show.session, stop.asked):
-        print(saved)
+        say(saved)
 
 
 def closing(show: Show, start: int, end: int) -> str:

@@ -12,6 +12,7 @@ from scalarviz.apps.scenes import find, load
 from scalarviz.checks import number
 from scalarviz.desk.options import Recipe
 from scalarviz.errors import DisplayError
+from scalarviz.foreign import say
 from scalarviz.formulas.table import pick
 from scalarviz.stage.show import Show
 from scalarviz.view.theme import THEMES
@@ -69,6 +70,6 @@ def watch(
         return window.watch(show, steps, speed, theme, keep, recipe, **options)
     except DisplayError as lack:
         if find_spec("PySide6") is None and sys.stdout.isatty():
-            print(f"{lack}. Until then it is drawn in the terminal.")
+            say(f"{lack}. Until then it is drawn in the terminal.")
             return in_terminal.watch(show, steps, speed, theme, keep)
         raise DisplayError(f"{lack}; without a window {instead}") from lack

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from scalarviz.data.base import Arrays as Arrays
@@ -27,6 +26,7 @@ from scalarviz.data.plane import Xnor as Xnor
 from scalarviz.data.plane import Xor as Xor
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick, table
+from scalarviz.remaking import make
 
 DATA_SETS: dict[str, type[DataSet]] = table(
     [
@@ -49,14 +49,6 @@ DATA_SETS: dict[str, type[DataSet]] = table(
 def remake(name: str, settings: dict[str, Any]) -> DataSet:
     """The data set that `data.name` and `data.settings()` came from; it opens no file."""
     kind = pick(DATA_SETS, name, "data set")
-    known = inspect.signature(kind).parameters
-    for key in settings:
-        pick(known, key, f"setting of the data set {name!r}:")
-    missing = [
-        key for key, row in known.items() if row.default is row.empty and key not in settings
-    ]
-    if missing:
-        raise InputError(f"the data set {name!r} cannot be made again: {missing[0]} is missing")
     if isinstance(settings.get("picture"), str):
         raise InputError("a kept texture has its picture in an array, not a path: make it again")
-    return kind(**settings)
+    return make(kind, settings, f"data set {name!r}")

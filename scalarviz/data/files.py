@@ -17,6 +17,7 @@ import numpy as np
 from scalarviz.checks import FloatArray, shorten
 from scalarviz.data.base import Arrays, as_table
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.foreign import visible
 from scalarviz.formulas.table import pick
 
 LARGEST_FILE = 2**29  # bytes, also of what a compressed file holds
@@ -47,7 +48,7 @@ def from_csv(
     rows = read_rows(path)
     first = next(rows, None)
     if first is None:
-        raise InputError(f"{path.name} is empty: a data set needs at least one line")
+        raise InputError(f"{called(path)} is empty: a data set needs at least one line")
     width = len(first[1])
     if header is None:
         header = not any(is_number(cell) for cell in first[1])
@@ -55,7 +56,9 @@ def from_csv(
     wanted, answers = choose_columns(inputs, targets, names, width, path)
     table = read_numbers(rows if header else chain([first], rows), wanted + answers, width, path)
     if not len(table):
-        raise InputError(f"{path.name} has names in line 1, and no samples: add lines of numbers")
+        raise InputError(
+            f"{called(path)} has names in line 1, and no samples: add lines of numbers"
+        )
     count = len(wanted)
     return Arrays(
         table[:, :count],
@@ -79,9 +82,9 @@ def read_rows(path: Path) -> Rows:
                 if any(cell.strip() for cell in row):
                     yield reader.line_num, row
     except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is no text in UTF-8: save it as CSV in UTF-8") from error
+        raise InputError(f"{called(path)} is no text in UTF-8: save it as CSV in UTF-8") from error
     except csv.Error as error:
-        place = f"{path.name}, line {reader.line_num}"
+        place = f"{called(path)}, line {reader.line_num}"
         raise InputError(f"{place}, cannot be read as CSV: {error}") from error
     except OSError as error:
         raise unreadable(path, error) from error
@@ -93,8 +96,8 @@ def read_numbers(rows: Rows, columns: list[int], width: int, path: Path) -> Floa
     for line, row in rows:
         if len(row) != width:
             raise ShapeError(
-                f"{path.name}, line {line}, has {len(row)} cells where the first line has {width}: "
-                "give every line as many"
+                f"{called(path)}, line {line}, has {len(row)} cells where the first line has "
+                f"{width}: give every line as many"
             )
         numbers.extend(to_number(row[column], path, line, column) for column in columns)
     return np.array(numbers, np.float64).reshape(-1, len(columns))
@@ -102,7 +105,7 @@ def read_numbers(rows: Rows, columns: list[int], width: int, path: Path) -> Floa
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
     """The number in a cell; columns are counted from 1 in messages, as spreadsheets do."""
-    place = f"{path.name}, line {line}, column {column + 1}"
+    place = f"{called(path)}, line {line}, column {column + 1}"
     if not is_number(cell):
         what = f"{shorten(cell)} is not a number" if cell.strip() else "the cell is empty"
         raise InputError(
@@ -111,7 +114,9 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
         )
     value = float(cell)
     if not math.isfinite(value):
-        raise NotFiniteError(f"{place}: {cell.strip()} is not finite: remove or replace it")
+        raise NotFiniteError(
+            f"{place}: {visible(cell.strip())} is not finite: remove or replace it"
+        )
     return value
 
 
@@ -137,12 +142,12 @@ def choose_columns(
     twice = sorted({*wanted} & {*answers})
     if twice:
         raise InputError(
-            f"column {twice[0]} of {path.name} would be both input and target: say which columns "
-            "are which by inputs= and targets="
+            f"column {twice[0]} of {called(path)} would be both input and target: say which "
+            "columns are which by inputs= and targets="
         )
     if not wanted or not answers:
         raise InputError(
-            f"{path.name} has {width} columns, of which {len(wanted)} would be inputs and "
+            f"{called(path)} has {width} columns, of which {len(wanted)} would be inputs and "
             f"{len(answers)} targets: there must be one of each"
         )
     return wanted, answers
@@ -160,11 +165,11 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
             if not -width <= column < width:
                 raise InputError(
-                    f"{path.name} has the columns 0 to {width - 1}, and no column {column}"
+                    f"{called(path)} has the columns 0 to {width - 1}, and no column {column}"
                 )
             found.append(int(column) % width)
         else:
-            found.append(pick(numbers, column, f"column of {path.name}:"))
+            found.append(pick(numbers, column, f"column of {called(path)}:"))
     return found
 
 
@@ -185,7 +190,7 @@ def from_npz(
             members = {item.filename.removesuffix(".npy"): item for item in archive.infolist()}
             keys = ("x", "y") if {"x", "y"} <= {*members} else ("inputs", "targets")
             inputs, targets = [
-                read_array(archive, pick(members, key, f"array of {path.name}:"), path)
+                read_array(archive, pick(members, key, f"array of {called(path)}:"), path)
                 for key in keys
             ]
     except InputError:
@@ -194,29 +199,30 @@ def from_npz(
         raise unreadable(path, error) from error
     except Exception as error:  # whatever a hostile file makes the parsers stumble over
         raise InputError(
-            f"{path.name} is damaged, or no NPZ file: make one by "
+            f"{called(path)} is damaged, or no NPZ file: make one by "
             "np.savez(path, inputs=..., targets=...)"
         ) from error
     try:
         inputs, targets = as_table(inputs, targets)
     except (ShapeError, NotFiniteError) as error:
-        raise type(error)(f"in {path.name}, {error}") from None
+        raise type(error)(f"in {called(path)}, {error}") from None
     return Arrays(inputs, targets, share=share, seed=seed, order=order, source=path.name)
 
 
 def read_array(archive: zipfile.ZipFile, item: zipfile.ZipInfo, path: Path) -> FloatArray:
     """One array of numbers, whose size is known to be what the file says before it is read."""
+    name = f"{visible(item.filename)} in {called(path)}"
     if item.file_size > LARGEST_FILE:
-        raise too_large(f"{item.filename} in {path.name}", item.file_size)
+        raise too_large(name, item.file_size)
     with archive.open(item) as file:
         shape, by_columns, dtype = read_header(file)
         if dtype.kind not in "biuf":
             raise InputError(
-                f"{item.filename} in {path.name} holds {dtype}: a data set is made of real numbers"
+                f"{name} holds {visible(str(dtype))}: a data set is made of real numbers"
             )
         data = file.read()
     if math.prod(shape) * dtype.itemsize != len(data):
-        raise InputError(f"{item.filename} in {path.name} is damaged: make the file again")
+        raise InputError(f"{name} is damaged: make the file again")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
 
 
@@ -228,6 +234,11 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.gen
         (2, 0): np.lib.format.read_array_header_2_0,
     }[version]
     return read(file, max_header_size=LARGEST_HEADER)
+
+
+def called(path: Path) -> str:
+    """The name of a file as a message shows it."""
+    return visible(path.name)
 
 
 def readable(path: object) -> Path:
@@ -245,7 +256,7 @@ def readable(path: object) -> Path:
         kind = "a folder" if found.is_dir() else "no file"
         raise InputError(f"{shorten(str(path))} is {kind}: pass the path of a file")
     if status.st_size > LARGEST_FILE:
-        raise too_large(found.name, status.st_size)
+        raise too_large(called(found), status.st_size)
     return found
 
 
@@ -259,4 +270,4 @@ def too_large(what: str, size: int) -> InputError:
 
 def unreadable(path: Path, error: OSError) -> InputError:
     """The error for what the system will not let us read."""
-    return InputError(f"{path.name} cannot be read: {error.strerror or error}")
+    return InputError(f"{called(path)} cannot be read: {error.strerror or error}")

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.checks import shorten
-from scalarviz.data.files import LARGEST_FILE, readable, too_large, unreadable
+from scalarviz.data.files import LARGEST_FILE, called, readable, too_large, unreadable
 from scalarviz.errors import InputError, ShapeError
 
 Bytes = npt.NDArray[np.uint8]
@@ -76,18 +76,18 @@ def read_pair(folder: Path, part: str) -> tuple[Bytes, Bytes] | None:
         return None
     named = find(folder, f"{part}-labels", "idx1-ubyte")
     if named is None:
-        raise InputError(f"beside {images.name} there is no {part}-labels-idx1-ubyte: add it")
+        raise InputError(f"beside {called(images)} there is no {part}-labels-idx1-ubyte: add it")
     pictures, labels = read_idx(images, IMAGES), read_idx(named, LABELS)
     if len(pictures) != len(labels):
         raise ShapeError(
-            f"{images.name} has {len(pictures):,} pictures and {named.name} {len(labels):,} "
+            f"{called(images)} has {len(pictures):,} pictures and {called(named)} {len(labels):,} "
             "labels: put files that belong together into the folder"
         )
     wrong = np.flatnonzero(labels > 9)
     if len(wrong):
         raise InputError(
-            f"{named.name} has the label {labels[wrong[0]]} at place {wrong[0]:,}, and digits go "
-            "from 0 to 9: use another copy of it"
+            f"{called(named)} has the label {labels[wrong[0]]} at place {wrong[0]:,}, and digits "
+            "go from 0 to 9: use another copy of it"
         )
     return pictures, labels
 
@@ -123,8 +123,9 @@ def read_numbers(file: IO[bytes] | Any, path: Path, dimensions: int, most: int) 
         what = "pictures" if dimensions == IMAGES else "labels"
         wanted = bytes((0, 0, BYTE, dimensions))
         raise InputError(
-            f"{path.name} is no IDX file of {what}: it begins with {magic.hex(' ') or 'nothing'} "
-            f"and not with {wanted.hex(' ')}: pass the files of MNIST under their own names"
+            f"{called(path)} is no IDX file of {what}: it begins with "
+            f"{magic.hex(' ') or 'nothing'} and not with "
+            f"{wanted.hex(' ')}: pass the files of MNIST under their own names"
         )
     header = file.read(4 * dimensions)
     if len(header) < 4 * dimensions:
@@ -132,9 +133,9 @@ def read_numbers(file: IO[bytes] | Any, path: Path, dimensions: int, most: int) 
     shape = struct.unpack(f">{dimensions}I", header)
     length = math.prod(shape)
     if not length:
-        raise InputError(f"{path.name} is empty: its shape is {shape}")
+        raise InputError(f"{called(path)} is empty: its shape is {shape}")
     if length > LARGEST_FILE:
-        raise too_large(path.name, length)
+        raise too_large(called(path), length)
     data = file.read(length + 1) if length <= most else b""
     if len(data) != length:
         has = "more" if len(data) > length else "fewer"
@@ -149,4 +150,4 @@ def size_of(pictures: Bytes) -> str:
 
 
 def damaged(path: Path, what: str) -> InputError:
-    return InputError(f"{path.name} is damaged, {what}: use another copy of it")
+    return InputError(f"{called(path)} is damaged, {what}: use another copy of it")

@@ -13,7 +13,7 @@ import numpy as np
 from scalarviz.batches import Batches, Pair, Points, Window
 from scalarviz.checks import FloatArray, as_floats, size
 from scalarviz.data.base import DataSet, count_of
-from scalarviz.data.files import readable, unreadable
+from scalarviz.data.files import called, readable, unreadable
 from scalarviz.data.landscape import landscape
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.table import pick
@@ -170,19 +170,20 @@ def read_picture(path: str | os.PathLike[str]) -> FloatArray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # we count ourselves
             with Image.open(file, formats=("PNG", "JPEG")) as image:
-                check_size(*image.size, file.name)
+                check_size(*image.size, called(file))
                 return pixels_of(image)
     except InputError:
         raise
     except Image.DecompressionBombError as error:
         raise InputError(
-            f"{file.name} has more than {LARGEST_PICTURE / 2**20:.0f} megapixels: make it smaller"
+            f"{called(file)} has more than {LARGEST_PICTURE / 2**20:.0f} megapixels: "
+            "make it smaller"
         ) from error
     except PermissionError as error:
         raise unreadable(file, error) from error
     except Exception as error:  # whatever a hostile file makes the decoder stumble over
         raise InputError(
-            f"{file.name} is no PNG or JPEG picture, or is damaged: save it again as one of them"
+            f"{called(file)} is no PNG or JPEG picture, or is damaged: save it again as one of them"
         ) from error
 
 

@@ -24,6 +24,7 @@ from scalarviz.desk.state import UNITS, State, state_of, units_of
 from scalarviz.desk.undo import Undo, as_number
 from scalarviz.engines import ENGINES
 from scalarviz.errors import ScalarvizError
+from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session, Unit
 from scalarviz.stage.show import Show
@@ -306,8 +307,8 @@ class Desk:
 
     def tell(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
         """Say something on the picture, perhaps with something to click."""
-        self.message = text
-        self.stage.notice(text, action, then)
+        self.message = visible(text, LONGEST_LINE)
+        self.stage.notice(self.message, action, then)
 
     @contextmanager
     def _told(self, *, branching: bool = True) -> Iterator[None]:

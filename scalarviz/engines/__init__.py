@@ -11,6 +11,7 @@ from scalarviz.bank import Bank
 from scalarviz.engines.base import Engine
 from scalarviz.engines.python import PythonEngine
 from scalarviz.errors import EngineError
+from scalarviz.foreign import say
 from scalarviz.formulas.table import pick, table
 from scalarviz.layers import Layer
 from scalarviz.precision import Precision
@@ -97,4 +98,4 @@ def announce(text: str) -> None:
     """Say something once."""
     if text not in _said:
         _said.add(text)
-        print(text, file=sys.stderr, flush=True)
+        say(text, file=sys.stderr)

@@ -27,6 +27,7 @@ from scalarviz.engines.one_operation import (
     parameter_gradient,
     remember,
 )
+from scalarviz.foreign import say
 from scalarviz.operations import Operation
 from scalarviz.precision import Precision
 from scalarviz.program import Program
@@ -264,4 +265,4 @@ def announce(kind: str) -> None:
     if kind not in _announced:
         _announced.add(kind)
         message = f"scalarviz: the cuda engine has no kernel for {kind!r}; the cpu does that part"
-        print(message, file=sys.stderr, flush=True)
+        say(message, file=sys.stderr)

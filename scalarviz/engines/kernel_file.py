@@ -30,6 +30,7 @@ from scalarviz.engines.cores import check_process, start_threads
 from scalarviz.engines.kernel_cache import keep_apart
 from scalarviz.engines.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
+from scalarviz.foreign import say
 
 Dtype = Literal["float32", "float64"]
 Target = Literal["cpu", "cuda"]
@@ -165,7 +166,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     drop_damaged(path)
     if not compiled_files(path) and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "0":
         message = f"scalarviz compiles its kernels, once; this takes about {SECONDS} s"
-        print(message, file=sys.stderr, flush=True)
+        say(message, file=sys.stderr)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)

@@ -22,6 +22,7 @@ from typing import IO
 
 from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError
+from scalarviz.foreign import escaped
 
 if sys.platform != "win32":
     import fcntl
@@ -47,7 +48,7 @@ def as_path(path: object) -> Path:
 
 def shown(path: Path) -> str:
     """A path as a message shows it; where it is long, its end says most."""
-    text = repr(str(path))
+    text = escaped(repr(str(path)))
     return text if len(text) <= LONGEST_SHOWN else f"'...{text[3 - LONGEST_SHOWN :]}"
 
 

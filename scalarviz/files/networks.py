@@ -26,6 +26,7 @@ from scalarviz.layers.perceptrons import Perceptrons
 from scalarviz.layers.residual import MOST_DEPTH
 from scalarviz.onnx.names import check_names
 from scalarviz.precision import Precision
+from scalarviz.remaking import make
 
 if TYPE_CHECKING:
     from scalarviz.network import Network
@@ -39,10 +40,10 @@ def save_network(net: Network, path: object) -> None:
     write(path, KIND, describe(net), numbers(net))
 
 
-def load_network(path: object, make: Callable[..., Network], engine: str) -> Network:
+def load_network(path: object, new: Callable[..., Network], engine: str) -> Network:
     """The network in a file that `save_network` wrote, on the engine that is asked for.
 
-    `make` is the class Network, which is defined further on.
+    `new` is the class Network, which is defined further on.
 
     The python engine computes in full precision only: there, what was saved in mixed precision
     goes on in full.
@@ -50,7 +51,7 @@ def load_network(path: object, make: Callable[..., Network], engine: str) -> Net
     chosen = choose(engine).name
     description, arrays = read(path, KIND)
     try:
-        net = build(description, arrays, make)
+        net = build(description, arrays, new)
         precision = precision_of(description)
         fill(net, description, arrays)
     except (ScalarvizError, TypeError) as error:
@@ -114,7 +115,7 @@ def describe_init(init: Init) -> Description:
 
 
 def build(
-    description: Description, arrays: Mapping[str, Array], make: Callable[..., Network]
+    description: Description, arrays: Mapping[str, Array], new: Callable[..., Network]
 ) -> Network:
     """A network as it was described, with the numbers it begins with; on the python engine.
 
@@ -130,7 +131,7 @@ def build(
     if rows != found:
         raise InputError(f"its layers have {rows:,} parameters, and its array value {found:,}")
     names = check_names(description["names"], chain) if "names" in description else None
-    net = make(
+    net = new(
         chain,
         init=build_init(field(description, "init", dict)),
         seed=field(description, "seed", int),
@@ -146,20 +147,22 @@ def build_layer(description: object, depth: int = 0) -> Layer:
         raise InputError(f"layers stand in layers more than {MOST_DEPTH} deep")
     if not isinstance(description, dict):
         raise InputError(f"a layer is described by an object, not by {shorten(description)}")
-    kind = pick(LAYERS, field(description, "kind", str), "layer")
+    name = field(description, "kind", str)
+    kind = pick(LAYERS, name, "layer")
     settings = field(description, "settings", dict)
     if isinstance(settings.get("init"), dict):
         settings = {**settings, "init": build_init(settings["init"])}
     if isinstance(settings.get("layers"), list):
         parts = [build_layer(part, depth + 1) for part in settings["layers"]]
         settings = {**settings, "layers": parts}
-    return kind(**settings)
+    return make(kind, settings, f"layer {name}")
 
 
 def build_init(description: Description) -> Init:
     """An `Init` as it was described."""
     settings = field(description, "settings", dict)
-    return Init(field(description, "name", str), bias=description.get("bias"), **settings)
+    name = field(description, "name", str)
+    return make(Init, settings, "initializer", name=name, bias=description.get("bias"))
 
 
 def precision_of(description: Description) -> Precision:

@@ -19,6 +19,7 @@ from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
+from scalarviz.remaking import make
 
 CODE = "code"  # stands for a data set that is made by code
 
@@ -79,7 +80,7 @@ class Reader:
         if isinstance(value, dict) and kind == "optimizer":
             return build_optimizer(value)
         if isinstance(value, dict) and kind == "precision":
-            return Precision(**value)
+            return make(Precision, value, "precision")
         if isinstance(value, dict) and kind == "data":
             return self._data(value)
         raise InputError(f"{shorten(thing)} is nothing that is known here")
@@ -125,14 +126,16 @@ def makers() -> list[Callable[[], Optimizer]]:
 
 def build_optimizer(value: Description) -> Optimizer:
     """An optimizer as it was described."""
-    classes: dict[str, Any] = {make().name: make for make in makers()}
+    classes: dict[str, Any] = {kind().name: kind for kind in makers()}
     kind = pick(classes, field(value, "name", str), "optimizer")
     schedule = field(value, "schedule", dict)
-    made: Optimizer = kind(
-        field(value, "lr", float),
-        **field(value, "settings", dict),
-        **field(value, "common", dict),
-        schedule=Schedule(field(schedule, "name", str), **field(schedule, "settings", dict)),
+    name, settings = field(schedule, "name", str), field(schedule, "settings", dict)
+    made: Optimizer = make(
+        kind,
+        field(value, "settings", dict) | field(value, "common", dict),
+        "optimizer",
+        lr=field(value, "lr", float),
+        schedule=make(Schedule, settings, "schedule", name=name),
     )
     return made
 

@@ -31,6 +31,7 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.network import Network
+from scalarviz.remaking import make
 from scalarviz.timeline import Action, Branch, Clock, Frame
 from scalarviz.trainer import CHANGES, WRITES, Settings, Trainer, fold
 
@@ -185,7 +186,7 @@ def build_course(
     trainer = Trainer(
         network,
         start,
-        Loss(**field(description, "loss", dict)),
+        make(Loss, field(description, "loss", dict), "loss"),
         None if batch is None else size(batch, "batch"),
         check_seed(field(description, "seed", int)),
     )

@@ -13,6 +13,7 @@ from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import shown
 from scalarviz.files.container import size_of
+from scalarviz.foreign import visible
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.tensors import FLOATS, Constant
 
@@ -48,7 +49,7 @@ class Node:
     parts: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{shorten(self.name)} ({self.operator})"
+        return f"{shorten(self.name)} ({visible(self.operator)})"
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,15 @@ def as_graph(model: Any, folder: Path) -> Graph:
         raise InputError("it is damaged, or no ONNX file: there is no graph in it")
     if len(found.node) > MOST_NODES:
         raise InputError(f"it has {len(found.node):,} nodes, and {MOST_NODES:,} are the most")
-    stored = {each.name: Constant(each.name, each, folder) for each in found.initializer}
+    stored = {
+        name: Constant(name, each, folder)
+        for each in found.initializer
+        for name in [a_text(each.name)]
+    }
     nodes = [as_node(node, i) for i, node in enumerate(found.node)]
     rest = take_constants(nodes, stored, folder)
     return Graph(
-        name=found.name,
+        name=a_text(found.name),
         opset=opset_of(model),
         inputs=tuple(as_port(each) for each in found.input if each.name not in stored),
         outputs=tuple(map(as_port, found.output)),
@@ -134,13 +139,24 @@ def opset_of(model: Any) -> int:
 def as_node(node: Any, place: int) -> Node:
     """A NodeProto as plain data; one without a name is called by what it gives."""
     own = node.domain in OWN_DOMAINS
-    operator = node.op_type if own else f"{node.domain}.{node.op_type}"
-    outputs = tuple(node.output)
-    name = node.name or next(filter(None, outputs), f"number {place}")
-    for text in (name, operator, *node.input, *outputs):
-        if len(text) > LONGEST_NAME:
-            raise InputError(f"it is damaged: {shorten(text)} is no name")
-    return Node(operator, name, tuple(node.input), outputs, attributes_of(node))
+    operator = a_name(node.op_type) if own else f"{a_name(node.domain)}.{a_name(node.op_type)}"
+    inputs, outputs = [tuple(map(a_name, names)) for names in (node.input, node.output)]
+    name = a_name(node.name) or next(filter(None, outputs), f"number {place}")
+    return Node(operator, name, inputs, outputs, attributes_of(node))
+
+
+def a_text(name: Any) -> str:
+    """A name, if it is a text; the parser leaves other bytes as they are."""
+    if isinstance(name, str):
+        return name
+    raise InputError(f"it is damaged: {shorten(name)} is no name")
+
+
+def a_name(name: Any) -> str:
+    """A name, if it is a text of a bearable length."""
+    if len(a_text(name)) > LONGEST_NAME:
+        raise InputError(f"it is damaged: {shorten(name)} is no name")
+    return str(name)
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
@@ -168,11 +184,11 @@ def as_port(value: Any) -> Port:
     """A ValueInfoProto as plain data."""
     tensor = value.type.tensor_type if value.type.HasField("tensor_type") else None
     if tensor is None:
-        return Port(value.name, None, False)
+        return Port(a_text(value.name), None, False)
     sizes: Sizes | None = None
     if tensor.HasField("shape"):
         sizes = tuple(d.dim_value if d.dim_value > 0 else None for d in tensor.shape.dim)
-    return Port(value.name, sizes, tensor.elem_type in FLOATS)
+    return Port(a_text(value.name), sizes, tensor.elem_type in FLOATS)
 
 
 def take_constants(nodes: Iterable[Node], stored: dict[str, Constant], folder: Path) -> list[Node]:

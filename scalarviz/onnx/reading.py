@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -50,12 +51,12 @@ def load_model(
     except (FileError, UnknownNameError):
         raise
     except InputError as error:
-        raise FileError(f"{shown(found)} cannot be loaded: {error}") from error
+        raise not_loaded(found, error) from error
     frozen = choose_frozen([p.name for m in flat(made) for p in m.parameters], train, freeze)
     try:
         net = build(made, frozen, dtype)
     except InputError as error:
-        raise FileError(f"{shown(found)} cannot be loaded: {error}") from error
+        raise not_loaded(found, error) from error
     names: Names = {
         "graph": graph.name,
         "input": source.name,
@@ -67,6 +68,12 @@ def load_model(
         names["shape"] = list(start)
     net.names = clean_names(names)
     return net
+
+
+def not_loaded(path: Path, error: InputError) -> FileError:
+    """The error for a file of which no network can be made."""
+    first, *rest = error.lines
+    return FileError(f"{shown(path)} cannot be loaded: {first}", *rest)
 
 
 # ---- where it begins and ends -------------------------------------------------------------------
@@ -90,7 +97,7 @@ def ends(graph: Graph, output: str | None) -> tuple[Port, str]:
         return source, outputs[0]
     if outputs:
         raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
-    raise InputError("\n".join(["it has no output of numbers", *map(told, odd_nodes(graph))]))
+    raise InputError("it has no output of numbers", *list_of(odd_nodes(graph)))
 
 
 def odd_nodes(graph: Graph) -> list[tuple[Node, str]]:
@@ -162,7 +169,7 @@ def walk(graph: Graph, source: Port, target: str) -> tuple[Shape, tuple[Step, ..
     except Refused as error:
         odd.append((error.node or nodes[-1], str(error)))
     if odd:
-        raise InputError(all_of(odd))
+        raise InputError(*all_of(odd))
     if end is None:
         raise InputError(f"nothing leads from its input to {shorten(target)}")
     check_output(graph, target, end)
@@ -194,13 +201,18 @@ def run(node: Node, graph: Graph, flows: dict[str, Flow | None], batch: int | No
     return OPERATORS[node.operator](At(node, graph.opset, batch, tuple(inputs)))
 
 
-def all_of(odd: Sequence[tuple[Node, str]]) -> str:
-    """All that is not supported, in one message."""
+def all_of(odd: Sequence[tuple[Node, str]]) -> list[str]:
+    """All that is not supported, in one message of several lines."""
+    count = len(set(map(told, odd)))
+    nodes = "1 node has" if count == 1 else f"{count} nodes have"
+    return [f"{nodes} no counterpart here; export it without, or leave it out:", *list_of(odd)]
+
+
+def list_of(odd: Sequence[tuple[Node, str]]) -> list[str]:
+    """A line for each node, as many as a message may have."""
     lines = list(dict.fromkeys(map(told, odd)))
     more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
-    count = "1 node has" if len(lines) == 1 else f"{len(lines)} nodes have"
-    head = f"{count} no counterpart here; export it without, or leave it out:"
-    return "\n".join([head, *lines[:MOST_TOLD], *more])
+    return [*lines[:MOST_TOLD], *more]
 
 
 def check_output(graph: Graph, target: str, end: Flow) -> None:

@@ -111,7 +111,8 @@ def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
 def read_external(tensor: Any, length: int, folder: Path) -> bytes:
     """Bytes from a file in the model's folder."""
     about = {entry.key: entry.value for entry in tensor.external_data}
-    path = inside(about.get("location", ""), folder)
+    location = about.get("location", "")
+    path = inside(location if isinstance(location, str) else "", folder)
     try:
         offset = int(about.get("offset", "0"))
         stated = int(about.get("length", length))

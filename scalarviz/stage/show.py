@@ -8,9 +8,11 @@ from typing import final
 
 from scalarviz.checks import number, shorten, size
 from scalarviz.errors import InputError
+from scalarviz.foreign import visible
 from scalarviz.session import Session
 
 STEPS = 2000
+LONGEST_TITLE = 200
 
 
 def whole_numbers(text: str, what: str) -> list[int]:
@@ -53,6 +55,7 @@ class Show:
         if self.frame is not None:
             size(self.frame, "the steps a frame of a show")
         size(self.steps, "the steps of a show")
+        object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:

@@ -6,6 +6,8 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.foreign import say
+
 
 def shell() -> Any:
     """The IPython that serves a notebook; None in a terminal, or without IPython."""
@@ -57,6 +59,6 @@ class Shown:
     def _ipython_display_(self) -> None:
         found = shell()
         if found is None:
-            print(repr(self))
+            say(*repr(self).splitlines())
         elif found.execution_count != self._cell:
             self.show()

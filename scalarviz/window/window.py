@@ -15,6 +15,7 @@ from scalarviz.desk.desk import Desk
 from scalarviz.desk.options import Recipe
 from scalarviz.desk.picture import Picture
 from scalarviz.errors import DisplayError
+from scalarviz.foreign import say
 from scalarviz.stage.show import Show
 from scalarviz.view.offscreen import has_display
 from scalarviz.window import libraries
@@ -61,9 +62,9 @@ def watch(
             opening.leave()
     if window.error is not None:
         raise window.error
-    print(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
+    say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
     if saved := keep.at_end(desk.session, stop.asked):
-        print(saved)
+        say(saved)
     return stop.code
 
 

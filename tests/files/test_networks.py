@@ -242,7 +242,7 @@ WRONG: dict[str, tuple[Spoil, str]] = {
     "an unknown initializer": (setting("init", "name", to="x"), "unknown initializer"),
     "an initializer's unknown setting": (
         setting("init", "settings", to={"name": 1.0}),
-        "multiple values",
+        "unknown setting of the initializer",
     ),
     "a seed that is none": (setting("seed", to=-1), "seed must be"),
     "a truth that is none": (setting("has_gradients", to=1), "of the type bool"),
