@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scalarviz.checks import FloatArray, number, shorten
 from scalarviz.errors import GradientError, InputError, NotFiniteError, OrderError, ShapeError
 from scalarviz.formulas.table import pick
+from scalarviz.memory import enough_memory
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 
@@ -52,9 +53,14 @@ class Bank:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
         if not isinstance(rows, int) or rows < 0:
             raise InputError(f"a bank has a whole number of rows, not {shorten(rows)}")
-        self._value: FloatArray = np.zeros(rows, self.dtype)
-        self._grad: FloatArray = np.zeros(rows, self.dtype)
-        self._frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+        # Value and gradient, and three marks of a byte each.
+        needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
+        with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
+            self._value: FloatArray = np.zeros(rows, self.dtype)
+            self._grad: FloatArray = np.zeros(rows, self.dtype)
+            self._frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+            self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+            self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         self._blocks: dict[tuple[str, ...], FloatArray] = {}
         self._state: FloatArray = np.zeros(SCALING + state)
         self._state[0] = 1.0
@@ -64,8 +70,6 @@ class Bank:
         # Whoever writes a single number while kernels may run does so under this lock.
         self.guard: AbstractContextManager[object] = nullcontext()
         self.session: object = None  # the one that trains these numbers
-        self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
-        self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
 
     @property
     def value(self) -> FloatArray:

@@ -23,6 +23,7 @@ ORDER = """
     foreign
     errors
     checks
+    memory
     formulas.elementary
     formulas.retarget
     formulas.table

@@ -263,19 +263,11 @@ def room() -> str:
     free = shutil.disk_usage(Path.home()).free / 2**30
     if free < GIGABYTES:
         raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
-    memory = memory_size() / 2**30
+    memory = import_module("scalarviz.memory").memory_size() / 2**30
     if 0.0 < memory < GIGABYTES:
         raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
     has = f", {memory:.0f} GB of memory" if memory else ""
     return f"{os.cpu_count()} processors{has}, {free:.0f} GB of disk free"
-
-
-def memory_size() -> float:
-    """Bytes of memory; 0 where that cannot be asked for so simply."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return 0.0
 
 
 ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video, digits, onnx)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.randomness import STREAM_INITIAL, normal, uniform, unit_pairs
 from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.table import pick, table
+
+PORTION = 2**16  # rows whose numbers are drawn at once: more memory makes it no quicker
 
 LawFunction = Callable[..., tuple[float, float]]
 
@@ -177,6 +179,14 @@ class Init:
         array: npt.NDArray[np.float64]
         array = UNIFORM_ARRAY(u, a, b) if law.kind == "uniform" else NORMAL_ARRAY(u, v, a, b)
         return array
+
+    def fill(
+        self, rows: npt.NDArray[Any], law: Law, shape: tuple[int, int], seed: int, first: int
+    ) -> None:
+        """Write the initial numbers of some rows of the bank, which begin with row `first`."""
+        for start in range(0, len(rows), PORTION):
+            part = rows[start : start + PORTION]
+            part[:] = self.draw(law, shape, seed, first + start, len(part))
 
     def __repr__(self) -> str:
         parts = [repr(self.row.name)]

@@ -16,7 +16,10 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import Formula, pick
+from scalarviz.memory import enough_memory
 from scalarviz.weight import Part, Weight
+
+BYTES = 870  # that a Weight takes, with its windows on the bank
 
 
 @final
@@ -61,9 +64,8 @@ class Perceptron(Part):
         init, seed = Init.of(init), check_seed(seed)
         bank = Bank(inputs + bias, dtype)
         shape = (inputs, 1)
-        bank.value[:inputs] = init.draw(init.weight, shape, seed, 0, inputs)
-        if bias:
-            bank.value[inputs:] = init.draw(init.bias, shape, seed, inputs, 1)
+        init.fill(bank.value[:inputs], init.weight, shape, seed, 0)
+        init.fill(bank.value[inputs:], init.bias, shape, seed, inputs)
         bank.name_of = partial(row_name, inputs)
         self._bind(bank, 0, inputs, inputs if bias else None, formula)
 
@@ -83,7 +85,9 @@ class Perceptron(Part):
         self.inputs = inputs
         self.set_activation(activation)
         rows = range(first, first + inputs)
-        self.weights = tuple([Weight.on(bank, row) for row in rows])
+        what = f"{inputs:,} weights as objects"
+        with enough_memory(inputs * BYTES, what, "read the numbers in bank.value"):
+            self.weights = tuple([Weight.on(bank, row) for row in rows])
         self.bias = None if bias_row is None else Weight.on(bank, bias_row)
         self.parts = self.weights if self.bias is None else (*self.weights, self.bias)
         self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward

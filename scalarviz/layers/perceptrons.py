@@ -87,8 +87,8 @@ class Perceptrons(Layer):
         init, shape = self.init or init, self.fans()
         count = self.fan_in * self.count
         first, biases, end = self.first_row, self.first_row + count, self.rows.stop
-        self.bank.value[first:biases] = init.draw(init.weight, shape, seed, first, count)
-        self.bank.value[biases:end] = init.draw(init.bias, shape, seed, biases, end - biases)
+        init.fill(self.bank.value[first:biases], init.weight, shape, seed, first)
+        init.fill(self.bank.value[biases:end], init.bias, shape, seed, biases)
 
     @final
     def row_name(self, row: int) -> str:
