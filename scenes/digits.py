@@ -15,9 +15,10 @@ def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
     engine    what it runs on: python, cpu, cuda, or auto for the fastest
     seed      decides which digits are held out, on the first weights and on the order
     """
+    counts = whole_numbers(channels, "channels", least=0)
     digits = data.Digits(folder or None, seed=seed)
     shape, layers = digits.shape, []
-    for count in whole_numbers(channels, "channels"):
+    for count in counts:
         layers += [sv.Conv2d(shape, count, 3, padding=1, activation="relu")]
         layers += [sv.MaxPool2d(layers[-1].output_shape)]
         shape = layers[-1].output_shape

@@ -3,7 +3,8 @@
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.stage.show import Show
+from scalarviz.checks import number
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
@@ -15,6 +16,9 @@ def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
     engine   what it runs on: python, cpu, or auto for the faster
     seed     decides on the noise
     """
+    samples = whole_number(samples, "samples")
+    seed = whole_number(seed, "seed", 0, 2**64 - 1)
+    noise = number(noise, "noise", 0.0)
     height, damping = sv.Value(0.5, label="height"), sv.Value(0.0, label="damping")
     speed, phase = sv.Value(5.0, label="speed"), sv.Value(0.0, label="phase")
     swing = sv.compile(

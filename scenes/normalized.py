@@ -3,7 +3,7 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.formulas.table import pick
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Show, whole_number
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 
@@ -19,6 +19,7 @@ def scene(norm="layer", hidden=8, noise=0.02, lr=0.005, batch=25, engine="auto",
     engine  what it runs on: python, cpu, cuda, or auto for the fastest
     seed    decides on the points, the first weights and the order
     """
+    hidden = whole_number(hidden, "hidden")
     kind = pick(NORMS, norm, "norm")
     layers = []
     for inputs in (2, hidden):

@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Show, whole_number
 
 DOES = {
     "invert": "invert colours",
@@ -25,6 +25,7 @@ def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=
     engine  what it runs on: python, cpu, cuda, or auto for the fastest
     seed    decides on the first weights and on the order of the colours
     """
+    hidden, depth = whole_number(hidden, "hidden", 0), whole_number(depth, "depth", 1, 100)
     sizes = [3] + [hidden] * depth * (hidden > 0) + [3]
     network = sv.Network(sizes, activation="tanh", output="sigmoid", seed=seed)
     session = sv.Session(

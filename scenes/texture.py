@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(
@@ -34,6 +34,8 @@ def scene(
     engine     what it runs on: python, cpu, cuda, or auto for the fastest
     seed       decides on the first weights and on the points
     """
+    hidden, depth = whole_number(hidden, "hidden"), whole_number(depth, "depth", 1, 100)
+    octaves, size = whole_number(octaves, "octaves", 1, 64), whole_number(size, "size")
     inputs = 4 * octaves
     sizes = [inputs] + [hidden] * depth
     layers = [sv.FrequencyEncoding(2, octaves=octaves)]

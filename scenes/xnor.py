@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Show, whole_number
 
 
 def scene(hidden=8, lr=0.01, engine="auto", seed=0):
@@ -13,6 +13,7 @@ def scene(hidden=8, lr=0.01, engine="auto", seed=0):
     engine  what it runs on: python, cpu, cuda, or auto for the fastest
     seed    decides on the first weights
     """
+    hidden = whole_number(hidden, "hidden")
     network = sv.Network(
         [2, hidden, hidden, 1],
         activation="relu_right",

@@ -12,9 +12,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.apps.own_code import scene_error
+from scalarviz.apps.own_code import answer
 from scalarviz.apps.scenes import Scene, about, find, load, print_scenes, scenes
-from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
+from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.foreign import LONGEST_LINE, say, visible
 
 # What reads options, draws and trains is imported where it is used: an error or a list is quick.
@@ -57,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        told = error if isinstance(error, ScalarvizError) else scene_error(error)
+        told = answer(error)
         if told is None:
             raise
         first, *rest = told.lines

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from scalarviz.apps.own_code import place_of, told_by_line
 from scalarviz.apps.scenes import Scene
 from scalarviz.checks import shorten
-from scalarviz.errors import InputError, SceneError
+from scalarviz.errors import FileError, InputError, SceneError
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
@@ -101,6 +102,33 @@ def own_options(scene: Scene) -> dict[str, Option]:
     return found
 
 
+@contextmanager
+def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
+    """An error about a value names the option that it was given for.
+
+    Where the sentence does not name it, it is the one whose value is in it, else all of them,
+    unless the cause is a package that is missing.
+    """
+    try:
+        yield
+    except (InputError, FileError, SceneError) as error:
+        own = error.__cause__ if isinstance(error, SceneError) else error
+        text = str(error)
+        guilty = {name: value for name, value in given.items() if is_in(value, text)}
+        if not guilty and own is not None and not isinstance(own.__cause__, ImportError):
+            guilty = dict(given)
+        named = given.keys() & set(re.findall(r"\w+", text))
+        if guilty and not named and isinstance(own, (InputError, FileError)):
+            told = ", ".join(f"{name}={shorten(value)}" for name, value in guilty.items())
+            error.args = (f"{told}: {error.lines[0]}", *error.lines[1:])
+        raise
+
+
+def is_in(value: object, text: str) -> bool:
+    """Whether a value stands in a text by itself."""
+    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
+
+
 def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
     """The show that a scene returns; a SceneError says where its code fails."""
     with told_by_line():
@@ -120,9 +148,10 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
     chosen |= parsed(given.get("set") or [], own)
     changed = [name for name in own if chosen[name] != own[name].default]
     extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
+    typed = {name: chosen[name] for name in changed} | extra
     if given.get("resume") is None:
-        show = played(scene, chosen)
-        return with_extra(show, extra)
+        with told_by_option(typed):
+            return with_extra(played(scene, chosen), extra)
     live = {"lr", "engine", "precision"}
     refused = [name for name in [*changed, *extra] if name not in live]
     if refused:
@@ -138,7 +167,8 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
             f"scene trains on {show.session.data.name}: name the scene that it came from"
         )
     show = replace(show, session=session)
-    return with_extra(show, extra | {name: chosen[name] for name in changed})
+    with told_by_option(typed):
+        return with_extra(show, typed)
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:

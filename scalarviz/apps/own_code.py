@@ -5,6 +5,7 @@ What a scene runs when it is loaded, when it is called, and later while it train
 
 from __future__ import annotations
 
+import reprlib
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from scalarviz.errors import ScalarvizError, SceneError
+from scalarviz.errors import FileError, ScalarvizError, SceneError
 
 PACKAGE = Path(__file__).parent.parent
 MOST_FRAMES = 10  # the last ones, where a function calls itself without end
@@ -32,7 +33,7 @@ def is_users(file: str) -> bool:
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     library = Path(sysconfig.get_path("stdlib"))
     ours = any(path.is_relative_to(home) for home in (PACKAGE, folder_of_scenes(), library))
-    return not (installed or ours or file.startswith("<"))
+    return path.is_absolute() and not (installed or ours)
 
 
 @contextmanager
@@ -48,6 +49,20 @@ def told_by_line(path: Path | None = None) -> Iterator[None]:
         if told is None:
             raise
         raise told from error
+
+
+def answer(error: Exception) -> ScalarvizError | None:
+    """What a command line says of an error; None of a mistake of ours, which needs its traceback.
+
+    Errors of ours are sentences already. Besides those of the user's code there are those of the
+    system about a file, such as a name that is too long.
+    """
+    if isinstance(error, ScalarvizError):
+        return error
+    told = scene_error(error)
+    if told is None and isinstance(error, OSError) and error.filename is not None:
+        return FileError(f"{reprlib.repr(error.filename)}: {error.strerror}: choose another file")
+    return told
 
 
 def scene_error(error: BaseException, path: Path | None = None) -> SceneError | None:

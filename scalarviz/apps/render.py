@@ -25,7 +25,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Show, whole_number
 from scalarviz.stage.stage import Stage
 from scalarviz.view.camera import Camera, along_path
 
@@ -35,6 +35,7 @@ Move = Literal["still", "orbit", "approach"]
 LARGEST = 8192  # pixels along a side
 SECONDS = 12.0  # that a video lasts if nobody says how many steps a picture there are
 OPERATION = 1.1  # seconds for an operation: to see it happen, and what came of it
+FASTEST = 240  # pictures a second: screens show no more
 LAST = 1.0  # seconds for which the last picture stands
 MOVES = ("still", "orbit", "approach")
 
@@ -142,7 +143,7 @@ def record(
     show = Show.of(session)
     look = looked(look or Look(size=(1280, 720)), options)
     steps = size(steps if steps is not None else show.steps, "steps")
-    fps = size(fps, "the pictures a second")
+    fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
     every = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")

@@ -6,6 +6,7 @@ A scene is a file with a function `scene`, called by its name in `scenes/` or by
 from __future__ import annotations
 
 import ast
+import reprlib
 import runpy
 import sys
 from collections.abc import Callable
@@ -31,8 +32,13 @@ def find(name: str) -> Path:
         return known[name]
     if not name.endswith(".py"):
         raise UnknownNameError("scene", name, known)
-    if not Path(name).is_file():
-        raise InputError(f"there is no file {name!r}: pass the path of a scene, or a name")
+    try:
+        found = Path(name).is_file()
+    except (OSError, ValueError):  # such a name cannot be
+        found = False
+    if not found:
+        shown = reprlib.repr(name)
+        raise InputError(f"there is no file {shown}: pass the path of a scene, or a name")
     return Path(name)
 
 

@@ -251,7 +251,8 @@ def readable(path: object) -> Path:
     except FileNotFoundError:
         raise InputError(f"there is no file {shorten(str(path))}: check the path") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{shorten(str(path))} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{shorten(str(path))} cannot be read: {why}") from error
     if not found.is_file():
         kind = "a folder" if found.is_dir() else "no file"
         raise InputError(f"{shorten(str(path))} is {kind}: pass the path of a file")

@@ -60,6 +60,8 @@ def as_folder(folder: object) -> Path:
     try:
         place = Path(folder)  # type: ignore[arg-type]  # what is no path raises, as it should
         there = place.is_dir()
+    except OSError:  # such a name cannot be
+        there = False
     except (TypeError, ValueError):
         raise InputError(f"a folder is a text or a Path, not {shorten(folder)}") from None
     if not there:

@@ -34,9 +34,10 @@ def as_layers(
     sizes = [size(n, "each size of a network") for n in layers]
     if len(sizes) < 2:
         raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
-    for name in (activation, output):
-        pick(ACTIVATIONS, name or "linear", "activation")
-    names = [activation or "linear"] * (len(sizes) - 2) + [output or "linear"]
+    inner, last = ("linear" if name is None else name for name in (activation, output))
+    for name in (inner, last):
+        pick(ACTIVATIONS, name, "activation")
+    names = [inner] * (len(sizes) - 2) + [last]
     return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
 
 

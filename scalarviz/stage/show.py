@@ -6,6 +6,8 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import final
 
+import numpy as np
+
 from scalarviz.checks import number, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.foreign import visible
@@ -15,12 +17,34 @@ STEPS = 2000
 LONGEST_TITLE = 200
 
 
-def whole_numbers(text: str, what: str) -> list[int]:
-    """The numbers in a text such as "8,4", as scenes take the sizes of layers."""
+LARGEST = 2**16  # that scenes take for sizes
+
+
+def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) -> int:
+    """An option of a scene that must lie between two bounds; `what` is its name."""
+    found = int(value) if isinstance(value, (int, np.integer)) else None
+    if found is None or isinstance(value, bool) or not low <= found <= high:
+        given = shorten(value)
+        raise InputError(f"{what} must be a whole number from {low:,} to {high:,}, not {given}")
+    return found
+
+
+def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
+    """The numbers in a text such as "8,4", `least` or more, as scenes take the sizes of layers."""
     try:
-        return [int(part) for part in text.split(",") if part.strip()]
+        found = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise InputError(f"{what} takes whole numbers, such as 8,4, not {text!r}") from None
+        found = []
+        least = 1
+    if len(found) < least:
+        raise InputError(f"{what} takes whole numbers, such as 8,4, not {shorten(text)}")
+    for count in found:
+        if not 1 <= count <= LARGEST:
+            raise InputError(
+                f"{what} takes whole numbers from 1 to {LARGEST:,}, such as 8,4, not "
+                f"{shorten(count)}"
+            )
+    return found
 
 
 @final

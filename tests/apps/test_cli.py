@@ -234,7 +234,7 @@ def test_an_unknown_scene_tells_the_nearest(run) -> None:
         (["train", *SMALL, "--set", "map"], 1, "--set takes NAME=VALUE, not 'map'"),
         (["watch", *SMALL, "--theme", "dim"], 2, "unknown theme 'dim'"),
         (["train", "rgb", "--engine", "gpu"], 2, "unknown engine 'gpu'"),
-        (["train", *SMALL, "--lr", "-1"], 1, "the learning rate must be"),
+        (["train", *SMALL, "--lr", "-1"], 1, "lr=-1.0: the learning rate must be"),
         (["train", *SMALL, "--steps", "0"], 1, "steps must be an integer of at least 1, not 0"),
         (["train", *SMALL, "--batch", "-1"], 1, "batch must be an integer"),
         (["watch", *SMALL, "--speed", "-3"], 1, "the speed must be"),

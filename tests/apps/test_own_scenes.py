@@ -166,7 +166,7 @@ def test_an_unknown_word_in_a_scene_is_answered_by_exit_code_2(said, tmp_path: P
 def test_an_option_that_a_scene_cannot_take_is_told_by_its_line(said, tmp_path: Path) -> None:
     write(tmp_path, MAKES_A_SESSION)
     err, code = said("train", "mine.py", "--hidden", "-2")
-    assert err.startswith("scalarviz: mine.py, line 6: each size of a network must be")
+    assert err.startswith("scalarviz: hidden=-2: mine.py, line 6: each size of a network must be")
     assert code == 1
 
 

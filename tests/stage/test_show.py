@@ -42,6 +42,7 @@ def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
 
 
 def test_sizes_are_read_from_a_text() -> None:
-    assert whole_numbers("8,4", "hidden") == [8, 4] and whole_numbers("", "hidden") == []
+    assert whole_numbers("8,4", "hidden") == [8, 4]
+    assert whole_numbers("", "channels", least=0) == []
     with pytest.raises(InputError, match="hidden takes whole numbers, such as 8,4, not '8,x'"):
         whole_numbers("8,x", "hidden")
