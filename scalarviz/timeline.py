@@ -216,9 +216,9 @@ class Branch:
     def leave(self, number: int, now: Clock) -> Branch:
         """A new branch from a moment on, with everything that was done before it."""
         gone_back = self.end > now
-        done = [action for action in self.journal if action.place < now.place]
-        done += self.actions_at(now.place)[: now.actions]
-        for action in self.journal[bisect_right(self.journal, now.place, key=place_of) :]:
+        here = bisect_left(self.journal, now.place, key=place_of) + now.actions
+        done = self.journal[:here]
+        for action in self.journal[here:]:
             asked = action.asked
             if asked and (asked < now.place or (asked == now.place and not gone_back)):
                 done.append(action)

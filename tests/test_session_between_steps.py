@@ -102,3 +102,19 @@ def test_a_step_goes_on_after_something_was_set_past_the_session(engine: str) ->
     for each in (s, reference):
         each.advance(3)
     assert state(s) == state(reference)
+
+
+def test_a_branch_on_arrival_keeps_what_waits_for_this_step() -> None:
+    s = session()
+    s.advance(2, "operation")
+    s.learning_rate = 0.5
+    s.set_activation(0, "relu")
+    s.advance(2)
+    s.seek(1)  # where both take effect, before they do
+    s.edit(3, 0.25)
+    s.seek(1)
+    for _ in range(2):
+        s.branch()
+    s.advance(1)
+    assert (s.learning_rate, s.network.activations[0]) == (0.5, "relu")
+    assert [action.kind for action in s.current_branch.journal] == ["learning rate", "activation"]
