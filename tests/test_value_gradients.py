@@ -220,6 +220,29 @@ def test_derivatives_of_a_power_up_to_the_fourth() -> None:
     assert derivatives(x**2, x, 3) == [0.0, 2.0, 0.0]
 
 
+@pytest.mark.parametrize("exponent", [0.0, 0, 1.0, 2.5])
+def test_the_mixed_derivatives_of_a_power_are_the_same_in_either_order(exponent: float) -> None:
+    x, y = Value(0.25), Value(exponent)
+    z = x**y
+    z.backward(create_graph=True)
+    by_x, by_y = x.grad, y.grad
+    z.zero_grad()
+    by_x.backward()
+    first = y.grad
+    by_x.zero_grad()
+    by_y.backward()
+    expected = 0.25 ** (exponent - 1.0) * (1.0 + exponent * math.log(0.25))
+    assert first == pytest.approx(expected, rel=1e-14)
+    assert x.grad == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-310, -1e-310, math.nan, math.inf, -2.0])
+def test_a_power_with_the_exponent_0_has_the_slope_0(x: float) -> None:
+    base = Value(x)
+    (base ** Value(0.0)).backward()
+    assert base.grad == 0.0
+
+
 def test_derivatives_of_an_expression_up_to_the_third() -> None:
     x = Value(0.5)
     y = (x * 2).sin() * x.exp()

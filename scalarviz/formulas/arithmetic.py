@@ -26,6 +26,7 @@ from scalarviz.formulas.elementary import (
 )
 from scalarviz.formulas.table import Formula, table
 
+INFINITY = exp(1000.0)
 TWO_OVER_SQRT_PI = 2.0 / sqrt(pi)
 
 
@@ -78,8 +79,10 @@ def divide_by_y(x: float, y: float, z: float) -> float:
     return -divide(z, y)
 
 
+# x**0 is 1 everywhere; but the derivative by y of this derivative is not 0, so y stays in it.
 def power_by_x(x: float, y: float, z: float) -> float:
-    return 0.0 if y == 0.0 else y * power(x, y - 1.0)
+    rest = power(x, y - 1.0)
+    return 0.0 if y == 0.0 and not abs(rest) < INFINITY else y * rest
 
 
 def power_by_y(x: float, y: float, z: float) -> float:
