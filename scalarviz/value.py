@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from scalarviz import value_copies as copies
 from scalarviz import value_graph as graph
 from scalarviz.displays.value import value_html
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
@@ -198,6 +199,10 @@ class Value:
     __ge__ = graph.compare("greater_equal", operator.ge)
     __hash__ = object.__hash__
     _repr_html_ = value_html
+    __copy__ = copies.shallow
+    __deepcopy__ = copies.deep
+    __getstate__ = copies.state
+    __reduce_ex__ = copies.reduce
 
     def __float__(self) -> float:
         return float(self.data)

@@ -65,9 +65,12 @@ def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value,
     return method
 
 
-def made_values(root: Value) -> list[Value]:
-    """The Values that operations made on the way to `root`, each after those it was made from."""
-    found: set[Value] = set()
+def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
+    """The Values that operations made on the way to `root`, each after those it was made from.
+
+    Those in `found`, and what they were made from, are left out; the others are added to it.
+    """
+    found = set() if found is None else found
     made: list[Value] = []
     waiting: list[Value | None] = [root]
     while waiting:

@@ -40,6 +40,7 @@ ORDER = """
     formulas
     optimizer
     value_graph
+    value_copies
     view.colors
     view.theme
     displays.svg
