@@ -26,6 +26,7 @@ Rows = slice | npt.NDArray[np.intp]
 
 NONE = -1  # no row
 SCALING = 3  # numbers of `Bank.state` that are its `scaling`
+ROW_NAME = "row {}".format
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
 FLOAT32_ENDS = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity
 
@@ -66,7 +67,7 @@ class Bank:
         self._state[0] = 1.0
         self.step_count = 0
         self.has_gradients = False
-        self.name_of: Callable[[int], str] = "row {}".format
+        self.name_of: Callable[[int], str] = ROW_NAME
         # Whoever writes a single number while kernels may run does so under this lock.
         self.guard: AbstractContextManager[object] = nullcontext()
         self.session: object = None  # the one that trains these numbers
@@ -190,8 +191,14 @@ class Bank:
         return self._moved
 
     def __getstate__(self) -> dict[str, object]:
-        """A copy belongs to no session."""
-        return {**self.__dict__, "guard": nullcontext(), "session": None}
+        """A copy belongs to no session; a layer or network that is copied too names its rows."""
+        named = hasattr(getattr(self.name_of, "__self__", None), "bank")
+        about = {"guard": nullcontext(), "session": None}
+        return {**self.__dict__, **about, **({"name_of": None} if named else {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.name_of = state["name_of"] or ROW_NAME
 
     def restart_optimizer(self) -> None:
         """Forget what optimizers keep, and how many steps were taken."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import reprlib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +83,15 @@ def as_pairs(
             "pass one target for each input"
         )
     return batch, wanted
+
+
+def not_copied(what: str, instead: str) -> Callable[[object, SupportsIndex], NoReturn]:
+    """The `__reduce_ex__` of what copy and pickle cannot take; the error says what to do."""
+
+    def refuse(self: object, protocol: SupportsIndex) -> NoReturn:
+        raise InputError(f"copy and pickle cannot take {what}: {instead}")
+
+    return refuse
 
 
 def as_sample(x: object, width: int | None, who: str) -> list[float]:

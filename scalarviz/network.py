@@ -78,6 +78,12 @@ class Network(Part):
         self._engine = row_of_engine.make(self.layers, self.program, self._bank, precision)
         self._bank.start_scaling(precision)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy of a network names the rows of its copy of the bank."""
+        self.__dict__.update(state)
+        if not isinstance(getattr(self._bank.name_of, "__self__", None), Network):
+            self._bank.name_of = self._row_name
+
     @property
     def bank(self) -> Bank:
         return self._bank

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import final
 
 from scalarviz.bank import Bank
-from scalarviz.checks import number
+from scalarviz.checks import not_copied, number
 from scalarviz.engines.cores import acquire
 from scalarviz.engines.snapshot import HostSnapshot, Numbers, Snapshot
 
@@ -70,6 +70,10 @@ class SharedSnapshot(Snapshot):
         self._turns = turns
         self._bank = bank
         self._copy: HostSnapshot | None = None
+
+    __reduce_ex__ = not_copied(
+        "the snapshot of a session, which shares its locks", "keep what its read() gives"
+    )
 
     def request(self) -> None:
         self._copy = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.bank import Bank
 from scalarviz.batches import Made
-from scalarviz.checks import FloatArray, as_batch, shorten, size
+from scalarviz.checks import FloatArray, as_batch, not_copied, shorten, size
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.network import Network
@@ -66,6 +66,11 @@ class Replicas:
         )
         self._losses: list[FloatArray] = []
         self.step_index = 0
+
+    __reduce_ex__ = not_copied(
+        "replicas, whose numbers their kernels hold",
+        "replicas.networks[i].copy() is one of them, and its save(path) keeps it",
+    )
 
     @property
     def banks(self) -> list[Bank]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Any, final
 
-from scalarviz.checks import FloatArray
+from scalarviz.checks import FloatArray, not_copied
 from scalarviz.course import Course
 from scalarviz.displays.session import session_html
 from scalarviz.errors import OrderError
@@ -24,6 +24,11 @@ class Standing(ABC):
     course: Course
     _pins: Pins
     _focus: int
+
+    __reduce_ex__ = not_copied(
+        "a session, which has locks and perhaps a thread of its own",
+        "s.copy() makes a second one, and s.save(path) keeps it in a file for Session.load(path)",
+    )
 
     @abstractmethod
     def doing(self) -> AbstractContextManager[None]:

@@ -59,6 +59,11 @@ class ExpressionEngine(ABC):
         """All of that but the step; the loss."""
 
     @final
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy, or what is sent to another process, is an engine of its own."""
+        return type(self), (self.recording, self.bank, self.rows)
+
+    @final
     def learn_by_verbs(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         """The same, one verb after the other."""
         self.bank.zero_grad(self.rows)

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.bank import SCALING, Bank
+from scalarviz.bank import ROW_NAME, SCALING, Bank
 from scalarviz.checks import FloatArray, as_array, as_batch, size
 from scalarviz.displays.layer import layer_html
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
@@ -155,9 +155,19 @@ class Layer(Part):
         """The bank this layer stands on; one of its own if it is in no network."""
         if self._bank is None:
             self.bind(Bank(self.size, "float64", self.state_size), 0, Init(), 0)
-            self.bank.name_of = self.row_name
+            self.bank.name_of = self._name_on_bank
         assert self._bank is not None
         return self._bank
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy of a layer by itself names the rows of its copy of the bank."""
+        self.__dict__.update(state)
+        if self._bank is not None and self._bank.name_of is ROW_NAME:
+            self._bank.name_of = self._name_on_bank
+
+    def _name_on_bank(self, row: int) -> str:
+        own = self.first_row <= row < self.first_row + self.size
+        return self.row_name(row - self.first_row) if own else ROW_NAME(row)
 
     @final
     @property

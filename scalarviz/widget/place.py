@@ -6,6 +6,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.checks import not_copied
 from scalarviz.foreign import say
 
 
@@ -45,6 +46,11 @@ class Shown:
     """
 
     _cell: int | None = None
+
+    __reduce_ex__ = not_copied(
+        "what shows a training in a page",
+        "copy the session with s.copy(), or keep it with s.save(path)",
+    )
 
     def bundle(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -1,0 +1,148 @@
+"""copy and pickle: what is a copy of its own afterwards, and what says how to make one."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from scalarviz.widget.place import Shown
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+all_ways = pytest.mark.parametrize("way", [*WAYS.values(), copy.copy], ids=[*WAYS, "copy"])
+
+
+@pytest.fixture
+def net() -> sv.Network:
+    layers = [sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 1)]
+    return sv.Network(layers, seed=3)
+
+
+@pytest.fixture
+def session(net: sv.Network) -> sv.Session:
+    s = sv.Session(net, sv.data.Xor(), optimizer=sv.Adam(0.1), engine="python")
+    s.advance(3)
+    return s
+
+
+# What has a way of its own.
+
+
+@all_ways
+def test_a_session_names_its_own_ways(session: sv.Session, way: Callable[[Any], Any]) -> None:
+    said = r"cannot take a session, .*: s\.copy\(\) makes a second one, and s\.save\(path\) keeps"
+    with pytest.raises(InputError, match=said):
+        way(session)
+
+
+@every_way
+def test_a_show_does_as_its_session_does(session: sv.Session, way: Callable[[Any], Any]) -> None:
+    with pytest.raises(InputError, match=r"s\.copy\(\) makes a second one"):
+        way(sv.Show(session))
+    assert copy.copy(sv.Show(session)).session is session
+
+
+@all_ways
+def test_replicas_and_what_looks_on_name_theirs(
+    session: sv.Session, way: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scalarviz.engines import cpu_many
+
+    monkeypatch.setattr(cpu_many, "CpuMany", lambda *_: None)  # its kernels are not needed here
+    session.to("cpu")
+    replicas = sv.replicate(session, [1, 2])
+    with pytest.raises(InputError, match=r"replicas, .*: replicas\.networks\[i\]\.copy\(\)"):
+        way(replicas)
+    with pytest.raises(InputError, match=r"snapshot of a session, .*: keep what its read\(\) giv"):
+        way(session.snapshot())
+    with pytest.raises(InputError, match=r"what shows a training in a page: copy the session"):
+        way(Shown())
+
+
+# What is copied.
+
+
+@every_way
+def test_a_network_is_copied_whole_and_stands_by_itself(
+    session: sv.Session, way: Callable[[Any], Any]
+) -> None:
+    net = session.network
+    other = way(net)
+    assert np.array_equal(other.bank.value, net.bank.value)
+    assert {name: kept.tolist() for name, kept in other.bank.slots.items()} == {
+        name: kept.tolist() for name, kept in net.bank.slots.items()
+    }
+    assert [other.weight(row).name for row in range(len(net.bank))] == [
+        net.weight(row).name for row in range(len(net.bank))
+    ]
+    assert other.weight(4).bank is other.bank is other.layers[1].bank
+    before = net.bank.value.copy()
+    other.train([[0.0, 1.0]], [[1.0]], optimizer=sv.Adam(0.1), steps=2)
+    assert np.array_equal(net.bank.value, before)
+    assert not np.array_equal(other.bank.value, before)
+    sv.Session(other, sv.data.Xor(), engine="python").advance(1)
+
+
+@every_way
+def test_a_copy_of_a_network_learns_as_the_network_does(
+    net: sv.Network, way: Callable[[Any], Any]
+) -> None:
+    net.train([[0.0, 1.0]], [[1.0]], optimizer=sv.Adam(0.1), steps=3)
+    other = way(net)
+    for each in (net, other):
+        each.train([[0.0, 1.0]], [[1.0]], optimizer=sv.Adam(0.1), steps=3)
+    assert np.array_equal(net.bank.value, other.bank.value)
+
+
+@every_way
+def test_the_parts_of_a_network_are_copied_with_their_bank(
+    net: sv.Network, way: Callable[[Any], Any]
+) -> None:
+    for part in (net.layers[2], net.layers[1], net.layers[2].perceptrons[0], net.weight(4)):
+        other = way(part)
+        assert other.bank is not net.bank
+        assert np.array_equal(other.bank.value[other.rows], net.bank.value[part.rows])
+        other.bank.value[other.rows] = 7.0
+        assert not (net.bank.value == 7.0).any()
+    assert np.array_equal(way(net.bank).value, net.bank.value)
+    assert way(net.weight(4).as_value()).data == net.weight(4).value
+
+
+@every_way
+def test_a_layer_that_is_copied_alone_knows_the_names_of_its_weights(
+    net: sv.Network, way: Callable[[Any], Any]
+) -> None:
+    for layer in (sv.Dense(2, 3), net.layers[2]):
+        other = way(layer)
+        last = other.perceptrons[0].weights[-1]
+        assert last.name == layer.row_name(layer.inputs - 1)
+        assert other.bank.name_of(0) in ("row 0", "perceptron 0, weight from input 0")
+        assert np.array_equal(other(np.ones(layer.inputs)), layer(np.ones(layer.inputs)))
+
+
+def test_a_shallow_copy_leaves_the_names_to_the_network(net: sv.Network) -> None:
+    name = net.weight(20).name
+    copy.copy(net.layers[2]), copy.copy(net)
+    assert net.weight(20).name == name
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+@every_way
+def test_an_expression_is_copied_with_its_parameters(
+    way: Callable[[Any], Any], engine: str
+) -> None:
+    slope, shift = sv.Value(2.0, label="slope"), sv.Value(1.0)
+    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine=engine)
+    other = way(line)
+    assert other.engine == engine and other([3.0]).tolist() == [7.0]
+    other.parameters[0].data = 5.0
+    assert other([3.0]).tolist() == [16.0] and slope.data == 2.0
+    assert [p.label for p in other.parameters] == ["slope", ""]
