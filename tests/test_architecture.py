@@ -242,6 +242,7 @@ ORDER = """
     view.canvas
     view
     apps.keep
+    apps.children
     apps.keys
     apps.stop
     apps.own_code

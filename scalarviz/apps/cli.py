@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.apps.own_code import answer
 from scalarviz.apps.scenes import Scene, about, find, load, print_scenes, scenes
+from scalarviz.apps.stop import Program
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.foreign import LONGEST_LINE, say, visible
 
@@ -46,9 +47,15 @@ EXAMPLES = (
 def main(words: Sequence[str] | None = None) -> None:
     """Do what the words say and leave.
 
-    0 done, 1 an error of ours or of a scene, 2 a word that is not known, 130 after Ctrl-C.
+    0 done, 1 an error of ours or of a scene, 2 a word that is not known, 130 after Ctrl-C, 143
+    after SIGTERM.
     """
-    words = list(sys.argv[1:] if words is None else words)
+    with Program(last=words is None):
+        obey(list(sys.argv[1:] if words is None else words))
+
+
+def obey(words: Sequence[str]) -> None:
+    """Do what the words say; an error is told in a sentence."""
     try:
         application(words or words_to_complete())(words, prog_name="scalarviz")
     except KeyboardInterrupt:

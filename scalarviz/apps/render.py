@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.apps.moving import encoder_for, png
+from scalarviz.apps.pace import Portions
 from scalarviz.apps.page import Still, page
 from scalarviz.apps.stop import Stop
 from scalarviz.checks import number, shorten, size
@@ -147,15 +148,16 @@ def record(
     pick({each: each for each in MOVES}, move, "move of the camera")
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
     every = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
+    stop = Stop()
     if unit == "operation":
         pictures = max(1, round(fps * OPERATION))
         moments = by_operations(show.session, steps, pictures)
         total = 1 + steps * len(show.session.operations) * pictures
     else:
-        moments = by_steps(show.session, steps, every)
+        moments = by_steps(show.session, steps, every, stop)
         total = 1 - (-steps // every)
     encoder = encoder_for(path, look.size, look.ratio, fps)
-    with look.on(show) as stage, Stop() as stop, telling(progress, total) as tell, encoder:
+    with look.on(show) as stage, stop, telling(progress, total) as tell, encoder:
         stage.motion.cuts = stage.eyes.cuts = unit == "step"
         stage.narration.pause = f"{every:,} step{'s' * (every > 1)} a picture"
         canvas, path_of = look.canvas(), camera_path(stage, move, cameras)
@@ -229,11 +231,13 @@ def drawn(canvas: Any, stage: Stage, look: Look) -> Frame:
     return frame
 
 
-def by_steps(session: Session, steps: int, every: int) -> Iterator[None]:
-    """Go on so many steps, some at a time."""
-    end = session.step_index + steps
+def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[None]:
+    """Go on so many steps, some at a time; a wish to stop is heard at once."""
+    portions, end = Portions(session), session.step_index + steps
     while session.step_index < end:
-        session.advance(min(every, end - session.step_index))
+        goal = min(session.step_index + every, end)
+        while session.step_index < goal and not stop.asked:
+            portions.take(goal - session.step_index)
         yield
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
 
+from scalarviz.apps import children
 from scalarviz.apps.render import record, storyboard
 from scalarviz.desk.picture import Picture
 from scalarviz.errors import InputError, ScalarvizError
@@ -37,9 +38,8 @@ class Export:
         except ScalarvizError:
             self._folder.cleanup()
             raise
-        command = [sys.executable, *COMMAND, str(run), str(path), json.dumps(about)]
-        quiet = subprocess.DEVNULL
-        self._child = subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE, text=True)
+        words = [*COMMAND, str(run), str(path), json.dumps(about)]
+        self._child = children.start(words, stderr=subprocess.PIPE, text=True)
 
     @property
     def goes_on(self) -> bool:
@@ -55,7 +55,7 @@ class Export:
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
-        self._child.terminate()
+        children.end(self._child)
         self.result()
 
 

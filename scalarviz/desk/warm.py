@@ -8,11 +8,11 @@ need besides, and notes on disk that it did.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, final
 
+from scalarviz.apps import children
 from scalarviz.bank import Dtype
 from scalarviz.engines import kernel_file
 from scalarviz.engines.cpu_work import TEMPLATE
@@ -75,11 +75,8 @@ class Warming:
         dtype = network.bank.dtype
         if mark_of(dtype).exists():
             return
-        command = [sys.executable, *COMMAND, dtype]
         try:
-            self._child = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            self._child = children.start([*COMMAND, dtype])
         except OSError:  # then it is compiled when it is needed, as ever
             return
         self.waits = len(network.bank) * session.course.trainer.batches.size > LIGHT
@@ -108,9 +105,8 @@ class Warming:
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
-        if self.going_on:
-            self._child.terminate()
-            self._child.wait()
+        if self._child is not None:
+            children.end(self._child)
         self._child = None
 
 

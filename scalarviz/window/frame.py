@@ -99,16 +99,25 @@ class Window(QMainWindow):
         return body
 
     def run(self, opening: Opening | None = None) -> None:
-        """Be open until somebody closes it; the opening begins with the first picture."""
+        """Be open until somebody closes it; the opening begins with the first picture.
+
+        Raises KeyboardInterrupt after a second Ctrl-C.
+        """
         self.opening = opening
         self.show()
+        self.stop.at_once = self.loop.quit
         self.loop.exec()
+        self.stop.at_once = None
+        if self.stop.hurried:
+            raise KeyboardInterrupt
 
     # Time.
 
     def _tick(self) -> None:
         """Look at everything, draw what is new, and leave training most of the time."""
         if self.stop.asked:
+            self._timer.start(FRAME)  # until it is closed: a dialog may open just now
+            close_dialogs()
             self.close()
             return
         began = perf_counter()
@@ -199,13 +208,19 @@ class Window(QMainWindow):
         return f"{name} cannot be written: choose another folder, or a name that ends in .png"
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        self.loop.quit()
         self._timer.stop()
         self.desk.quit()
         if self.opening is not None:
             self.opening.leave()
         self.view.close()
         event.accept()
-        self.loop.quit()
+
+
+def close_dialogs() -> None:
+    """A dialog that waits for an answer would keep a window from closing."""
+    while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
+        pass
 
 
 @contextmanager

@@ -5,12 +5,9 @@ So the process of the tests stays free of Qt, and needs no screen.
 
 import ast
 import json
-import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,28 +28,8 @@ QUICK = (
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
     "case_the_picture_is_drawn_in_the_theme",
     "case_closing_ends_every_thread",
+    "case_a_second_ctrl_c_ends_it_at_once",
 )
-SCREEN = ("-screen", "0", "1400x900x24", "-nolisten", "tcp")
-
-
-@pytest.fixture(scope="module")
-def screen() -> Iterator[Mapping[str, str]]:
-    """The environment of a program that opens windows, on a screen that nobody sees."""
-    if sys.platform != "linux" or shutil.which("Xvfb") is None:
-        pytest.skip("there is no Xvfb to open windows on")
-    if find_spec("PySide6") is None:
-        pytest.skip("PySide6 is not installed")
-    readable, writable = os.pipe()
-    command = ["Xvfb", "-displayfd", str(writable), *SCREEN]
-    server = subprocess.Popen(command, pass_fds=[writable], stderr=subprocess.DEVNULL)
-    os.close(writable)
-    with os.fdopen(readable) as told:
-        number = told.readline().strip()
-    hidden = ("WAYLAND_DISPLAY", "PYOPENGL_PLATFORM", "QT_QPA_PLATFORM", "EGL_PLATFORM")
-    kept = {name: value for name, value in os.environ.items() if name not in hidden}
-    yield {**kept, "DISPLAY": f":{number}", "LIBGL_ALWAYS_SOFTWARE": "1"}
-    server.terminate()
-    server.wait()
 
 
 def run(cases: list[str], screen: Mapping[str, str]) -> dict[str, str]:

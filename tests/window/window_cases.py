@@ -21,10 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
 
 import scalarviz as sv
 from scalarviz import data
@@ -543,8 +550,6 @@ def case_closing_ends_every_thread() -> None:
 
 def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
     """What `watch` gives back when somebody does something soon after it has opened."""
-    from PySide6.QtCore import QTimer
-
     QTimer.singleShot(600, hand)
     tour.was_seen = lambda: True
     made, door.make_stage = door.make_stage, lambda show, theme, _: FakeStage(show, theme)
@@ -579,6 +584,27 @@ def case_watch_opens_trains_and_closes() -> None:
 def case_ctrl_c_closes_with_130() -> None:
     assert with_fake_stage(lambda: os.kill(os.getpid(), signal.SIGINT)) == 130
     assert threading.active_count() == 1
+
+
+def case_a_second_ctrl_c_ends_it_at_once() -> None:
+    def insist() -> None:
+        for _ in range(5):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        with_fake_stage(insist)
+    assert threading.active_count() == 1
+    before = signal.getsignal(signal.SIGINT)
+    assert before is signal.default_int_handler
+
+
+def case_ctrl_c_closes_a_dialog_too() -> None:
+    def ask_and_stop() -> None:
+        QTimer.singleShot(300, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        QFileDialog.getSaveFileName(opened(), "Save", "it")
+
+    assert with_fake_stage(ask_and_stop) == 143
 
 
 def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
