@@ -194,6 +194,8 @@ ORDER = """
     pins
     standing
     files.pieces
+    files.actions
+    files.rebuilding
     files.runs
     files
     player

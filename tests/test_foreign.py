@@ -216,6 +216,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     "a precision": lambda f: run_file(f, "start", "precision", "precision", HOSTILE, to=1),
     "a moment": lambda f: run_file(f, "clock"),
     "a kind of action": lambda f: run_file(f, "branches", 0, "journal", 0, 2),
+    "a detail of an action": lambda f: run_file(
+        f, "branches", 0, "journal", 0, 3, to={HOSTILE: 1}
+    ),
     "an array of an action": lambda f: run_file(
         f, "branches", 0, "journal", 1, 3, "rows", to={"array": HOSTILE}
     ),

@@ -49,6 +49,6 @@ DATA_SETS: dict[str, type[DataSet]] = table(
 def remake(name: str, settings: dict[str, Any]) -> DataSet:
     """The data set that `data.name` and `data.settings()` came from; it opens no file."""
     kind = pick(DATA_SETS, name, "data set")
-    if isinstance(settings.get("picture"), str):
-        raise InputError("a kept texture has its picture in an array, not a path: make it again")
+    if isinstance(settings.get("picture"), str) or settings.get("folder") is not None:
+        raise InputError(f"a kept {name} has its pictures in an array, not a path: make it again")
     return make(kind, settings, f"data set {name!r}")

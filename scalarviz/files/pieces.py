@@ -8,20 +8,20 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.bank import Bank
 from scalarviz.checks import shorten
 from scalarviz.data import DataSet, remake
 from scalarviz.errors import InputError
 from scalarviz.files.container import Array, Description
 from scalarviz.files.networks import field
-from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.remaking import make
+from scalarviz.timeline import Clock
 
 CODE = "code"  # stands for a data set that is made by code
+LATEST = 2**53  # steps
 
 
 @final
@@ -80,7 +80,7 @@ class Reader:
         if isinstance(value, dict) and kind == "optimizer":
             return build_optimizer(value)
         if isinstance(value, dict) and kind == "precision":
-            return make(Precision, value, "precision")
+            return build_precision(value)
         if isinstance(value, dict) and kind == "data":
             return self._data(value)
         raise InputError(f"{shorten(thing)} is nothing that is known here")
@@ -140,20 +140,17 @@ def build_optimizer(value: Description) -> Optimizer:
     return made
 
 
-def check_numbers(details: Mapping[str, Any], bank: Bank) -> None:
-    """Refuse numbers that do not fit the bank that they would be written into."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "value": (len(bank),),
-        "grad": (len(bank),),
-        "scaling": bank.state.shape,
-    }
-    for row in OPTIMIZERS.values():
-        shapes[" ".join(("slots", *row.slots))] = len(row.slots), len(bank)
-    for name, array in details.items():
-        if name in ("count", "has_gradients"):
-            continue
-        wanted = "float64" if name == "scaling" else bank.dtype
-        if (array.shape, array.dtype.name) != (pick(shapes, name, "array"), wanted):
-            raise InputError(f"the array {name} of an action does not fit the network")
-    if type(details["count"]) is not int or type(details["has_gradients"]) is not bool:
-        raise InputError("an action does not say how many steps were taken")
+def build_precision(value: Description) -> Precision:
+    """A precision as it was described."""
+    made = make(Precision, value, "precision")
+    if type(made.dynamic) is not bool or isinstance(made.loss_scale, bool):
+        raise InputError(f"{shorten(value)} is no precision")
+    return made
+
+
+def build_clock(value: object) -> Clock:
+    """A moment."""
+    parts = value if isinstance(value, list) and len(value) == 3 else [None]
+    if all(type(part) is int and 0 <= part < LATEST for part in parts):
+        return Clock(*parts)
+    raise InputError(f"{shorten(value)} is no moment of a training")

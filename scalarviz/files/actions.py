@@ -1,0 +1,147 @@
+"""What a user did, as a file has it: checked in full, since it will be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks import shorten
+from scalarviz.data import DataSet
+from scalarviz.engines import ENGINES
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.files.pieces import Reader, build_clock
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.table import pick
+from scalarviz.network import Network
+from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
+from scalarviz.remaking import check_names
+from scalarviz.timeline import Action, Clock
+from scalarviz.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checked_rate
+
+Details = Mapping[str, Any]
+
+
+def build_action(value: object, reader: Reader, network: Network) -> Action:
+    """Something that the user did."""
+    if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
+        raise InputError(f"{shorten(value)} is no action")
+    step, operation, kind, details, asked = value
+    done: Callable[..., object] = pick({**WRITES, **CHANGES}, kind, "action")
+    place = build_clock([step, operation, 0])
+    read = {key: reader.read(detail) for key, detail in details.items()}
+    try:
+        check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
+        CHECKS[kind](network, read)
+    except ScalarvizError as error:
+        raise InputError(f"the action {kind!r} at step {step:,} cannot be done: {error}") from error
+    return Action(step, operation, kind, read, asked_at(asked, place, kind))
+
+
+def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
+    """Where an action was asked for that had to wait for the next step."""
+    if asked is None:
+        return None
+    moment = build_clock([*asked, 0]) if isinstance(asked, list) else place
+    waits = moment.step + 1 == place.step and moment.operation and not place.operation
+    if not waits or kind not in BETWEEN_STEPS:
+        raise InputError(f"the action {kind!r} at step {place.step:,} waits for no step")
+    return moment.place
+
+
+# ---- one check for each kind --------------------------------------------------------------------
+
+
+def check_rows(network: Network, details: Details) -> None:
+    """Rows of the bank."""
+    rows, count = details["rows"], len(network.bank)
+    if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.ndim != 1:
+        raise InputError(f"{shorten(rows)} are no rows")
+    if not rows.size or rows.min() < 0 or rows.max() >= count:
+        raise InputError(f"the network has rows 0 to {count - 1}, and not {shorten(rows)}")
+
+
+def check_edit(network: Network, details: Details) -> None:
+    check_rows(network, details)
+    values = details["values"]
+    fits = isinstance(values, np.ndarray) and values.shape == details["rows"].shape
+    if not fits or values.dtype.name != network.dtype:
+        raise InputError(f"{shorten(values)} is not a value for each row")
+
+
+def check_freeze(network: Network, details: Details) -> None:
+    check_rows(network, details)
+    check_type(details["on"], bool, "on")
+
+
+def check_numbers(network: Network, details: Details) -> None:
+    """All numbers of a bank."""
+    bank = network.bank
+    check_type(details["has_gradients"], bool, "has_gradients")
+    check_type(details["count"], int, "count")
+    if not 0 <= details["count"] < 2**63:
+        raise InputError(f"so many steps cannot have been taken: {shorten(details['count'])}")
+    needed: dict[str, tuple[int, ...]] = {
+        "value": (len(bank),),
+        "grad": (len(bank),),
+        "scaling": bank.state.shape,
+    }
+    shapes = needed | {
+        " ".join(("slots", *row.slots)): (len(row.slots), len(bank)) for row in OPTIMIZERS.values()
+    }
+    for name in needed:
+        pick(details, name, "array")
+    for name in details.keys() - {"count", "has_gradients"}:
+        array, shape = details[name], pick(shapes, name, "array")
+        dtype = "float64" if name == "scaling" else bank.dtype
+        check_type(array, np.ndarray, name)
+        if (array.shape, array.dtype.name) != (shape, dtype):
+            raise InputError(f"the array {name} does not fit the network")
+
+
+def check_rate(network: Network, details: Details) -> None:
+    check_type(details["rate"], float, "rate")
+    checked_rate(details["rate"])
+
+
+def check_optimizer(network: Network, details: Details) -> None:
+    check_type(details["optimizer"], Optimizer, "optimizer")
+
+
+def check_data(network: Network, details: Details) -> None:
+    check_type(details["data"], DataSet, "data")
+    check_fits(details["data"], network)
+
+
+def check_engine(network: Network, details: Details) -> None:
+    """An engine that there is; whether it can run here is seen when it is wanted."""
+    check_type(details["precision"], Precision, "precision")
+    row = pick(ENGINES, details["name"], "engine")
+    if not row.lack():
+        network.check_engine(row.name, details["precision"])
+
+
+def check_activation(network: Network, details: Details) -> None:
+    check_type(details["layer"], int, "layer")
+    if network.check_activation(details["layer"], details["name"]) != details["layer"]:
+        raise InputError(f"a layer is counted from 0, and not {details['layer']}")
+
+
+def check_type(thing: object, kind: type, what: str) -> None:
+    """Refuse what is of another type; True is no number."""
+    if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
+        raise InputError(f"{what} is {shorten(thing)}, and should be of the type {kind.__name__}")
+
+
+CHECKS: Mapping[str, Callable[[Network, Details], None]] = {
+    "edit": check_edit,
+    "freeze": check_freeze,
+    "numbers": check_numbers,
+    "learning rate": check_rate,
+    "optimizer": check_optimizer,
+    "data": check_data,
+    "engine": check_engine,
+    "activation": check_activation,
+}

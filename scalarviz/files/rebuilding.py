@@ -1,0 +1,231 @@
+"""A training from the description in its file, which is checked in full before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks import shorten, size
+from scalarviz.course import Course
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError
+from scalarviz.files.actions import build_action
+from scalarviz.files.container import Array, Description
+from scalarviz.files.networks import block_name, build, field
+from scalarviz.files.pieces import Reader, build_clock
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.formulas.table import pick
+from scalarviz.layers import Layer
+from scalarviz.network import Network
+from scalarviz.optimizer import Optimizer
+from scalarviz.precision import Precision
+from scalarviz.remaking import make
+from scalarviz.timeline import Action, Branch, Clock, Frame, place_of
+from scalarviz.trainer import Settings, Trainer, fold
+
+
+def build_course(
+    description: Description, arrays: Mapping[str, Array], data: DataSet | None
+) -> Course:
+    """A training as it was described, standing where it stood; `data` replaces what was code."""
+    return Rebuilding(description, arrays, data).course()
+
+
+@final
+class Rebuilding:
+    """The parts of a training, in the order in which they are needed."""
+
+    def __init__(
+        self, description: Description, arrays: Mapping[str, Array], data: DataSet | None
+    ) -> None:
+        self.description = description
+        self.arrays = arrays
+        self.reader = Reader(arrays, data)
+        self.network = build(
+            field(description, "network", dict), {"value": self._first_values()}, Network
+        )
+        self.loss = make(Loss, field(description, "loss", dict), "loss")
+        self.places: dict[Layer, list[int]] = {}  # of each layer, which may stand there twice
+        for place, layer in enumerate(self.network.layers):
+            self.places.setdefault(layer, []).append(place)
+        self.start = self._settings(field(description, "start", dict))
+
+    def course(self) -> Course:
+        """The training, standing where it stood."""
+        description, batch = self.description, self.description.get("batch")
+        trainer = Trainer(
+            self.network,
+            self.start,
+            self.loss,
+            None if batch is None else size(batch, "batch"),
+            check_seed(field(description, "seed", int)),
+        )
+        course = Course(trainer, size(field(description, "memory", int), "memory"))
+        branches = self._branches()
+        number = field(description, "branch", int)
+        if not 0 <= number < len(branches):
+            raise InputError(
+                f"it stands on branch {number}, and has the branches 0 to {len(branches) - 1}"
+            )
+        branch, clock = branches[number], build_clock(description.get("clock"))
+        if clock > branch.end:
+            raise InputError(f"the clock stands at step {clock.step}, beyond the end of its branch")
+        course.take_over(branches, branch, clock)
+        if course.clock != clock:
+            raise InputError(f"step {clock.step} has no moment {clock.key}, where the clock stands")
+        trainer.check_untouched()
+        return course
+
+    def _first_values(self) -> Array:
+        """The weights at the start, of which there are as many as the network needs."""
+        found = pick(self.arrays, "frames 0 value", "array")
+        if found.ndim != 2 or not len(found):
+            raise InputError("the keyframe of step 0 is missing")
+        values: Array = found[0]
+        return values
+
+    def _settings(self, value: Description) -> Settings:
+        """The settings that the training began with."""
+        read = {name: self.reader.read(value.get(name)) for name in ("optimizer", "data")}
+        precision = self.reader.read(value.get("precision"))
+        for thing, kind in ((read["optimizer"], Optimizer), (read["data"], DataSet)):
+            if not isinstance(thing, kind):
+                raise InputError(f"{shorten(thing)} is no {kind.__name__}")
+        if not isinstance(precision, Precision):
+            raise InputError(f"{shorten(precision)} is no precision")
+        names = field(value, "activations", list)
+        if len(names) != len(self.network.layers):
+            raise InputError(f"{shorten(names)} is not an activation for each layer")
+        for layer, name in enumerate(names):
+            self.network.check_activation(layer, name)
+        self._check_activations(names, range(len(names)))
+        return Settings(
+            read["optimizer"], read["data"], field(value, "engine", str), precision, tuple(names)
+        )
+
+    def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
+        """Refuse two activations of one layer, and a last one that does not go with the loss."""
+        for place in changed:
+            layer = self.network.layers[place]
+            if any(names[other] != names[place] for other in self.places[layer]):
+                raise InputError(f"layer {place} has two activations at once")
+            if place == len(names) - 1:
+                self.loss.check_output(names[place])
+
+    def _branches(self) -> list[Branch]:
+        branches: list[Branch] = []
+        for value in field(self.description, "branches", list):
+            if not isinstance(value, dict):
+                raise InputError(f"{shorten(value)} is no branch")
+            branches.append(self._branch(value, branches))
+        if not branches or not branches[0].frames or branches[0].frames[0].step != 0:
+            raise InputError("the keyframe of step 0 is missing")
+        return branches
+
+    def _branch(self, value: Description, before: Sequence[Branch]) -> Branch:
+        """A branch with its journal, its losses and its keyframes."""
+        number, parent = len(before), value.get("parent")
+        above = before[parent] if type(parent) is int and 0 <= parent < number else None
+        if above is None and (number or parent is not None):
+            raise InputError(f"branch {number} leaves {shorten(parent)}, which is not before it")
+        fork, end = build_clock(value.get("fork")), build_clock(value.get("end"))
+        if not fork <= min(end, above.end if above else Clock()):
+            raise InputError(f"branch {number} goes from {fork.key} to {end.key}, which cannot be")
+        branch = Branch(number, above, fork, self._journal(value, number, end), end)
+        losses = pick(self.arrays, f"losses {number}", "array")
+        if losses.dtype != np.float64 or losses.shape != (end.step - fork.step,):
+            raise InputError(f"branch {number} does not have one loss for each of its steps")
+        branch.record.record(fork.step, losses)
+        branch.frames.extend(self._frames(number, branch.journal))
+        if any(not fork.step <= frame.step <= end.step for frame in branch.frames):
+            raise InputError(f"branch {number} has keyframes of steps that it does not have")
+        return branch
+
+    def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
+        """What the user did in a branch, in order."""
+        listed = field(value, "journal", list)
+        journal = [build_action(each, self.reader, self.network) for each in listed]
+        if any(after.place < action.place for action, after in pairwise(journal)):
+            raise InputError(f"the journal of branch {number} is out of order")
+        if journal and journal[-1].place > (end.step + 1, 0):
+            raise InputError(
+                f"branch {number} ends at step {end.step}, and something was done at step "
+                f"{journal[-1].step}"
+            )
+        names = list(self.start.activations)
+        for _, actions in groupby(journal, place_of):
+            changed = [action.details for action in actions if action.kind == "activation"]
+            for details in changed:
+                names[details["layer"]] = details["name"]
+            self._check_activations(names, [details["layer"] for details in changed])
+        return journal
+
+    def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
+        """The keyframes of a branch."""
+        prefix, bank = f"frames {branch} ", self.network.bank
+        found = {
+            name[len(prefix) :]: array
+            for name, array in self.arrays.items()
+            if name.startswith(prefix)
+        }
+        count, rows = len(pick(found, "step", "array of keyframes")), len(bank)
+        blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
+        needed: dict[str, tuple[tuple[int, ...], str]] = {
+            "step": ((count,), "int64"),
+            "count": ((count,), "int64"),
+            "has_gradients": ((count,), "bool"),
+        }
+        always = {
+            "scaling": ((count, len(bank.state)), "float64"),
+            "value": ((count, rows), bank.dtype),
+            "grad": ((count, rows), bank.dtype),
+        }
+        needed |= always if count else {}
+        shapes = needed | always | {"frozen": ((count, rows), "bool")}
+        shapes |= {name: ((count, len(names), rows), bank.dtype) for name, names in blocks.items()}
+        for name, array in found.items():
+            if (array.shape, array.dtype.name) != pick(shapes, name, "array of keyframes"):
+                raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
+        for name in needed:
+            pick(found, name, "array of keyframes")
+        if not np.isfinite(found.get("scaling", np.zeros(0))).all():
+            raise InputError("what the keyframes say of the network's state is not finite")
+        if (found["count"] < 0).any():
+            raise InputError("a keyframe has taken fewer steps than none")
+        steps = found["step"].tolist()
+        if any(later <= step for step, later in pairwise(steps)):
+            raise InputError("keyframes are out of order")
+        return [
+            Frame(
+                step,
+                found["value"][i],
+                found["grad"][i],
+                found["frozen"][i] if "frozen" in found else None,
+                {names: found[name][i] for name, names in blocks.items() if name in found},
+                found["scaling"][i],
+                int(found["count"][i]),
+                bool(found["has_gradients"][i]),
+                settings,
+            )
+            for (i, step), settings in zip(
+                enumerate(steps), settings_on_arrival(self.start, journal, steps), strict=True
+            )
+        ]
+
+
+def settings_on_arrival(
+    settings: Settings, journal: Sequence[Action], steps: Sequence[int]
+) -> Iterator[Settings]:
+    """What is set on arrival at each of some steps, which are in order."""
+    done = 0
+    for step in steps:
+        first = done
+        while done < len(journal) and journal[done].place < (step, 0):
+            done += 1
+        settings = fold(settings, journal[first:done])
+        yield settings

@@ -1,0 +1,296 @@
+"""A run file that says anything else in any place is refused, or goes on without harm."""
+
+import copy
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import FileError, ScalarvizError
+from scalarviz.files.actions import CHECKS
+from scalarviz.files.container import read, write
+from scalarviz.trainer import CHANGES, WRITES
+
+MOST_SECONDS = 2.0
+Whole = tuple[dict[str, Any], dict[str, Any]]
+
+
+def eventful() -> sv.Session:
+    """A session in which a user did everything that there is, in two branches."""
+    again = sv.Dense(3, 3, "tanh")
+    layers = [sv.Dense(2, 3, "tanh"), again, sv.BatchNorm(3), again, sv.Dense(3, 1, "sigmoid")]
+    net = sv.Network(layers, init=sv.Init("uniform", low=-0.5, high=0.5), seed=4)
+    optimizer = sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=900), clip_norm=1.0)
+    s = sv.Session(net, data.Xor(), "mse", optimizer, 2, "python", memory=10_000)
+    s.advance(20)
+    s.learning_rate = 0.02
+    s.edit([3, 4], [0.5, -0.5])
+    s.advance(10)
+    s.freeze(net.layers[0])
+    s.optimizer = sv.Momentum(0.05, momentum=0.8)
+    s.advance(3, "operation")
+    s.data = data.Circle(samples=20)
+    s.advance(10)
+    s.back(20)
+    s.advance(3, "operation")
+    s.set_activation(1, "relu")
+    s.to("cpu", "mixed")
+    s.to("python", "full")
+    s.edit(7, 0.25)
+    s.advance(12)
+    net.train_step([[0.0, 1.0]], [[1.0]], optimizer=sv.SGD(0.1))
+    s.advance(5)
+    s.advance(4, "operation")
+    assert {a.kind for branch in s.branches for a in branch.journal} == {*WRITES, *CHANGES}
+    return s
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    eventful().save(path)
+    return read(path, "run")
+
+
+# What stands in the place of anything: other types, and numbers that are out of every range.
+OTHERS: list[Any] = [
+    None, True, False, 0, 1, -1, 3, 5, 7, 2**31, 10**12, 2**53, 2**63, 10**400, 0.0, -0.5, 1e308,
+    "", "x", "relu", "cpu", "cuda", "auto", "full", "mixed", "\0", "x" * 5000,
+    [], [0], [0, 0], [0, 0, 0], [5, 1, 0], [-1, 0, 0], [10**12, 10**12, 10**12], [[]], [None] * 5,
+    {}, {"x": 1}, {"array": "array 0"}, {"array": "losses 0"}, {"array": "frames 0 value"},
+    {"array": 1}, {"data": {}}, {"optimizer": {}}, {"precision": {}}, {"precision": {"dynamic": 3}},
+    {"data": {"name": "xor", "settings": {}}}, {"data": {"name": "moons", "settings": {}}},
+    {"data": {"name": "digits", "settings": {"folder": "/"}}}, {"data": {"name": "code"}},
+]  # fmt: skip
+
+
+def places(thing: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every part of a description."""
+    if way:
+        yield way
+    items: Any = enumerate(thing) if isinstance(thing, list) else ()
+    for key, value in thing.items() if isinstance(thing, dict) else items:
+        yield from places(value, (*way, key))
+
+
+def spoiled(description: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """A description in which one part is another, is missing, stands twice, or is more."""
+    changed = copy.deepcopy(description)
+    *way, last = chance.choice(list(places(changed)))
+    holder: Any = changed
+    for key in way:
+        holder = holder[key]
+    how = chance.random()
+    if how < 0.7:
+        holder[last] = chance.choice(OTHERS)
+    elif how < 0.8:
+        del holder[last]
+    elif isinstance(holder, list):
+        holder.insert(chance.randrange(len(holder) + 1), copy.deepcopy(holder[last]))
+    else:
+        holder[chance.choice(["x", "rows", "name", "layer", "self", "bank"])] = holder[last]
+    return changed
+
+
+def use(path: Path) -> str:
+    """Load a run and go everywhere: what it was refused with, if it was, at load or later."""
+    began, refused = perf_counter(), ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            s = sv.Session.load(path)
+        except FileError as error:
+            return str(error)
+        finally:
+            assert perf_counter() - began < MOST_SECONDS
+        try:
+            for branch in list(s.branches):
+                s.switch(branch)
+                for action in branch.journal:
+                    s.seek(action.step)
+                    s.advance(3, "operation")
+                s.advance(3)
+                repr(s), repr(s.data), str(branch.journal), branch.losses
+            s.save(path)
+            sv.Session.load(path)
+        except ScalarvizError as error:
+            refused = str(error)
+    return refused
+
+
+def spoil_often(good: Whole, path: Path, seeds: range) -> list[str]:
+    """What many spoiled files were refused with."""
+    told = []
+    for seed in seeds:
+        chance = random.Random(seed)
+        changed = spoiled(good[0], chance)
+        if chance.random() < 0.2:
+            changed = spoiled(changed, chance)
+        write(path, "run", changed, good[1])
+        try:
+            told.append(use(path))
+            assert "\n" not in told[-1] and len(told[-1]) < 700
+        except BaseException as error:
+            error.add_note(f"seed {seed} makes {path}")
+            raise
+    return told
+
+
+def test_a_spoiled_run_is_refused_when_it_is_loaded_or_goes_on(good: Whole, tmp_path: Path) -> None:
+    told = spoil_often(good, tmp_path / "run", range(120))
+    assert sum("does not hold a run" in text for text in told) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(1, 5))
+def test_many_spoiled_runs_are_refused_or_go_on(good: Whole, part: int, tmp_path: Path) -> None:
+    told = spoil_often(good, tmp_path / "run", range(300 * part, 300 * (part + 1)))
+    assert sum("does not hold a run" in text for text in told) > 150
+
+
+def test_what_is_spoiled_above_was_a_good_run(good: Whole, tmp_path: Path) -> None:
+    write(tmp_path / "run", "run", *good)
+    assert use(tmp_path / "run") == ""
+
+
+# ---- one by one ---------------------------------------------------------------------------------
+
+Spoil = Callable[[dict[str, Any]], None]
+
+
+def setting(*keys: Any, to: Any) -> Spoil:
+    def spoil(description: dict[str, Any]) -> None:
+        *way, last = keys
+        holder: Any = description
+        for key in way:
+            holder = holder[key]
+        holder[last] = to
+
+    return spoil
+
+
+def action(
+    kind: str, details: dict[str, Any], place: int = 0, asked: Any = None, step: int = 15
+) -> Spoil:
+    """One action more."""
+
+    def spoil(description: dict[str, Any]) -> None:
+        description["branches"][0]["journal"].insert(place, [step, 0, kind, details, asked])
+
+    return spoil
+
+
+ARRAY = {"array": "array 0"}  # the rows of the first edit
+VALUES = {"array": "array 1"}
+FULL = {"precision": {"name": "full", "loss_scale": 1.0, "dynamic": False, "patience": 1}}
+MIXED = {"precision": {**FULL["precision"], "name": "mixed"}}
+ONE: dict[str, tuple[Spoil, str]] = {
+    "a branch out of range": (setting("branch", to=2), "has the branches 0 to 1"),
+    "a branch before the first": (setting("branch", to=-1), "it stands on branch -1"),
+    "a branch that is no number": (setting("branch", to=True), "type int"),
+    "a clock after the end": (setting("clock", to=[10**6, 0, 0]), "beyond the end"),
+    "an operation that no step has": (setting("clock", to=[20, 900, 0]), "has no moment"),
+    "actions that were not done": (setting("clock", to=[20, 0, 9]), "has no moment"),
+    "a parent that is none": (setting("branches", 1, "parent", to=1), "leaves 1"),
+    "a fork after its end": (setting("branches", 1, "fork", to=[10**6, 0, 0]), "cannot be"),
+    "a step that was lost": (setting("branches", 0, "end", to=[42, 0, 0]), "one loss for each"),
+    "an unknown action": (action("sell", {}), "unknown action 'sell'"),
+    "no rows": (action("edit", {"values": VALUES}), "its rows is missing"),
+    "rows that are numbers": (action("edit", {"rows": 3, "values": VALUES}), "3 are no rows"),
+    "rows that are values": (action("freeze", {"rows": VALUES, "on": True}), "are no rows"),
+    "no values": (action("edit", {"rows": ARRAY, "values": 0.5}), "0.5 is not a value for each"),
+    "values that are rows": (action("edit", {"rows": ARRAY, "values": ARRAY}), "not a value for"),
+    "a key more": (action("freeze", {"rows": ARRAY, "on": True, "x": 1}), "unknown setting"),
+    "a key of ours": (action("freeze", {"rows": ARRAY, "on": True, "bank": 1}), "'bank'"),
+    "on that is no truth": (action("freeze", {"rows": ARRAY, "on": 1}), "on is 1, and should be"),
+    "a rate that is none": (action("learning rate", {"rate": "0.5"}), "rate is '0.5'"),
+    "a rate below 0": (action("learning rate", {"rate": -1.0}), "learning rate must be"),
+    "an optimizer that is none": (action("optimizer", {"optimizer": FULL}), "type Optimizer"),
+    "data that is none": (action("data", {"data": FULL}), "type DataSet"),
+    "data of another width": (
+        action("data", {"data": {"data": {"name": "rgb", "settings": {"levels": 2}}}}),
+        "make the two equal",
+    ),
+    "an unknown engine": (action("engine", {"name": "gpu", "precision": FULL}), "unknown engine"),
+    "an engine by itself": (action("engine", {"name": "cpu", "precision": 1}), "type Precision"),
+    "mixed on python": (action("engine", {"name": "python", "precision": MIXED}), "full precision"),
+    "a layer out of range": (action("activation", {"layer": 5, "name": "relu"}), "layers 0 to 4"),
+    "a layer from the end": (action("activation", {"layer": -1, "name": "relu"}), "from 0"),
+    "an unknown activation": (action("activation", {"layer": 0, "name": "x"}), "unknown activ"),
+    "one place of two": (action("activation", {"layer": 1, "name": "relu"}), "two activations"),
+    "no activation": (action("activation", {"layer": 2, "name": "relu"}), "no activation"),
+    "numbers without arrays": (
+        action("numbers", {"count": 1, "has_gradients": False}),
+        "unknown array 'value'",
+    ),
+    "numbers that do not fit": (
+        action(
+            "numbers",
+            {"count": 1, "has_gradients": True, "value": ARRAY, "grad": ARRAY, "scaling": ARRAY},
+        ),
+        "does not fit the network",
+    ),
+    "steps before the first": (
+        action("numbers", {"count": -1, "has_gradients": True}),
+        "so many steps",
+    ),
+    "an edit that waits": (
+        action("edit", {"rows": ARRAY, "values": VALUES}, asked=[14, 3]),
+        "waits for no step",
+    ),
+    "a wait for the past": (action("learning rate", {"rate": 1.0}, asked=[20, 3]), "waits for no"),
+    "an action after the end": (
+        action("learning rate", {"rate": 1.0}, place=99, step=10**6),
+        "something was done at step 1000000",
+    ),
+    "no order": (action("learning rate", {"rate": 1.0}, place=3), "out of order"),
+    "no optimizer at the start": (setting("start", "optimizer", to=FULL), "is no Optimizer"),
+    "no data at the start": (setting("start", "data", to=FULL), "is no DataSet"),
+    "no precision at the start": (setting("start", "precision", to=1), "1 is no precision"),
+    "too few activations": (setting("start", "activations", to=["relu"]), "for each layer"),
+    "a path in a data set": (
+        setting("start", "data", to={"data": {"name": "digits", "settings": {"folder": "/"}}}),
+        "in an array, not a path",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_what_is_wrong_is_said_when_it_is_loaded(name: str, good: Whole, tmp_path: Path) -> None:
+    spoil, why = ONE[name]
+    changed = copy.deepcopy(good[0])
+    spoil(changed)
+    write(tmp_path / "run", "run", changed, good[1])
+    with pytest.raises(FileError, match="does not hold a run that can go on here") as caught:
+        sv.Session.load(tmp_path / "run")
+    assert why in str(caught.value)
+
+
+def test_every_kind_of_action_is_checked() -> None:
+    assert CHECKS.keys() == WRITES.keys() | CHANGES.keys()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_arrays_in_place_of_others_are_refused_or_harmless(
+    seed: int, good: Whole, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    changed = dict(good[1])
+    name, other = chance.sample(sorted(changed), 2)
+    array = changed[name]
+    wrong = [changed[other], array[:0], array.ravel(), array[np.newaxis], array[::-1].copy(),
+             np.zeros(0), np.full(array.shape, 2**62), np.full(array.shape, np.nan, np.float32),
+             np.full(array.shape, -(2**63))]  # fmt: skip
+    if chance.random() < 0.2:
+        del changed[name]
+    else:
+        changed[name] = chance.choice(wrong)
+    write(tmp_path / "run", "run", good[0], changed)
+    use(tmp_path / "run")
