@@ -205,8 +205,9 @@ def take_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArr
     """All numbers of a bank, as somebody else has left them."""
     bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
     bank.state[:] = arrays["scaling"]
-    for names, block in bank.blocks.items():
-        block[:] = arrays.get(" ".join(("slots", *names)), 0.0)
+    kept = {tuple(name.split()[1:]): block for name, block in arrays.items() if " " in name}
+    for names in {**bank.blocks, **kept}:
+        bank.slot_block(names)[:] = kept.get(names, 0.0)
     bank.restart_count(count)
     bank.has_gradients = has_gradients
 

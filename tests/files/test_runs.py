@@ -177,6 +177,20 @@ def test_mixed_precision_keeps_its_scale(tmp_path: Path) -> None:
     assert same(s, loaded)
 
 
+def test_a_replay_knows_what_an_optimizer_kept_past_the_session(tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh")
+    s = sv.Session(net, data.Xor(), optimizer=sv.Momentum(0.1), engine="python", memory=1)
+    net.train_step([0.5, -0.5], [1.0], "mse", sv.Momentum(0.1))
+    s.advance(3)
+    s.optimizer = sv.SGD(0.1)  # from here on no frame holds a velocity
+    s.advance(2)
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    for each in (s, loaded):
+        each.seek(2)
+    assert same(s, loaded)
+
+
 def test_data_made_by_code_must_be_passed_again(tmp_path: Path) -> None:
     def make(step: int, batch: int, seed: int) -> tuple[Any, Any]:
         x = np.random.default_rng([seed, step]).random((batch, 2))
