@@ -298,6 +298,7 @@ ORDER = """
     window.rows
     window.options
     window.menus
+    window.farewell
     window.controls
     window.picture
     window.frame

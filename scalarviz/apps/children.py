@@ -37,6 +37,11 @@ def end(child: Any) -> None:
     _children.discard(child)
 
 
+def let_go(child: Any) -> None:
+    """It need not end with this process."""
+    _children.discard(child)
+
+
 def end_all() -> None:
     """Nobody waits for any of them."""
     for child in list(_children):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
@@ -31,6 +32,8 @@ class Export:
 
     def __init__(self, session: Session, path: Path, about: dict[str, Any]) -> None:
         self.path = path
+        self.failed = False
+        self._replaces = path.exists()
         self._folder = TemporaryDirectory()
         run = Path(self._folder.name) / "run.safetensors"
         try:
@@ -46,25 +49,47 @@ class Export:
         return self._child.poll() is None
 
     def result(self) -> str:
-        """How it went, in one sentence."""
+        """How it went, in one sentence; the file is whole, or as it was before."""
         _, said = self._child.communicate()
         self._folder.cleanup()
-        if self._child.returncode == 0:
+        self.failed = self._child.returncode != 0
+        if not self.failed:
             return f"Exported to {self.path}"
         return f"{self.path.name} was not made: {(said.strip().splitlines() or ['?'])[-1]}"
 
-    def stop(self) -> None:
-        """Nobody waits for it any more."""
+    def stop(self) -> str:
+        """Nobody waits for it any more; what became of it."""
+        ended = not self.goes_on
         children.end(self._child)
-        self.result()
+        told = self.result()
+        if ended or not self.failed:
+            return told
+        kept = "the file is as it was before" if self._replaces else "there is no such file now"
+        return f"{self.path.name} was not finished: {kept}"
+
+    def let_go(self) -> None:
+        """It goes on by itself; what it needs no more is removed when it has ended."""
+        children.let_go(self._child)
+        threading.Thread(target=self.result, daemon=True).start()
 
 
 @final
 class Exports:
-    """All that are being made."""
+    """All that are being made.
+
+    failures  how many were not made
+    told      what became of those that were stopped
+    """
 
     def __init__(self) -> None:
+        self.failures = 0
+        self.told: list[str] = []
         self._made: list[Export] = []
+
+    @property
+    def going(self) -> list[str]:
+        """The names of the files that are being written."""
+        return [export.path.name for export in self._made if export.goes_on]
 
     def start(self, show: Show, stage: Picture, path: Path) -> None:
         """Draw what was done so far into a video, or the next step into a page."""
@@ -80,13 +105,22 @@ class Exports:
         """How those went that have ended since the last time."""
         ended = [export for export in self._made if not export.goes_on]
         self._made = [export for export in self._made if export not in ended]
-        return [export.result() for export in ended]
+        told = [export.result() for export in ended]
+        self.failures += sum(export.failed for export in ended)
+        return told
 
     def stop(self) -> None:
         """Nobody waits for them any more."""
-        for export in self._made:
-            export.stop()
+        self.told += [export.stop() for export in self._made]
         self._made.clear()
+
+    def let_go(self) -> list[str]:
+        """They go on by themselves; the names of their files."""
+        going = self.going
+        for export in self._made:
+            export.let_go()
+        self._made.clear()
+        return going
 
 
 def main(run: str, path: str, about: str) -> None:

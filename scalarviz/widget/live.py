@@ -91,6 +91,8 @@ class Live(Shown):
         _open.remove(self)
         if self._opening is not None:
             self._opening.leave()
+        for name in self.desk.exports.let_go():
+            print(f"{name} is still being written, and is there when that is done")
         if not self._watched_elsewhere:
             self.desk.quit()
         close(self.widget)

@@ -28,6 +28,7 @@ from scalarviz.apps.stop import Stop
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.opening import Opening
 from scalarviz.window.controls import Controls
+from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress
 from scalarviz.window.menus import Menus
 from scalarviz.window.picture import View
@@ -78,6 +79,7 @@ class Window(QMainWindow):
         self.view = View(desk, self._fail)
         self.controls = Controls(desk)
         self.menus = Menus(self, desk, self.photograph)
+        self.farewell = Farewell(self, desk, self.close)
         desk.start_editing = self.controls.edit_pinned
         desk.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
         self.setCentralWidget(self._body())
@@ -125,6 +127,7 @@ class Window(QMainWindow):
             if self.opening is not None and self.view.drawn:
                 self.opening.attend()
             self.desk.attend()
+            self.farewell.attend()
             self.keep.now_and_then(self.desk.session)
             self.desk.playing.undisturbed(self._refresh)
         finally:
@@ -208,6 +211,11 @@ class Window(QMainWindow):
         return f"{name} cannot be written: choose another folder, or a name that ends in .png"
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        """Close, unless somebody must be asked what becomes of a file first."""
+        if self.farewell.needed and not (self.stop.asked or self.error):
+            event.ignore()
+            self.farewell.ask()
+            return
         self.loop.quit()
         self._timer.stop()
         self.desk.quit()

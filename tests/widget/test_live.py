@@ -5,6 +5,7 @@ import base64
 import threading
 from collections.abc import Callable, Coroutine
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps import notebook
 from scalarviz.apps.scenes import find, load
+from scalarviz.desk import export
 from scalarviz.desk.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.stage.show import Show
@@ -50,6 +52,23 @@ def test_closing_one_leaves_the_others() -> None:
         assert first.closed
         assert second.bundle()["image/png"]
         second.close()
+
+    run(program)
+
+
+def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = "import sys, time; time.sleep(0.3); open(sys.argv[3], 'w').write('all')"
+    monkeypatch.setattr(export, "COMMAND", ("-c", slow, "-"))
+
+    async def program() -> None:
+        live = watch(colours())
+        live.desk.step(+1)
+        live.desk.export(tmp_path / "it.mp4")
+        live.close()
+        assert "it.mp4 is still being written" in capsys.readouterr().out
+        await until(lambda: (tmp_path / "it.mp4").exists())
 
     run(program)
 

@@ -28,6 +28,7 @@ QUICK = (
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
     "case_the_picture_is_drawn_in_the_theme",
     "case_closing_ends_every_thread",
+    "case_closing_asks_what_becomes_of_a_file_that_is_being_written",
     "case_a_second_ctrl_c_ends_it_at_once",
 )
 

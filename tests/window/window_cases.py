@@ -37,7 +37,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps.scenes import find, load
 from scalarviz.apps.stop import Stop
-from scalarviz.desk import tour
+from scalarviz.desk import export, tour
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.options import Recipe
 from scalarviz.stage.show import Show
@@ -501,6 +501,83 @@ def case_what_is_seen_is_exported() -> None:
         assert image.getpixel((5, 5)) == (64, 128, 64)
         assert "cannot be written" in bench.window.photograph(f"{folder}/none/seen.png")
     bench.close()
+
+
+class SlowExport:
+    """A bench at which a file is being written, until `path` with ".go" exists; then it is made.
+
+    What it writes is what the file is called; a name with "bad" cannot be written.
+    """
+
+    def __init__(self, folder: Path, *names: str) -> None:
+        program = (
+            "import os, sys, time\n"
+            "while not os.path.exists(sys.argv[3] + '.go'): time.sleep(0.01)\n"
+            "sys.exit('no room') if 'bad' in sys.argv[3] else open(sys.argv[3], 'w').write('all')"
+        )
+        export.COMMAND, self._before = ("-c", program, "-"), export.COMMAND
+        self.bench = Bench()
+        self.bench.desk.step(+1)
+        self.paths = [folder / name for name in names]
+        for path in self.paths:
+            self.bench.desk.export(path)
+        self.bench.press("q")
+        self.asked = self.bench.window.farewell
+        assert self.bench.window.isVisible() and self.asked.isVisible()
+
+    def go_on(self) -> None:
+        for path in self.paths:
+            Path(f"{path}.go").touch()
+
+    def __enter__(self) -> SlowExport:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        export.COMMAND = self._before
+        self.bench.desk.quit()
+        self.bench.close()
+
+
+def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        with SlowExport(Path(folder), "it.mp4") as slow:
+            assert slow.asked.said.text().startswith("it.mp4 is still being written")
+            slow.bench.click(slow.asked.stay)
+            assert slow.bench.window.isVisible() and not slow.asked.isVisible()
+            slow.bench.press("q")
+            slow.bench.click(slow.asked.finish)
+            slow.bench.wait(0.2)
+            assert slow.bench.window.isVisible() and slow.asked.bar.isVisible()
+            slow.go_on()
+            slow.bench.until(lambda: not slow.bench.window.isVisible())
+            assert slow.paths[0].read_text() == "all"
+        with SlowExport(Path(folder), "other.mp4") as slow:
+            slow.bench.click(slow.asked.discard)
+            assert not slow.bench.window.isVisible() and not slow.paths[0].exists()
+            told = "other.mp4 was not finished: there is no such file now"
+            assert slow.bench.desk.exports.told == [told]
+
+
+def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        with SlowExport(Path(folder), "bad.mp4", "step.html") as slow:
+            assert slow.asked.said.text().startswith("bad.mp4 and step.html are still")
+            slow.bench.click(slow.asked.finish)
+            slow.go_on()
+            slow.bench.until(lambda: not slow.asked.isVisible())
+            assert slow.bench.window.isVisible()
+            assert "bad.mp4 was not made: no room" in slow.bench.stage.notices
+        with SlowExport(Path(folder), "it.gif") as slow:
+            slow.go_on()  # nobody has answered yet
+            slow.bench.until(lambda: not slow.bench.window.isVisible())
+            assert slow.paths[0].read_text() == "all"
+
+
+def case_ctrl_c_does_not_ask() -> None:
+    with tempfile.TemporaryDirectory() as folder, SlowExport(Path(folder), "it.mp4") as slow:
+        slow.bench.stop.asked = True
+        slow.bench.until(lambda: not slow.bench.window.isVisible())
+        assert not slow.asked.isVisible() and not slow.paths[0].exists()
 
 
 def case_branches_are_in_a_menu() -> None:

@@ -1,0 +1,104 @@
+"""What is asked when a window is to be closed while a file is still being written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from scalarviz.desk.desk import Desk
+from scalarviz.window.look import dress
+
+Role = QDialogButtonBox.ButtonRole
+
+
+@final
+class Farewell(QDialog):
+    """Asks whether the files that are being written are waited for.
+
+    `leave` closes the window; it is called when they are written, or when nobody wants them.
+    """
+
+    def __init__(self, parent: QWidget, desk: Desk, leave: Callable[[], object]) -> None:
+        super().__init__(parent)
+        self.desk = desk
+        self.leave = leave
+        self._failures = 0
+        self.setWindowTitle("scalarviz")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 18, 20, 16)
+        layout.setSpacing(14)
+        self.said = QLabel()
+        self.said.setTextFormat(Qt.TextFormat.PlainText)
+        self.said.setWordWrap(True)
+        self.said.setMinimumWidth(380)
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 0)  # nobody knows how far it is
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("It is being written")
+        buttons = QDialogButtonBox()
+        self.finish = QPushButton("Finish, then close")
+        self.discard = QPushButton("Discard and close")
+        self.stay = QPushButton("Do not close")
+        buttons.addButton(self.finish, Role.AcceptRole)
+        buttons.addButton(self.discard, Role.DestructiveRole)
+        buttons.addButton(self.stay, Role.RejectRole)
+        for part in (self.said, self.bar, buttons):
+            layout.addWidget(part)
+        self.finish.clicked.connect(self._wait)
+        self.discard.clicked.connect(self._discard)
+        self.stay.clicked.connect(self.reject)
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is something to ask."""
+        return bool(self.desk.exports.going)
+
+    def ask(self) -> None:
+        """Open, with the window staying as it is."""
+        self._say("still being written. If discarded, nothing is kept.")
+        dress(self, self.desk.state.theme)
+        self._failures = self.desk.exports.failures
+        self.bar.hide()
+        self.finish.show()
+        self.finish.setDefault(True)
+        self.finish.setFocus()
+        self.adjustSize()
+        self.open()
+
+    def attend(self) -> None:
+        """Close everything as soon as nothing is written any more; a failure is told instead."""
+        if not self.isVisible() or self.needed:
+            return
+        self.hide()
+        if self.desk.exports.failures == self._failures:
+            self.leave()
+
+    def _wait(self) -> None:
+        self.desk.pause()  # so that it is written sooner
+        self._say("being finished. The window closes then.")
+        self.finish.hide()
+        self.bar.show()
+        self.stay.setFocus()
+        self.adjustSize()
+
+    def _discard(self) -> None:
+        self.desk.exports.stop()
+        self.hide()
+        self.leave()
+
+    def _say(self, what: str) -> None:
+        *others, last = self.desk.exports.going or ["It"]
+        names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        self.said.setText(f"{names} {what}")
