@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray, number, shorten
+from scalarviz.checks import FloatArray, as_floats, number, shorten
 from scalarviz.errors import GradientError, InputError, NotFiniteError, OrderError, ShapeError
 from scalarviz.formulas.table import pick
 from scalarviz.memory import enough_memory
@@ -135,8 +135,10 @@ class Bank:
             return
         try:
             found = np.asarray(numbers)
-        except (TypeError, ValueError, RuntimeError):  # lists of several lengths, say
+        except ValueError:  # lists of several lengths, say
             found = np.array(None)
+        except Exception:  # of a tensor of another package: the error says what to do with it
+            found = as_floats(numbers, f"bank.{name}")
         wanted, kinds = ("True or False", "b") if array.dtype == np.bool_ else ("number", "biuf")
         if found.dtype.kind not in kinds or found.shape != array.shape:
             raise ShapeError(

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray, shorten, size
+from scalarviz.checks import FloatArray, as_floats, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.formulas.randomness import (
     LARGEST_TABLE,
@@ -214,15 +214,21 @@ class Made(Batches):
         self.make = make
 
     def at(self, step: int) -> Pair:
-        inputs, targets = self.make(step)
+        made = self.make(step)
+        if not isinstance(made, (tuple, list)) or len(made) != 2:
+            raise InputError(
+                f"what makes the batches returned {shorten(made)} for step {step}: it must return "
+                "inputs and targets, two arrays with one row a sample"
+            )
+        inputs, targets = (as_floats(table, f"the batch made for step {step}") for table in made)
         shapes = np.shape(inputs), np.shape(targets)
         wanted = tuple((self.size, table.shape[1]) for table in (self.inputs, self.targets))
         if shapes != wanted:
             raise InputError(
                 f"the batches made for step {step} have the shapes {shapes}, where {wanted} were "
-                f"expected: {shorten(self.make)} must give as many samples at every step"
+                "expected: there must be as many samples at every step"
             )
-        return np.asarray(inputs, np.float64), np.asarray(targets, np.float64)
+        return inputs, targets
 
     def block(self, step: int, steps: int) -> Batches:
         pairs = [self.at(i) for i in range(step, step + steps)]

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.arrays import floats, remedy
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.foreign import escaped
 
@@ -60,15 +61,13 @@ def as_batch(
 def as_floats(x: object, who: str) -> FloatArray:
     """Real numbers as a float64 array; what only looks like numbers is refused."""
     try:
-        array = np.asarray(x)
-        if array.dtype.kind in "biufO" and not np.ma.is_masked(x):
-            return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(
-        f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: "
-        "pass a sequence of floats, or a 2-D array with one row a sample"
-    )
+        return floats(x)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever it is that the arrays of other packages raise
+        raise InputError(
+            f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: {remedy(x)}"
+        ) from error
 
 
 def as_pairs(

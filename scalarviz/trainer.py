@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz.bank import Bank
 from scalarviz.batches import Batches
-from scalarviz.checks import FloatArray, number, shorten
+from scalarviz.checks import FloatArray, as_floats, number, shorten
 from scalarviz.data import DataSet
 from scalarviz.engines.base import Outcome, Run
 from scalarviz.errors import InputError, OrderError, ShapeError
@@ -299,9 +299,10 @@ def one_row(network: Model, part: object) -> int:
 
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
     """A number for all of some rows, or one for each."""
+    given = as_floats(value, "edit")
     try:
-        given = np.broadcast_to(np.asarray(value, np.float64), rows.shape)
-    except (TypeError, ValueError, OverflowError):
+        given = np.broadcast_to(given, rows.shape)
+    except ValueError:
         given = np.array([np.nan])
     with np.errstate(over="ignore"):
         values = given.astype(dtype)

@@ -22,6 +22,7 @@ ORDER = """
     __init__
     foreign
     errors
+    arrays
     checks
     memory
     formulas.elementary

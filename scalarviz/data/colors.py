@@ -146,7 +146,7 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
     if isinstance(map, str):
         row = pick(MAPS, map, "map")
         return (partial(hue, angle=angle) if map == "hue" else row), map, False
-    if not isinstance(map, (np.ndarray, list, tuple)):
+    if not isinstance(map, (list, tuple)) and not hasattr(map, "__array__"):
         raise InputError(
             f"a map of colours is one of {', '.join(MAPS)}, a function or an array to look up in, "
             f"not {shorten(map)}"

@@ -120,7 +120,7 @@ def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
     """Whole numbers from 0 to 255, an array of so many dimensions."""
     try:
         array = np.asarray(values)
-    except ValueError:  # rows of different lengths
+    except Exception:  # rows of different lengths, tensors of another machine
         array = np.zeros(0)
     shape = "(n, height, width)" if dimensions == 3 else "(n)"
     if array.ndim != dimensions or not array.size:
