@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from typing import Any, Literal, NoReturn, final
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,10 @@ SCALING = 3  # numbers of `Bank.state` that are its `scaling`
 ROW_NAME = "row {}".format
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
 FLOAT32_ENDS = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity
+
+
+def nobody() -> None:
+    """No session."""
 
 
 class Bank:
@@ -70,7 +75,7 @@ class Bank:
         self.name_of: Callable[[int], str] = ROW_NAME
         # Whoever writes a single number while kernels may run does so under this lock.
         self.guard: AbstractContextManager[object] = nullcontext()
-        self.session: object = None  # the one that trains these numbers
+        self._session: Callable[[], object] = nobody
 
     @property
     def value(self) -> FloatArray:
@@ -120,6 +125,15 @@ class Bank:
             "the slots of a bank cannot be replaced: write into them with "
             "bank.slots['m'][:] = array, say"
         )
+
+    @property
+    def session(self) -> object:
+        """The session that trains these numbers; None if there is none, or nobody holds it."""
+        return self._session()
+
+    @session.setter
+    def session(self, session: object) -> None:
+        self._session = nobody if session is None else ref(session)
 
     @property
     def scaling(self) -> FloatArray:
@@ -195,7 +209,7 @@ class Bank:
     def __getstate__(self) -> dict[str, object]:
         """A copy belongs to no session; a layer or network that is copied too names its rows."""
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
-        about = {"guard": nullcontext(), "session": None}
+        about = {"guard": nullcontext(), "_session": nobody}
         return {**self.__dict__, **about, **({"name_of": None} if named else {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

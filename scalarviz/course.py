@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from scalarviz.bank import NONE
 from scalarviz.checks import shorten
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.formulas.table import pick
+from scalarviz.program import Moment
 from scalarviz.timeline import Action, Branch, Clock, Keyframes
 from scalarviz.trainer import BETWEEN_STEPS, Trainer
 from scalarviz.watching import Watching
@@ -25,6 +26,15 @@ from scalarviz.watching import Watching
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
 UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
 MOST_STEPS = 100_000  # in one portion
+
+
+class Here(NamedTuple):
+    """Where a course stands, for who only looks on: parts that belong to one moment."""
+
+    clock: Clock
+    branch: Branch
+    moments: tuple[Moment, ...]
+    loss: float
 
 
 @final
@@ -42,8 +52,24 @@ class Course:
         self.pace = 1.0  # steps that take about PORTION
         self.each_portion: Callable[[], None] = lambda: None  # called when steps are done
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # in a portion
+        self.between: Callable[[], None] = lambda: None  # called between two portions
+        self._asking = False  # whether it is elsewhere only for a moment, to look something up
         self._torn = False  # whether a portion was broken off, by Ctrl-C say
         self._watching = Watching(trainer)
+        self.here = self._here()
+
+    def _here(self) -> Here:
+        return Here(self.clock, self.branch, self.trainer.moments, self.loss)
+
+    def show(self) -> None:
+        """Have those who look on see where it stands now."""
+        if not self._asking:
+            self.here = self._here()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it is in the middle of something, such as making a batch."""
+        return self._torn
 
     # What a user may ask for.
 
@@ -98,6 +124,8 @@ class Course:
                 else:
                     self._take_operation()
             self.branch.end = max(self.branch.end, self.clock)
+            self.show()
+            self.between()
 
     def _redo(self, target: Clock) -> bool:
         """Do again the next thing that was done just here, if it comes before the target."""
@@ -121,7 +149,11 @@ class Course:
         if self._torn:
             now = self.clock
             self.restore(now.step)
-            self.forward(now)
+            try:
+                self.forward(now)
+            except BaseException:  # a keyframe is where numbers and clock agree
+                self.restore(self.clock.step)
+                raise
 
     def _take_steps(self, most: int) -> None:
         self._torn = True
@@ -192,14 +224,18 @@ class Course:
             return
         if now.step == 0:
             raise OrderError("nothing has been computed yet: advance first")
+        self._asking = True
         try:
             self.enter(now.step - 1)
             last = len(self.trainer.moments) - 1
             self.forward(Clock(now.step - 1, last))
             yield
         finally:
-            self.mend()
-            self.forward(now)
+            try:
+                self.mend()
+                self.forward(now)
+            finally:
+                self._asking = False
 
     # What the user does.
 
@@ -263,6 +299,7 @@ class Course:
         self.restore(clock.step)
         self.forward(clock)
         self.remember()
+        self.show()
 
     def remember(self) -> None:
         """Note how the numbers are now, to notice what others write."""

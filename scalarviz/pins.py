@@ -11,6 +11,7 @@ from typing import final
 
 import numpy as np
 
+from scalarviz.background import Background, Job
 from scalarviz.checks import FloatArray
 from scalarviz.course import MOST_STEPS, Course
 from scalarviz.network import Network
@@ -31,8 +32,7 @@ class Pins:
         self._course = course
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._stop = threading.Event()
+        self._background = Background()
         course.each_portion = self.note
         course.most_steps = self.stride
 
@@ -49,13 +49,17 @@ class Pins:
                 else:
                     self._values.pop(row, None)
         self.note()
-        self._fill_in()
+        if on:
+            self._fill_in()
+        elif not self._values:
+            self.stop()
 
     def take_over(self, other: Pins) -> None:
         """Pin what is pinned in the original of a copied course, with what is known of it."""
         with other._lock:
             self._values = {row: dict(known) for row, known in other._values.items()}
-        self._fill_in()
+        if other._background.busy:
+            self._fill_in()
 
     def stride(self) -> int:
         """How many steps may go by without a note."""
@@ -74,41 +78,39 @@ class Pins:
 
     def history(self, row: int) -> tuple[FloatArray, FloatArray]:
         """Steps of this branch up to now, and the values on arrival there."""
-        limits = limits_of(self._course.branch, self._course.clock.step)
+        here = self._course.here
+        limits = limits_of(here.branch, here.clock.step)
         with self._lock:
             known = list(self._values.get(row, {}).items())
         found = {step: v for (n, step), v in known if step <= limits.get(n, -1)}
         steps = sorted(found)
         return np.array(steps, np.int64), np.array([found[step] for step in steps])
 
-    def _fill_in(self) -> None:
-        """Make again what came before, in the background."""
-        network = self._course.trainer.network
-        if not isinstance(network, Network) or not self._values:
-            return
-        self.stop()
-        twin = twin_of(self._course, network, Clock(), MEMORY)
-        arguments = twin, self._course.branch.number, self._course.clock.step, self.rows
-        self._thread = threading.Thread(target=self._fill, args=arguments, daemon=True)
-        self._thread.start()
+    def wait(self) -> None:
+        """Until the background has done what it was asked for; an error that it met is raised."""
+        self._background.finish()
+        error = self._background.take_error()
+        if error is not None:
+            raise error
 
     def stop(self) -> None:
         """Break off what is being done in the background."""
-        self._stop.set()
-        self.wait()
-        self._stop.clear()
+        self._background.stop()
 
-    def wait(self) -> None:
-        """Until the background has done what it was asked for."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+    def _fill_in(self) -> None:
+        """Make again what came before, in the background."""
+        network = self._course.trainer.network
+        if isinstance(network, Network) and self._values:
+            self._background.take_error()  # of what is done again now
+            twin = twin_of(self._course, network, Clock(), MEMORY)
+            number, end = self._course.branch.number, self._course.clock.step
+            self._background.start(self._fill(twin, number, end, self.rows))
 
-    def _fill(self, twin: Course, number: int, end: int, rows: list[int]) -> None:
+    def _fill(self, twin: Course, number: int, end: int, rows: list[int]) -> Job:
         for step in range(0, end + 1, max(1, end // POINTS)):
-            if self._stop.is_set():
-                return
-            twin.go(Clock(step))
+            while twin.clock.step < step:
+                twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
+                yield 0.0
             with self._lock:
                 for row in set(rows) & set(self._values):
                     value = float(twin.trainer.bank.value[row])

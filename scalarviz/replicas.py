@@ -13,6 +13,7 @@ from scalarviz.checks import FloatArray, as_batch, not_copied, shorten, size
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.network import Network
+from scalarviz.player import Turns
 from scalarviz.session import Session
 
 MOST_STEPS = 10_000  # in one call of the kernels
@@ -28,8 +29,6 @@ class Replicas:
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
-        from scalarviz.engines.cpu_many import CpuMany  # numba is loaded only now
-
         if not isinstance(seeds, Iterable):
             raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
         if not isinstance(session.network, Network):
@@ -42,6 +41,15 @@ class Replicas:
                 f"replicas run on the cpu engine, and this session runs on {session.engine}: "
                 "write session.to('cpu') first"
             )
+        with session.doing():  # nobody changes it meanwhile
+            self._begin(session)
+        self._turns = Turns()
+        self._losses: list[FloatArray] = []
+        self.step_index = 0
+
+    def _begin(self, session: Session) -> None:
+        from scalarviz.engines.cpu_many import CpuMany  # numba is loaded only now
+
         trainer = session.course.trainer
         batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], Made):
@@ -64,8 +72,6 @@ class Replicas:
             session.optimizer,
             precision,
         )
-        self._losses: list[FloatArray] = []
-        self.step_index = 0
 
     __reduce_ex__ = not_copied(
         "replicas, whose numbers their kernels hold",
@@ -80,27 +86,28 @@ class Replicas:
     def advance(self, n: int = 1) -> None:
         """Take so many steps, all networks."""
         left = size(n, "n")
-        while left:
-            count = min(left, MOST_STEPS)
-            self._losses.append(self._many.steps(self.step_index, count))
-            self.step_index += count
-            left -= count
+        with self._turns.taken():
+            while left:
+                count = min(left, MOST_STEPS)
+                self._losses.append(self._many.steps(self.step_index, count))
+                self.step_index += count
+                left -= count
+                self._turns.between()
 
     @property
     def losses(self) -> FloatArray:
         """The loss of every step, (replicas, steps), each before the weights moved."""
-        if not self._losses:
-            return np.zeros((len(self.seeds), 0))
-        return np.concatenate(self._losses, axis=1)
+        return np.concatenate([np.zeros((len(self.seeds), 0)), *self._losses], axis=1)
 
     def outputs(self, x: object) -> FloatArray:
         """What each network says to a batch: (replicas, samples, outputs)."""
         batch, _ = as_batch(x, self._speaker.inputs, "the replicas")
         outputs = []
-        for bank in self.banks:
-            self._speaker.bank.value[:] = bank.value
-            self._speaker.bank.state[:] = bank.state
-            outputs.append(self._speaker(batch))
+        with self._turns.taken():
+            for bank in self.banks:
+                self._speaker.bank.value[:] = bank.value
+                self._speaker.bank.state[:] = bank.state
+                outputs.append(self._speaker(batch))
         return np.array(outputs)
 
     def __len__(self) -> int:

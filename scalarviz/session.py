@@ -6,13 +6,14 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, final
+from weakref import finalize
 
 import numpy as np
 
 from scalarviz.checks import shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
-from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors import InputError, OrderError, OwnershipError
 from scalarviz.expression import Expression
 from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
@@ -46,6 +47,19 @@ class Session(Standing):
     batch    samples a step; None: all of them
     memory   bytes for keyframes; less memory means longer replays
 
+    Any thread may call anything at any time; one thing is done at a time.
+
+    - What moves, changes or computes (advance, back, seek, reset, edit, freeze, settings, branch,
+      switch, numbers, explain, pin, copy, save) waits for the call that is under way, such as the
+      whole of `advance(1_000_000)`; while it plays, for a portion: some 5 ms, at least one step.
+    - What looks on waits for nobody: the clock, losses, branches, settings, `pinned`, `history`,
+      `playing`, `repr`, and `request` and `ready` of a `snapshot`, which is filled in between two
+      portions, also of a long `advance`. So do `play` and `pause(wait=False)`.
+    - `pause()` waits for the portion under way, `read` of a snapshot that is not ready for a turn,
+      `history(wait=True)` for the background.
+
+    Playing ends when nobody holds the session any more, and at the end of the program.
+
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
     >>> s.advance(3)
@@ -78,8 +92,9 @@ class Session(Standing):
         settings = settings_of(network, data, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")
         memory = size(memory, "memory")
-        trainer = Trainer(network, settings, loss, batch, seed)
-        self._begin(Course(trainer, memory))
+        with network.bank.guard:  # another session may be training it
+            trainer = Trainer(network, settings, loss, batch, seed)
+            self._begin(Course(trainer, memory))
 
     def _begin(self, course: Course) -> None:
         self.course = course
@@ -87,8 +102,10 @@ class Session(Standing):
         self._player = Player(self._turns)
         self._pins = Pins(course)
         self._focus = 0
+        course.between = self._turns.between
         course.trainer.bank.guard = self._turns.lock
         course.trainer.bank.session = self
+        finalize(self, self._pins.stop).atexit = False
 
     # Going on, and back.
 
@@ -119,23 +136,34 @@ class Session(Standing):
                 self.course.leave()
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
-        """Go on in the background, so many steps or operations a second; None: flat out."""
+        """Go on in the background, so many steps or operations a second; None: flat out.
+
+        It may play already: then this is its speed from now on. Nobody is waited for. Raises the
+        error that ended an earlier playing, if no `pause` has raised it.
+        """
         self.course.check_unit(unit)
         if unit == "epoch":
             steps = self.course.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
         self._player.play(self._portion, speed, unit)
 
-    def pause(self) -> None:
-        """Stop going on by itself; an error that ended it is raised here."""
-        self._player.pause()
+    def pause(self, *, wait: bool = True) -> None:
+        """Stop going on by itself, after the portion that is under way; safe to call at any time.
+
+        An error that ended the playing is raised here: by one call, the first one after it. Without
+        `wait` the portion is not waited for, and an error of it is raised by a later call.
+        """
+        self._player.pause(wait=wait)
 
     @property
     def playing(self) -> bool:
         return self._player.playing
 
     def snapshot(self) -> SharedSnapshot:
-        """The current numbers, with `request`, `ready` and `read`; training is not held up."""
+        """The current numbers, with `request`, `ready` and `read`; training is not held up.
+
+        `request` asks for them and `ready` says whether they have come, at once; `read` waits.
+        """
         return SharedSnapshot(self._turns, self.network.bank)
 
     # What the user does.
@@ -233,7 +261,7 @@ class Session(Standing):
         copied = Session.__new__(Session)
         with self.doing():
             memory = self.course.keyframes.budget
-            copied._begin(twin_of(self.course, self.network, self.clock, memory))
+            copied._begin(twin_of(self.course, self.network, self.course.clock, memory))
             copied._pins.take_over(self._pins)
             copied._focus = self._focus
         return copied
@@ -265,6 +293,11 @@ class Session(Standing):
     def doing(self) -> Iterator[None]:
         """One thing at a time; what was written past the session becomes an edit first."""
         with self._turns.taken():
+            if self.course.is_at_work:
+                raise OrderError(
+                    "this session is at work just now, and was called by what it called itself, "
+                    "such as a function that makes data: do that after the call that goes on"
+                )
             if self.course.trainer.bank.session is not self:
                 raise OwnershipError(
                     "this network is trained by another session now: go on with that one, or give "
@@ -272,12 +305,14 @@ class Session(Standing):
                 )
             try:
                 self.course.notice()
+                self.course.show()
                 yield
             except BaseException:  # Ctrl-C too: the numbers must belong to the clock
                 self.course.mend()
                 raise
             finally:
                 self.course.remember()
+                self.course.show()
 
     def _do(self, kind: str, **details: Any) -> None:
         with self.doing():

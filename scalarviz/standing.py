@@ -42,18 +42,18 @@ class Standing(ABC):
     @final
     @property
     def clock(self) -> Clock:
-        return self.course.clock  # step, operation, and how much was done at this very place
+        return self.course.here.clock  # step, operation, and how much was done at this very place
 
     @final
     @property
     def step_index(self) -> int:
-        return self.course.clock.step
+        return self.course.here.clock.step
 
     @final
     @property
     def epoch(self) -> float:
         """How often every sample was seen."""
-        return self.course.clock.step / self.course.trainer.batches.steps_an_epoch
+        return self.course.here.clock.step / self.course.trainer.batches.steps_an_epoch
 
     @final
     @property
@@ -64,43 +64,46 @@ class Standing(ABC):
     @final
     @property
     def current_branch(self) -> Branch:
-        return self.course.branch
+        return self.course.here.branch
 
     @final
     @property
     def operations(self) -> list[str]:  # what is done in a step, in order
-        return [moment.name for moment in self.course.trainer.moments]
+        return [moment.name for moment in self.course.here.moments]
 
     @final
     @property
     def done(self) -> str:
         """The operation that the clock has just passed; empty at the very start."""
-        clock = self.course.clock
-        before = self.course.trainer.moments[clock.operation - 1].name
+        clock, _, moments, _ = self.course.here
+        before = moments[clock.operation - 1].name
         return before if clock.operation or clock.step else ""
 
     @final
     @property
     def next(self) -> str:
         """The operation that comes next."""
-        return self.course.trainer.moments[self.course.clock.operation].name
+        clock, _, moments, _ = self.course.here
+        return moments[clock.operation].name
 
     @final
     @property
     def phase(self) -> str:
         """The phase of the operation that comes next."""
-        return self.course.trainer.moments[self.course.clock.operation].phase
+        clock, _, moments, _ = self.course.here
+        return moments[clock.operation].phase
 
     @final
     @property
     def loss(self) -> float:
-        return self.course.loss  # the last that was computed; NaN at first
+        return self.course.here.loss  # the last that was computed; NaN at first
 
     @final
     @property
     def losses(self) -> FloatArray:
         """The loss of every step that is done, each before the weights moved."""
-        return self.course.branch.losses[: self.course.clock.step]
+        here = self.course.here
+        return here.branch.losses[: here.clock.step]
 
     # The numbers of the current batch.
 
@@ -151,13 +154,13 @@ class Standing(ABC):
     def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
         """Steps up to now, and the values of a pinned weight there, as far as they are known.
 
-        `wait` until the background has made what came before the pinning.
+        With `wait`, as soon as the background has made what came before the pinning; an error that
+        it met is raised then. Without, this waits for nobody.
         """
         row = one_row(self.network, weight)
         if wait:
             self._pins.wait()
-        with self.doing():
-            return self._pins.history(row)
+        return self._pins.history(row)
 
     @final
     def _repr_html_(self) -> str:

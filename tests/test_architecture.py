@@ -186,6 +186,7 @@ ORDER = """
     settled
     expression
     finite_differences
+    background
     timeline
     trainer
     watching

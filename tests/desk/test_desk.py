@@ -410,10 +410,10 @@ def test_a_training_that_fails_is_told_in_one_sentence(desk: Any) -> None:
 def test_a_fault_of_ours_in_the_training_is_told_too(
     desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(most: int | None, unit: str) -> int:
+    def fail(session: sv.Session, most: int | None, unit: str) -> int:
         raise RuntimeError("no more memory")
 
-    monkeypatch.setattr(desk.session, "_portion", fail)
+    monkeypatch.setattr(sv.Session, "_portion", fail)
     desk.play()
     wait(lambda: not desk.session.playing)
     desk.attend()
