@@ -122,8 +122,10 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
     if name not in _HOMES:
-        nearest = get_close_matches(name, _HOMES, n=1)
+        meant = import_module("scalarviz.spellings").meaning("public name", name, _HOMES)
+        nearest = [meant] if meant in _HOMES else get_close_matches(name, _HOMES, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        hint = f": {meant}" if meant and meant not in _HOMES else hint
         raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
     module = import_module(f"scalarviz.{_HOMES[name]}")
     value = module if _HOMES[name] == name else getattr(module, name)

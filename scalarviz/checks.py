@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import reprlib
-from collections.abc import Callable
-from typing import Any, NoReturn, SupportsIndex
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.arrays import floats, remedy
-from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from scalarviz.foreign import escaped
 
+P = ParamSpec("P")
+R = TypeVar("R")
 FloatArray = npt.NDArray[Any]
 
 MUCH = 100  # letters, or items
@@ -82,6 +86,41 @@ def as_pairs(
             "pass one target for each input"
         )
     return batch, wanted
+
+
+def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
+    """A function that answers a call with wrong arguments by a sentence, which ends in a remedy."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            check_call(function, args, kwargs, remedy)
+            raise
+
+    return call
+
+
+def check_call(
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    remedy: str,
+) -> None:
+    """Refuse arguments that do not go with a function."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        who = function.__qualname__.removesuffix(".__init__")
+        known = signature.parameters.values()
+        names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
+        for key in kwargs:
+            if key not in names and not any(p.kind == p.VAR_KEYWORD for p in known):
+                raise UnknownNameError(f"argument of {who}", key, names) from None
+        more = f"; {remedy}" if remedy else ""
+        raise InputError(f"{who} takes {', '.join(names)}: {error}{more}") from None
 
 
 def not_copied(what: str, instead: str) -> Callable[[object, SupportsIndex], NoReturn]:

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from scalarviz.foreign import LONGEST_LINE, visible
+from scalarviz.spellings import meaning
 
 MOST_NAMES = 40  # that a message lists
 MOST_SEARCHED = 2000  # for the nearest name
@@ -67,8 +68,11 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
-        nearest = nearest_names(name, names)
+        meant = meaning(kind, name, names[:MOST_SEARCHED])
+        nearest = [meant] if meant else nearest_names(name, names)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        if meant and meant not in names:
+            hint = f"; {meant}"
         listed = [visible(each) for each in names[:MOST_NAMES]]
         more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
         choice = f"choose one of {', '.join(listed + more)}" if names else "there is none"

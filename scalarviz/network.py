@@ -10,7 +10,7 @@ import numpy as np
 
 from scalarviz.bank import SCALING, Bank
 from scalarviz.batches import Batches, InOrder
-from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
+from scalarviz.checks import FloatArray, answered, as_batch, as_pairs, shorten, size
 from scalarviz.displays.network import network_html
 from scalarviz.engines import choose
 from scalarviz.engines.base import Run
@@ -45,6 +45,7 @@ class Network(Part):
     ((1,), 13)
     """
 
+    @answered
     def __init__(
         self,
         layers: Sequence[int] | Sequence[Layer],
@@ -187,6 +188,7 @@ class Network(Part):
         self._engine.check_backward(len(batch))
         return one_or_all(self._engine.backward(batch), single)
 
+    @answered
     def train_step(
         self,
         inputs: object,
@@ -200,6 +202,7 @@ class Network(Part):
         """
         return float(self.train(inputs, targets, loss, optimizer, steps=1)[0])
 
+    @answered
     def train(
         self,
         inputs: object,

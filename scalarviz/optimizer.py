@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, number, shorten
-from scalarviz.errors import InputError
+from scalarviz.checks import FloatArray, answered, number, shorten
+from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
+from scalarviz.spellings import PARAMETERS
 
 NotFinite = Literal["error", "zero"]
 
@@ -42,6 +43,9 @@ class Optimizer:
     `schedule` multiplies the rate at each step. Setting `lr` by hand ends the schedule.
     """
 
+    def __init_subclass__(cls) -> None:
+        cls.__init__ = answered(cls.__init__, PARAMETERS)  # type: ignore[method-assign]
+
     def __init__(
         self,
         name: str,
@@ -49,10 +53,17 @@ class Optimizer:
         settings: dict[str, float] | None = None,
         **common: Unpack[Common],
     ) -> None:
-        pick_all(common, Common.__annotations__, "option of an optimizer")
         self.row = pick(OPTIMIZERS, name, "optimizer")
+        taken = ["lr", *dict(self.row.settings), *Common.__annotations__]
+        for key in common:
+            if key not in Common.__annotations__:
+                raise UnknownNameError(f"argument of {type(self).__name__}", key, taken)
+        given: object = lr
+        if isinstance(given, (Sequence, Iterator)) and not isinstance(given, str):
+            raise InputError(f"the learning rate is one number, not {shorten(lr)}: {PARAMETERS}")
         known = dict(self.row.settings)
-        pick_all(settings or {}, known, f"setting of {name!r}")
+        for key in settings or {}:
+            pick(known, key, f"setting of {name!r}")
         self.settings = {
             key: number(value, key, 0.0) for key, value in (known | (settings or {})).items()
         }
@@ -146,12 +157,6 @@ class Optimizer:
 
 
 BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
-
-
-def pick_all(given: Iterable[str], known: Mapping[str, object], kind: str) -> None:
-    """Refuse a keyword that is not known."""
-    for key in given:
-        pick(known, key, kind)
 
 
 def limit(value: float, what: str) -> float:

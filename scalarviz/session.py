@@ -10,7 +10,7 @@ from weakref import finalize
 
 import numpy as np
 
-from scalarviz.checks import shorten, size
+from scalarviz.checks import answered, shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
@@ -71,6 +71,7 @@ class Session(Standing):
     ('affine 0', 'tanh 0')
     """
 
+    @answered
     def __init__(
         self,
         network: Network | Expression,

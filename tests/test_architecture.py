@@ -20,6 +20,7 @@ PACKAGE = ROOT / "scalarviz"
 # scalarviz's own. A name without a file keeps a place for one.
 ORDER = """
     __init__
+    spellings
     foreign
     errors
     arrays

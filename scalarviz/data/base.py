@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from scalarviz.batches import Batches, InOrder, Pair, Picked, Shuffled
-from scalarviz.checks import FloatArray, as_batch, as_floats, number, shorten, size
+from scalarviz.checks import FloatArray, answered, as_batch, as_floats, number, shorten, size
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.randomness import check_seed, shuffled
 from scalarviz.formulas.table import pick
@@ -36,6 +36,10 @@ class DataSet(ABC):
     """
 
     name: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(
         self,

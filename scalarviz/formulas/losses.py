@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, as_batch, number
+from scalarviz.checks import FloatArray, answered, as_batch, number
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.activations import sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
@@ -187,6 +187,7 @@ class Loss:
     array([[-1.,  0.]])
     """
 
+    @answered
     def __init__(self, name: str = "mse", *, factor: float = 1.0, mean: Mean = "all") -> None:
         rows: dict[str, LossRow | RowLossRow] = {**LOSSES, **ROW_LOSSES}
         self.row = pick(rows, name, "loss")

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.bank import ROW_NAME, SCALING, Bank
-from scalarviz.checks import FloatArray, as_array, as_batch, size
+from scalarviz.checks import FloatArray, answered, as_array, as_batch, size
 from scalarviz.displays.layer import layer_html
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.initializers import Init
@@ -31,6 +31,10 @@ class Layer(Part):
     A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
     the network's bank.
     """
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, inputs: int, outputs: int, activation: str = "linear") -> None:
         self.inputs = size(inputs, f"the inputs of {type(self).__name__}")

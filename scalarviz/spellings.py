@@ -1,0 +1,221 @@
+"""What other libraries call things: the words that people bring along, and ours for them.
+
+Only errors ask for it. A word is looked up without capitals, hyphens and underscores; what stands
+beside it is a name of ours, or what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+OWN = "there is none: sv.activation(function, derivative) adds one of your own"
+NONE = "leave it out: there is no such variant here"
+MODEL = "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say"
+TRAIN = "write sv.Session(net, data).advance(steps), or net.train(inputs, targets, steps=100)"
+DATA = "write sv.data.Arrays(inputs, targets), or pass the pair itself"
+PARAMETERS = "the network, or the session, brings its parameters itself"
+BY_HAND = "set s.learning_rate between two steps"
+NO_SUCH = "there is no such layer here; the kinds there are: sv.Dense, sv.Conv2d, sv.Residual ..."
+
+ACTIVATIONS = {
+    "lrelu": "leaky_relu",
+    "silu": "swish",
+    "logistic": "sigmoid",
+    **dict.fromkeys(("identity", "none", "null", ""), "linear"),
+    "softmax": "sv.Softmax is a layer here, and the loss 'softmax_cross_entropy' has its own",
+    "logsoftmax": "the loss 'softmax_cross_entropy' has its own, behind a linear layer",
+    **dict.fromkeys(("celu", "hardsigmoid", "hardswish", "hardtanh", "mish", "prelu"), OWN),
+    **dict.fromkeys(("relu6", "selu", "softsign"), OWN),
+}
+SOFTMAX_LOSS = dict.fromkeys(
+    ("ce", "crossentropy", "categoricalcrossentropy", "sparsecategoricalcrossentropy", "nll"),
+    "softmax_cross_entropy",
+)
+SIGMOID_LOSS = dict.fromkeys(
+    ("bce", "bcewithlogits", "binarycrossentropy", "binarycrossentropywithlogits", "log"),
+    "sigmoid_cross_entropy",
+)
+LOSSES = {
+    **SOFTMAX_LOSS,
+    **SIGMOID_LOSS,
+    **dict.fromkeys(("l1", "meanabsoluteerror"), "mae"),
+    **dict.fromkeys(("mse", "l2", "meansquarederror", "squarederror", "rmse"), "mse"),
+    "huber": "huber",
+    "smoothl1": "huber",
+    "meanabsolutepercentageerror": "mape",
+}
+SCHEDULES = {
+    "steplr": "write Schedule('step', every=step_size, factor=gamma)",
+    **dict.fromkeys(
+        ("exponential", "exponentiallr"), "write Schedule('step', every=1, factor=gamma)"
+    ),
+    **dict.fromkeys(
+        ("cosineannealing", "cosineannealinglr"),
+        "write Schedule('cosine', steps=T_max, floor=eta_min / lr)",
+    ),
+    **dict.fromkeys(("onecyclelr", "linearlr", "warmup", "linear"), "warmup_cosine"),
+    **dict.fromkeys(("reducelronplateau", "lambdalr", "multisteplr"), BY_HAND),
+}
+INITIALIZERS = {
+    **dict.fromkeys(("kaiming", "kaiminguniform", "he"), "he_uniform"),
+    "kaimingnormal": "he_normal",
+    **dict.fromkeys(("glorot", "glorotuniform", "xavier"), "xavier_uniform"),
+    "glorotnormal": "xavier_normal",
+    **dict.fromkeys(("zeros", "constant", "ones"), "write Init('uniform', low=0, high=0), say"),
+    "default": "pytorch",
+}
+ENGINES = {
+    **dict.fromkeys(("gpu", "cuda0", "nvidia"), "cuda"),
+    **dict.fromkeys(("numba", "numpy"), "cpu"),
+    **dict.fromkeys(("best", "fastest"), "auto"),
+    "mps": "no engine uses Apple's GPUs: 'cpu' is the fastest there",
+}
+DTYPES = {
+    "double": "float64",
+    "single": "float32",
+    **dict.fromkeys(
+        ("half", "float16", "bfloat16"), "precision='mixed' computes in half precision"
+    ),
+}
+IN_A_SCHEDULE = {
+    "stepsize": "every",
+    "gamma": "factor",
+    **dict.fromkeys(("tmax", "totalsteps", "maxsteps"), "steps"),
+    "etamin": "write floor=eta_min / lr: a floor is a share of the rate",
+    "warmupsteps": "warmup",
+}
+
+# Arguments, by their names alone, and for some calls first.
+ARGUMENTS = {
+    "learningrate": "lr",
+    "betas": "write beta1=0.9, beta2=0.999",
+    "epsilon": "eps",
+    "rho": "alpha",
+    **dict.fromkeys(("clipnorm", "maxnorm", "maxgradnorm", "gradclip"), "clip_norm"),
+    **dict.fromkeys(("lrscheduler", "scheduler"), "schedule"),
+    "weightdecay": "write l2=, which adds the decay to the gradient",
+    **dict.fromkeys(
+        ("amsgrad", "centered", "dampening", "maximize", "foreach", "fused", "capturable"), NONE
+    ),
+    "params": f"leave it out: {PARAMETERS}",
+    **dict.fromkeys(("infeatures", "inputsize", "indim", "inputdim"), "inputs"),
+    **dict.fromkeys(("outfeatures", "units", "outdim", "outputsize"), "outputs"),
+    "inchannels": "write shape=(channels, height, width), the picture that comes in",
+    **dict.fromkeys(("outchannels", "filters"), "channels"),
+    "kernelsize": "kernel",
+    **dict.fromkeys(("numfeatures", "normalizedshape"), "features"),
+    "p": "rate",
+    "usebias": "bias",
+    "kernelinitializer": "init",
+    **dict.fromkeys(("dim", "axis"), "leave it out: it is over all numbers of a sample"),
+    "batchsize": "batch",
+    **dict.fromkeys(("lossfn", "criterion"), "loss"),
+    **dict.fromkeys(("optim", "opt"), "optimizer"),
+    "device": "engine",
+    "model": "network",
+    **dict.fromkeys(("dataset", "dataloader", "traindata"), "data"),
+    "randomstate": "seed",
+    "lr": "write optimizer=sv.SGD(lr)",
+    **dict.fromkeys(("epochs", "nepochs", "numepochs"), "write s.advance(n, 'epoch') of a session"),
+}
+CALLS = {
+    "SGD": {
+        "momentum": "write sv.Momentum(lr, momentum=0.9)",
+        "nesterov": "write sv.Nesterov(lr, momentum=0.9)",
+    },
+    "Momentum": {"nesterov": "write sv.Nesterov(lr, momentum=0.9)"},
+    "RMSProp": {"momentum": NONE},
+    "Adam": {
+        "weightdecay": "write l2=, which adds the decay to the gradient, or sv.AdamW(decay=), "
+        "which keeps it apart"
+    },
+    "AdamW": {"weightdecay": "decay"},
+    "BatchNorm": {"numfeatures": "shape", "features": "shape"},
+}
+
+LAYERS = {
+    "linear": "write sv.Dense(inputs, outputs)",
+    **dict.fromkeys(
+        ("sequential", "model", "module", "mlp"),
+        MODEL,
+    ),
+    "nn": "layers are in sv itself: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ...",
+    **dict.fromkeys(("batchnorm1d", "batchnorm2d"), "BatchNorm"),
+    **dict.fromkeys(("dropout1d", "dropout2d"), "Dropout"),
+    **dict.fromkeys(("adaptiveavgpool2d", "globalaveragepooling2d"), "AvgPool2d"),
+    **dict.fromkeys(("conv1d", "conv3d", "convtranspose2d", "embedding", "lstm", "gru"), NO_SUCH),
+    **dict.fromkeys(("rnn", "transformer", "multiheadattention"), NO_SUCH),
+}
+PUBLIC = {
+    **LAYERS,
+    **dict.fromkeys(
+        ("optim", "adagrad", "adadelta", "nadam", "radam"),
+        "the optimizers are sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam and sv.AdamW",
+    ),
+    **dict.fromkeys(
+        ("tensor", "variable", "array"),
+        "numpy's arrays go in and come out; sv.Value is one number with a gradient",
+    ),
+    "parameter": "Weight",
+    **dict.fromkeys(("dataset", "dataloader", "tensordataset"), DATA),
+    **dict.fromkeys(("train", "trainer", "fit", "run"), TRAIN),
+    "save": "write net.save(path), or s.save(path) of a session",
+    "nograd": "leave it out: net(x) keeps nothing, and net.forward(x) does",
+    **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),
+    **dict.fromkeys(("device", "cuda"), "write net.to('cuda')"),
+}
+IN_DATA = "Arrays Circle Digits Gaussians Generated Moons Quadrants Rgb Spiral Texture Xnor Xor"
+IN_ACTIVATIONS = "relu leaky_relu elu sigmoid tanh softplus swish gelu"
+
+KINDS: Mapping[str, Mapping[str, str]] = {
+    "activation": ACTIVATIONS,
+    "loss": LOSSES,
+    "schedule": SCHEDULES,
+    "initializer": INITIALIZERS,
+    "engine": ENGINES,
+    "dtype": DTYPES,
+    "setting of the schedule": IN_A_SCHEDULE,
+    "argument": ARGUMENTS,
+    "public name": PUBLIC,
+}
+ENDINGS = {"loss": "loss", "initializer": "initializer"}  # of words such as "MSELoss"
+
+
+def meaning(kind: str, name: object, names: Iterable[str]) -> str:
+    """What somebody meant by a name: one of `names`, or what to write; nothing if not known."""
+    word = plain(text_of(name))
+    known = {plain(each): each for each in names}
+    start, _, call = kind.partition(" of ")
+    table = KINDS.get(kind.partition(" '")[0]) or KINDS.get(start, {})
+    for each in (word, word.removesuffix(ENDINGS.get(kind, "?"))):
+        found = known.get(each) or CALLS.get(call, {}).get(each) or table.get(each, "")
+        if found:
+            return found
+    return in_other_tables(word) if kind == "public name" else ""
+
+
+def in_other_tables(word: str) -> str:
+    """What to write for something that is a word here, and not a name of the package."""
+    for each in IN_DATA.split():
+        if word == each.lower():
+            return f"it is in sv.data: write sv.data.{each}"
+    for each in IN_ACTIVATIONS.split():
+        if ACTIVATIONS.get(word, word) in (each, plain(each)):
+            return f"an activation is a word: write sv.Dense(3, 8, {each!r}), say"
+    if found := LOSSES.get(word.removesuffix("loss")):
+        return f"write sv.Loss({found!r})"
+    return SCHEDULES.get(word, "").replace("Schedule", "sv.Schedule")
+
+
+def plain(word: str) -> str:
+    """A word without what libraries disagree on."""
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def text_of(name: object) -> str:
+    """What somebody calls something that is no text: a function, a class, or an object of one."""
+    if isinstance(name, str):
+        return name
+    if type(name).__name__.lower().endswith("dtype"):  # numpy's and PyTorch's
+        return str(name).rpartition(".")[2]
+    return str(getattr(name, "__name__", None) or type(name).__name__)
