@@ -79,13 +79,40 @@ def as_pairs(
 ) -> tuple[FloatArray, FloatArray]:
     """Inputs and targets as 2-D arrays with as many rows; `widths` are the columns of each."""
     batch, _ = as_batch(inputs, widths[0], who)
-    wanted, _ = as_batch(targets, widths[1], f"the target of {who}")
-    if len(batch) != len(wanted):
+    return batch, as_targets(targets, len(batch), widths[1], f"the target of {who}", "inputs")
+
+
+def as_targets(
+    targets: object, samples: int, width: int, who: str, of_what: str = "predictions"
+) -> FloatArray:
+    """Targets of so many samples, one row of `width` numbers for each."""
+    try:
+        wanted, _ = as_batch(targets, width, who)
+    except ShapeError as error:
+        raise ShapeError(f"{error}{as_labels(targets, samples, width)}") from None
+    if len(wanted) != samples:
         raise ShapeError(
-            f"the inputs have {len(batch)} rows and the targets {len(wanted)}: "
-            "pass one target for each input"
+            f"the {of_what} have {samples} rows and the targets {len(wanted)}: pass one target "
+            f"for each{as_labels(targets, samples, width)}"
         )
-    return batch, wanted
+    return wanted
+
+
+def as_labels(targets: object, samples: int, width: int) -> str:
+    """What to do with targets of one number a sample, which may be class labels."""
+    array = np.asarray(targets)
+    numbers = array.astype(np.float64).ravel()
+    if array.size != samples or array.shape[1:] not in ((), (1,)):
+        return ""
+    if width == 1:
+        return ": write np.reshape(targets, (-1, 1))"
+    if (numbers < 0.0).any() or (numbers % 1.0).any():
+        return ""
+    if numbers.max() >= width:
+        return f": class labels up to {numbers.max():g} take as many outputs and one more"
+    plain = array.ndim < 2 and array.dtype.kind in "iu"
+    code = "labels" if plain else "np.ravel(labels).astype(int)"
+    return f": class labels become rows of {width} numbers by np.eye({width})[{code}]"
 
 
 def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:

@@ -15,8 +15,9 @@ import numpy as np
 
 from scalarviz.bank import Bank
 from scalarviz.batches import Batches
-from scalarviz.checks import FloatArray, as_floats, number, shorten
+from scalarviz.checks import FloatArray, as_floats, as_labels, number, shorten
 from scalarviz.data import DataSet
+from scalarviz.data.base import TableSet
 from scalarviz.engines.base import Outcome, Run
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
@@ -159,9 +160,11 @@ class Trainer:
 def check_fits(data: DataSet, network: Model) -> None:
     """Refuse data that is too wide or too narrow for a network."""
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
+        labels = data.training[1] if isinstance(data, TableSet) and data.outputs == 1 else None
+        hint = "" if labels is None else as_labels(labels, len(labels), network.outputs)
         raise ShapeError(
             f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
-            f"takes {network.inputs} -> {network.outputs}: make the two equal"
+            f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
         )
 
 

@@ -16,8 +16,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, answered, as_batch, number
-from scalarviz.errors import InputError, OrderError, ShapeError
+from scalarviz.checks import FloatArray, answered, as_batch, as_targets, number
+from scalarviz.errors import InputError, OrderError
 from scalarviz.formulas.activations import sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
 from scalarviz.formulas.table import FloatFunction, pick, table
@@ -235,13 +235,8 @@ class Loss:
     def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
         # A network that diverges predicts inf: the loss is then inf or NaN, and no mistake.
         p, single = as_batch(prediction, None, "a loss", finite=False)
-        t, _ = as_batch(target, p.shape[1], f"the target of a prediction of shape {p.shape}")
-        if t.shape != p.shape:
-            raise ShapeError(
-                f"{len(p)} predictions cannot be compared with {len(t)} targets: "
-                "pass one target a prediction"
-            )
-        return p, t, single
+        who = f"the target of a prediction of shape {p.shape}"
+        return p, as_targets(target, len(p), p.shape[1], who), single
 
     def scale(self, shape: tuple[int, ...]) -> float:
         """By what the errors of a batch of (samples, outputs) are multiplied when added up."""

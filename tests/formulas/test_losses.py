@@ -123,7 +123,7 @@ def test_what_does_not_fit_is_refused() -> None:
     loss = sv.Loss("mse")
     with pytest.raises(ShapeError, match="a sample of 2, or a batch"):
         loss.forward([[1.0, 2.0]], [[1.0]])
-    with pytest.raises(ShapeError, match="2 predictions cannot be compared with 1 targets"):
+    with pytest.raises(ShapeError, match="the predictions have 2 rows and the targets 1"):
         loss.forward([[1.0], [2.0]], [[1.0]])
     with pytest.raises(NotFiniteError, match="nan at row 0, column 1"):
         loss.forward([[1.0, 2.0]], [[1.0, math.nan]])
