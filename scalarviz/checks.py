@@ -150,6 +150,34 @@ def check_call(
         raise InputError(f"{who} takes {', '.join(names)}: {error}{more}") from None
 
 
+def check_signature(
+    function: Callable[..., object], arguments: Sequence[str], what: str, example: str
+) -> None:
+    """Refuse a function of the user's that cannot be called with so many arguments.
+
+    `what` says which function it is, and `example` how one looks. Of some, such as numpy's, nothing
+    is known before they are called.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
+        raise InputError(
+            f"{what} is called with {listed(arguments)}, and {name}{signature} cannot be: write "
+            f"{example}"
+        ) from None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names side by side; of many, the first and the last."""
+    few = names if len(names) <= 4 else [names[0], names[1], "...", names[-1]]
+    return ", ".join(few)
+
+
 def not_copied(what: str, instead: str) -> Callable[[object, SupportsIndex], NoReturn]:
     """The `__reduce_ex__` of what copy and pickle cannot take; the error says what to do."""
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scalarviz.bank import DTYPES, Bank, Dtype, Rows
 from scalarviz.batches import Batches
-from scalarviz.checks import FloatArray, as_batch, as_pairs, shorten, size
+from scalarviz.checks import FloatArray, as_batch, as_pairs, check_signature, listed, shorten, size
 from scalarviz.engines import announce, choose
 from scalarviz.engines.expression_engines import ExpressionEngine, PythonExpressionEngine
 from scalarviz.engines.expression_run import ExpressionRun, phases_program
@@ -62,6 +62,9 @@ def compile(
             f"compile takes a function of Values, not {shorten(function)}: "
             "write compile(lambda x: x * x, inputs=1)"
         )
+    names = [f"x{i}" for i in range(inputs)]
+    how = f"lambda {listed(names)}: ..., or the number of its inputs as inputs="
+    check_signature(function, names, "a compiled function", how)
     name = getattr(function, "__name__", type(function).__name__)
     return Expression(name, record_function(function, inputs), chosen, maker)
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.bank import Bank
-from scalarviz.checks import FloatArray, as_batch, as_sample, number
+from scalarviz.checks import FloatArray, as_batch, as_sample, check_signature, number
 from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import LossRow, RowLossRow
@@ -171,6 +171,8 @@ def as_problem(target: Any, x: Any, rng: np.random.Generator) -> Problem:
         )
     point = np.array(as_sample(np.atleast_1d(x), None, "gradcheck of a function"))
     inputs = [Value(v) for v in point.tolist()]
+    names = [f"x{i}" for i in range(len(inputs))]
+    check_signature(target, names, "a function of Values", "as many numbers in x as it takes")
     output = target(*inputs)
     if not isinstance(output, Value):
         raise InputError(f"the function returned {output!r}: return a Value made of its inputs")

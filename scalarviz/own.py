@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from scalarviz.checks import shorten
+from scalarviz.checks import check_signature, shorten
 from scalarviz.engines.fast_math import STANDARD
 from scalarviz.engines.kernel_source import Writer
 from scalarviz.errors import InputError
@@ -39,6 +39,9 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
                 "an activation is two functions, f(x) and its derivative(x, y), not "
                 f"{shorten(function)}"
             )
+    check_signature(value, ["x"], "an activation", "def value(x): ...")
+    how = "def derivative(x, y): ..., y being value(x)"
+    check_signature(derivative, ["x", "y"], "the derivative of an activation", how)
     name = name or getattr(value, "__name__", "")
     if name in BUILT_IN:
         raise InputError(f"{name!r} is one of scalarviz's own activations: choose another name")

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, as_batch, as_floats, number, shorten
+from scalarviz.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
 from scalarviz.data.base import STREAM_COLORS, TableSet, count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.randomness import check_seed, unit_pairs
@@ -142,6 +142,7 @@ class Rgb(TableSet):
 def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
     """A function of colours, what a file keeps of it, and whether its answers must be kept too."""
     if callable(map):
+        check_signature(map, ["colors"], "a map of colours", "lambda colors: 1.0 - colors")
         return map, str(getattr(map, "__name__", type(map).__name__)), True
     if isinstance(map, str):
         row = pick(MAPS, map, "map")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import final
 
 from scalarviz.batches import Batches, Made, Pair
-from scalarviz.checks import shorten, size
+from scalarviz.checks import check_signature, shorten, size
 from scalarviz.data.base import DataSet
 from scalarviz.errors import InputError
 
@@ -29,6 +29,8 @@ class Generated(DataSet):
             raise InputError(
                 f"make must be a function of step, batch and seed, not {shorten(make)}"
             )
+        arguments = ["step", "batch", "seed"]
+        check_signature(make, arguments, "what makes batches", "def make(step, batch, seed): ...")
         self.make = make
         widths = size(inputs, "inputs"), size(outputs, "outputs")
         samples = size(samples, "samples")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from scalarviz.batches import Batches, Pair, Points, Window
-from scalarviz.checks import FloatArray, as_floats, size
+from scalarviz.checks import FloatArray, as_floats, shorten, size
 from scalarviz.data.base import DataSet, count_of
 from scalarviz.data.files import called, readable, unreadable
 from scalarviz.data.landscape import landscape
@@ -116,6 +116,11 @@ def psnr(prediction: object, target: object) -> float:
 
 def as_picture(picture: object, linear: bool) -> FloatArray:
     """A picture as (height, width, 3) numbers from 0 to 1, in the colour space asked for."""
+    if callable(picture):
+        raise InputError(
+            f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
+            "gives for every pixel, an array of shape (height, width, 3)"
+        )
     if picture is None:
         picture = landscape()
     encoded = True
