@@ -125,7 +125,8 @@ class Course:
                     self._take_operation()
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
-            self.between()
+            if not self._asking:
+                self.between()
 
     def _redo(self, target: Clock) -> bool:
         """Do again the next thing that was done just here, if it comes before the target."""

@@ -17,6 +17,7 @@ from scalarviz.course import MOST_STEPS, Course
 from scalarviz.network import Network
 from scalarviz.timeline import Branch, Clock, copies_of
 from scalarviz.trainer import Trainer
+from scalarviz.turns import Turns
 
 POINTS = (
     2000  # about so many of a history; where a training is longer, steps in between are left out
@@ -28,8 +29,9 @@ MEMORY = 2**24  # bytes, for keyframes of the copy
 class Pins:
     """The pinned rows of a bank, and the values that they had at some steps of each branch."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Course, turns: Turns) -> None:
         self._course = course
+        self._turns = turns
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
         self._lock = threading.Lock()
         self._background = Background()
@@ -48,7 +50,6 @@ class Pins:
                     self._values.setdefault(row, {})
                 else:
                     self._values.pop(row, None)
-        self.note()
         if on:
             self._fill_in()
         elif not self._values:
@@ -88,7 +89,8 @@ class Pins:
 
     def wait(self) -> None:
         """Until the background has done what it was asked for; an error that it met is raised."""
-        self._background.finish()
+        if not self._turns.mine:  # else each would wait for the other
+            self._background.finish()
         error = self._background.take_error()
         if error is not None:
             raise error
@@ -99,14 +101,18 @@ class Pins:
 
     def _fill_in(self) -> None:
         """Make again what came before, in the background."""
-        network = self._course.trainer.network
-        if isinstance(network, Network) and self._values:
+        if self._values:
             self._background.take_error()  # of what is done again now
+            self._background.start(self._fill())
+
+    def _fill(self) -> Job:
+        with self._turns.taken():
+            self.note()
+            network, rows = self._course.trainer.network, self.rows
+            if not isinstance(network, Network):
+                return
             twin = twin_of(self._course, network, Clock(), MEMORY)
             number, end = self._course.branch.number, self._course.clock.step
-            self._background.start(self._fill(twin, number, end, self.rows))
-
-    def _fill(self, twin: Course, number: int, end: int, rows: list[int]) -> Job:
         for step in range(0, end + 1, max(1, end // POINTS)):
             while twin.clock.step < step:
                 twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))

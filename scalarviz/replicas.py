@@ -13,8 +13,8 @@ from scalarviz.checks import FloatArray, as_batch, not_copied, shorten, size
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.network import Network
-from scalarviz.player import Turns
 from scalarviz.session import Session
+from scalarviz.turns import Turns
 
 MOST_STEPS = 10_000  # in one call of the kernels
 

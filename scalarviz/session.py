@@ -21,11 +21,12 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.pins import Pins, twin_of
-from scalarviz.player import Player, SharedSnapshot, Turns
+from scalarviz.player import Player
 from scalarviz.precision import Precision
 from scalarviz.standing import Standing
 from scalarviz.timeline import Branch, Clock
 from scalarviz.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
+from scalarviz.turns import SharedSnapshot, Turns
 from scalarviz.units import advance, back
 from scalarviz.weight import Part, Weight
 
@@ -50,11 +51,11 @@ class Session(Standing):
     Any thread may call anything at any time; one thing is done at a time.
 
     - What moves, changes or computes (advance, back, seek, reset, edit, freeze, settings, branch,
-      switch, numbers, explain, pin, copy, save) waits for the call that is under way, such as the
+      switch, numbers, explain, copy, save) waits for the call that is under way, such as the
       whole of `advance(1_000_000)`; while it plays, for a portion: some 5 ms, at least one step.
     - What looks on waits for nobody: the clock, losses, branches, settings, `pinned`, `history`,
       `playing`, `repr`, and `request` and `ready` of a `snapshot`, which is filled in between two
-      portions, also of a long `advance`. So do `play` and `pause(wait=False)`.
+      portions, also of a long `advance`. So do `pin`, `play` and `pause(wait=False)`.
     - `pause()` waits for the portion under way, `read` of a snapshot that is not ready for a turn,
       `history(wait=True)` for the background.
 
@@ -101,7 +102,7 @@ class Session(Standing):
         self.course = course
         self._turns = Turns()
         self._player = Player(self._turns)
-        self._pins = Pins(course)
+        self._pins = Pins(course, self._turns)
         self._focus = 0
         course.between = self._turns.between
         course.trainer.bank.guard = self._turns.lock
@@ -244,10 +245,10 @@ class Session(Standing):
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Keep the history of some weights from now on; what came before is made in the background.
 
-        Without `on`, forget it.
+        Without `on`, forget it. Nobody is waited for.
         """
-        with self.doing():
-            self._pins.pin(rows_of(self.network, weight).tolist(), on)
+        self._check_owner()
+        self._pins.pin(rows_of(self.network, weight).tolist(), on)
 
     # Files, and copies.
 
@@ -299,11 +300,7 @@ class Session(Standing):
                     "this session is at work just now, and was called by what it called itself, "
                     "such as a function that makes data: do that after the call that goes on"
                 )
-            if self.course.trainer.bank.session is not self:
-                raise OwnershipError(
-                    "this network is trained by another session now: go on with that one, or give "
-                    "each session a network of its own, such as net.copy()"
-                )
+            self._check_owner()
             try:
                 self.course.notice()
                 self.course.show()
@@ -314,6 +311,19 @@ class Session(Standing):
             finally:
                 self.course.remember()
                 self.course.show()
+
+    @contextmanager
+    def still(self, seconds: float) -> Iterator[bool]:
+        """Keep the training where it is; False if it does not come to rest within `seconds`."""
+        with self._turns.taken(seconds) as mine:
+            yield mine
+
+    def _check_owner(self) -> None:
+        if self.course.trainer.bank.session is not self:
+            raise OwnershipError(
+                "this network is trained by another session now: go on with that one, or give "
+                "each session a network of its own, such as net.copy()"
+            )
 
     def _do(self, kind: str, **details: Any) -> None:
         with self.doing():

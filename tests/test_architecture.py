@@ -188,6 +188,7 @@ ORDER = """
     expression
     finite_differences
     background
+    turns
     timeline
     trainer
     watching

@@ -227,6 +227,7 @@ LOOKS: dict[str, Callable[[sv.Session], object]] = {
     "settings": lambda s: (s.learning_rate, s.optimizer, s.data, s.engine),
     "focus": lambda s: (s.focus, setattr(s, "focus", 2)),
     "pinned": lambda s: (s.pinned, s.history(4)),
+    "pin": lambda s: (s.pin(5), s.pin(6, on=False)),
     "snapshot": lambda s: (shot := s.snapshot(), shot.request(), shot.ready),
     "repr": lambda s: (repr(s), s._repr_html_()),
     "play": lambda s: s.play(100.0),
@@ -256,7 +257,6 @@ DEEDS: dict[str, Callable[[sv.Session], object]] = {
     "explain": lambda s: s.explain(3),
     "numbers": lambda s: s.numbers("affine 0"),
     "copy": lambda s: s.copy(),
-    "pin": lambda s: s.pin(5),
     "read": lambda s: s.snapshot().read(),
 }
 
@@ -294,11 +294,15 @@ def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
     s = session()
     s.advance(40)
     over = threading.Event()
-    seen = set()
+    seen, values = set(), set()
 
     def look() -> None:
         while not over.is_set():
             seen.add((s.step_index, s.clock.operation, s.done, s.loss, len(s.losses)))
+            shot = s.snapshot()
+            shot.request()
+            wait_for(lambda shot=shot: shot.ready)
+            values.add(shot.read().value.tobytes())
             time.sleep(1e-5)
 
     def ask() -> None:
@@ -311,6 +315,7 @@ def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
 
     assert together(look, look, ask) == []
     assert seen == {(40, 0, "step", s.loss, 40)}
+    assert values == {s.network.bank.value.tobytes()}
 
 
 @pytest.mark.parametrize("activation", ["linear", "relu"])
@@ -452,6 +457,20 @@ def test_replicas_are_made_of_a_session_that_plays() -> None:
         each.advance(2)
         assert np.isfinite(each.losses).all()
     s.pause()
+
+
+def test_a_compiled_function_may_be_asked_while_it_is_trained() -> None:
+    """The picture of what it has learned is made so: it must not write where the training does."""
+    a, b, c = [sv.Value(x) for x in (0.5, -0.25, 0.75)]
+    g = sv.compile(lambda x: (a * x + b).tanh() * c, 1, engine="cpu")
+    s = sv.Session(g, ([[0.5], [-0.5]], [[1.0], [0.0]]), "mse", sv.Adam(0.01), engine="cpu")
+    s.advance(2)
+    engine = g._engine
+    workspaces = [x for x in vars(engine).values() if isinstance(x, np.ndarray)]
+    before = [workspace.copy() for workspace in workspaces]
+    assert np.isfinite(g(np.linspace(-1.0, 1.0, 3000)[:, np.newaxis])).all() and len(before) > 3
+    for workspace, known in zip(workspaces, before, strict=True):
+        assert workspace.tobytes() == known.tobytes()
 
 
 # What goes wrong.

@@ -56,10 +56,12 @@ def parallel_calls(module: ModuleType) -> AbstractContextManager[None]:
     return ONE_AT_A_TIME if layer == "workqueue" else nullcontext()
 
 
-def acquire(lock: Any) -> None:
-    """Acquire a lock; an EngineError if it was held when this process was forked."""
-    if not lock.acquire(timeout=PATIENCE if _forked else -1):
+def acquire(lock: Any, seconds: float = -1) -> bool:
+    """Acquire a lock, within so many seconds; an EngineError if it was held at a fork."""
+    mine: bool = lock.acquire(timeout=PATIENCE if _forked and seconds < 0 else seconds)
+    if _forked and seconds < 0 and not mine:
         raise EngineError(FORKED)
+    return mine
 
 
 def check_process() -> None:

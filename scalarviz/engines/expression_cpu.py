@@ -45,6 +45,7 @@ class CpuExpressionEngine(ExpressionEngine):
         self._counts = np.zeros(1, np.int64)
         self._passes: list[tuple[int, FloatArray]] = []
         self._spare: list[FloatArray] = []  # workspaces that no backward waits for
+        self._factors = np.zeros(len(tables.signs), bank.dtype)
         self._program = (
             tables.plan,
             tables.code,
@@ -55,11 +56,12 @@ class CpuExpressionEngine(ExpressionEngine):
             tables.outputs,
             rows.astype(np.uint64),
             bank.value,
-            np.zeros(len(tables.signs), bank.dtype),
+            self._factors,
         )
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        return self._forward(batch, self._space)
+        # Somebody may ask while a training goes on in another thread: nothing is shared with that.
+        return self._forward(batch, np.empty_like(self._space), np.empty_like(self._factors))
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = self._room(len(batch))
@@ -67,9 +69,12 @@ class CpuExpressionEngine(ExpressionEngine):
         self._passes.append((len(batch), spaces))
         return results
 
-    def _forward(self, batch: FloatArray, spaces: FloatArray) -> FloatArray:
+    def _forward(
+        self, batch: FloatArray, spaces: FloatArray, factors: FloatArray | None = None
+    ) -> FloatArray:
         results = np.empty((len(batch), self._results), self.bank.dtype)
-        self.kernels.forward(*self._program, self._array(batch), spaces, results)
+        program = (*self._program[:-1], self._factors if factors is None else factors)
+        self.kernels.forward(*program, self._array(batch), spaces, results)
         return results
 
     def _array(self, rows: FloatArray) -> FloatArray:

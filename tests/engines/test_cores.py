@@ -128,7 +128,7 @@ def test_every_entry_point_may_come_first_in_a_process(layer: str, tmp_path: Pat
 # ---- forks --------------------------------------------------------------------------------------
 
 FORK = """
-    import os, traceback
+    import os, time, traceback
     import numpy as np
     import scalarviz as sv
     X, Y = np.ones((256, 64)), np.ones((256, 10))
@@ -138,14 +138,21 @@ FORK = """
     s = sv.Session(net.copy(), (X, Y), "mse", sv.SGD(0.1), engine="cpu")
     runs = sv.replicate(s, seeds=range(2))
 
+    def played():
+        s.play()
+        while s.playing and s.step_index == before:
+            time.sleep(0.001)
+        s.pause()
+
     def check():
         calls = [
             lambda: net(X), lambda: net.forward(X), lambda: net.train_step(X, Y),
-            lambda: net.copy(dtype="float64"), lambda: s.advance(1), lambda: s.play() or s.pause(),
+            lambda: net.copy(dtype="float64"), lambda: s.advance(1), played,
             lambda: s.advance(1, "operation"), lambda: runs.advance(1),
             lambda: expression(X[:, :1]), lambda: sv.Network([2, 2]).to("cpu"),
         ]
-        told = set()
+        global before
+        told, before = set(), s.step_index
         for i, call in enumerate(calls):
             try:
                 call()
