@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from scalarviz.checks import shorten
-from scalarviz.onnx.steps import At, Flow, Refused, Waves, checked
+from scalarviz.onnx.steps import READ, At, Flow, Refused, Waves, checked
 from scalarviz.onnx.tensors import Constant
 
 
@@ -24,11 +24,12 @@ def multiply(at: At) -> Flow:
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) != 1 or len(stored) != 1:
-        raise Refused("it multiplies two values, of which none is stored in the file")
+        kind = "computed" if flows else "stored"
+        raise Refused(f"it multiplies two {kind} values: {READ}")
     flow, numbers, name = flows[0], stored[0].array, stored[0].name
     waves = waves_of(at, flow)
     if numbers.dtype.kind != "f" or (waves.f != "").any() or len(flow.seen) != 1:
-        raise Refused("it multiplies by numbers that are no frequencies")
+        raise Refused(f"it multiplies by numbers that are no frequencies: {READ}")
     if numbers.ndim > len(flow.shape) + 1 or prod(numbers.shape[: -len(flow.shape)]) != 1:
         raise Refused(f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}")
     if numbers.ndim > len(flow.shape):

@@ -123,7 +123,10 @@ def add(at: At) -> Flow:
     """Two values: one must lead to the other, which makes a Residual."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
-        raise Refused("it adds numbers of the file to a value that is no MatMul's")
+        raise Refused(
+            "it adds numbers of the file to a value that is no MatMul's: put them into the biases "
+            "of the layer beside it"
+        )
     before, after = sorted(flows, key=lambda flow: len(flow.steps))
     count = len(before.steps)
     if before.shape != after.shape:

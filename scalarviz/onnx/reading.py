@@ -25,10 +25,13 @@ from scalarviz.onnx.steps import At, Flow, Refused, Shape, Step, checked, nothin
 MOST_TOLD = 40  # of what is not supported
 
 # What helps with operators that one meets often.
+FOLD = "put it into the weights or biases of the layer beside it"
 HINTS = {
     "ai.onnx.ml.ZipMap": "export with options={'zipmap': False}",
     "If": "export the model in evaluation mode",
-    "Sub": "choose an earlier value with output=",
+    "Sub": f"{FOLD}, or choose an earlier value with output=",
+    "Div": FOLD,
+    "Neg": FOLD,
 }
 
 

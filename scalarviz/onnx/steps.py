@@ -28,6 +28,11 @@ Names = dict[str, Any]
 LARGEST_SAMPLE = 2**24  # numbers
 MOST_OCTAVES = 64
 PICTURE = 3  # dimensions: channels, height, width
+# What is read of products, for errors about the others.
+READ = (
+    "a Mul is read in sin and cos of pi x, 2 pi x, 4 pi x and so on, for each input x in turn, and "
+    "in Swish, Gelu and RMSNorm; a scale can be put into the weights of the layer beside it"
+)
 SAME = 1e-5  # how far, in its own measure, a constant of a formula may be off
 
 
@@ -153,11 +158,7 @@ class Flow:
         inputs = prod(self.seen)
         layer = waves.encoding(inputs)
         if layer is None or len(self.seen) != 1:
-            raise Refused(
-                "it is no frequency encoding: that is sin and cos of pi x, 2 pi x, 4 pi x and so "
-                "on, for each input x in turn",
-                waves.nodes[0],
-            )
+            raise Refused(f"it is no frequency encoding: {READ}", waves.nodes[0])
         names: Names = {"frequencies": waves.stored}
         for node in waves.nodes:
             names[ROLES.get(node.operator, "node")] = node.name

@@ -166,6 +166,17 @@ def test_a_classifier_that_ends_in_a_list_of_maps_is_told_how_to_export() -> Non
         sv.onnx.load(binary)
 
 
+SCALES = (
+    "'mul' (Mul): it is no frequency encoding: a Mul is read in sin and cos of pi x, 2 pi x, 4 pi "
+    "x and so on, for each input x in turn, and in Swish, Gelu and RMSNorm; a scale can be put "
+    "into the weights of the layer beside it"
+)
+SQUARE = "'mul' (Mul): it multiplies two computed values: a Mul is read in sin and cos"
+TWO = {"c": np.float32(2)}
+SHIFTS = (
+    "'sub' (Sub): there is no such layer: put it into the weights or biases of the layer beside "
+    "it, or choose an earlier value with output="
+)
 CONV = {"k": floats(2, 3, 3, 3)}
 PICTURE = ("batch", 3, 6, 6)
 
@@ -181,6 +192,13 @@ PICTURE = ("batch", 3, 6, 6)
         ([node("Gemm", "x w c", "y")], W | {"c": floats(5)}, (1, 3), "should have (2,)"),
         ([MATMUL, node("Add", "z x", "y")], {"w": floats(3, 3)}, (1, 4), "for 3 inputs"),
         ([MATMUL, node("Mul", "z b", "y")], W | B, (1, 3), "no frequency encoding"),
+        ([MATMUL, node("Mul", "z c", "y")], W | TWO, (1, 3), SCALES),
+        ([node("Mul", "x x", "y")], {}, (1, 3), SQUARE),
+        ([node("Mul", "c c", "z"), node("Add", "x z", "y")], TWO, (1, 3), "two stored"),
+        ([node("Mul", "x i", "y")], {"i": np.array([2])}, (1, 3), "no frequencies: a Mul is"),
+        ([node("Sub", "x c", "y")], TWO, (1, 3), SHIFTS),
+        ([node("Sub", "x x", "y")], {}, (1, 3), SHIFTS),
+        ([node("Div", "x c", "y")], TWO, (1, 3), "put it into the weights"),
         ([MATMUL, node("Cos", "z", "y")], W, (1, 3), "a cosine"),
         ([MATMUL, node("Gelu", "z", "y", approximate="tanh")], W, (1, 3), "approximate"),
         ([MATMUL, node("Elu", "z", "y", alpha=2.0)], W, (1, 3), "its alpha is 2"),
