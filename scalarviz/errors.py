@@ -42,6 +42,10 @@ class ScalarvizError(Exception):
     def __init__(self, *lines: object) -> None:
         super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Whatever a class of errors is made from, a pickle has its lines."""
+        return remade, (type(self), self.args, self.__dict__)
+
     @property
     def lines(self) -> tuple[str, ...]:
         """The message, line by line."""
@@ -49,6 +53,15 @@ class ScalarvizError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+
+def remade(
+    kind: type[ScalarvizError], lines: tuple[str, ...], about: dict[str, object]
+) -> ScalarvizError:
+    """An error out of a pickle, such as one that another process has raised."""
+    error = kind.__new__(kind, *lines)
+    error.__dict__.update(about)
+    return error
 
 
 class InputError(ScalarvizError, ValueError):

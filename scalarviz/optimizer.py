@@ -14,7 +14,7 @@ from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
-from scalarviz.spellings import PARAMETERS
+from scalarviz.spellings import PARAMETERS, meaning, plain, text_of
 
 NotFinite = Literal["error", "zero"]
 
@@ -103,10 +103,7 @@ class Optimizer:
     @schedule.setter
     def schedule(self, schedule: Schedule | None) -> None:
         if schedule is not None and not isinstance(schedule, Schedule):
-            raise InputError(
-                f"schedule takes a Schedule, not {shorten(schedule)}: "
-                'write Schedule("cosine", steps=1000)'
-            )
+            raise no_schedule(schedule)
         self._schedule = schedule or Schedule()
 
     @staticmethod
@@ -115,9 +112,7 @@ class Optimizer:
         if optimizer is None:
             return SGD(0.01)
         if not isinstance(optimizer, Optimizer):
-            raise InputError(
-                f"an optimizer is one such as SGD(0.1), with its brackets, not {shorten(optimizer)}"
-            )
+            raise no_optimizer(optimizer)
         return optimizer
 
     def rate(self, step: int) -> float:
@@ -157,6 +152,22 @@ class Optimizer:
 
 
 BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
+
+
+def no_schedule(given: object) -> InputError:
+    """The error for something that is no schedule; those of other libraries have a counterpart."""
+    meant = meaning("schedule", given, ())
+    how = meant if " " in meant else 'write Schedule("cosine", steps=1000)'
+    return InputError(f"schedule takes a Schedule, not {shorten(given)}: {how}")
+
+
+def no_optimizer(given: object) -> InputError:
+    """The error for something that is no optimizer, such as a name or a class."""
+    kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
+    name = kinds.get(plain(text_of(given)), "SGD")
+    return InputError(
+        f"an optimizer is one such as {name}(0.1), with its brackets, not {shorten(given)}"
+    )
 
 
 def limit(value: float, what: str) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz import errors
 from scalarviz.errors import InputError
 from scalarviz.widget.place import Shown
 
@@ -65,6 +66,21 @@ def test_replicas_and_what_looks_on_name_theirs(
         way(session.snapshot())
     with pytest.raises(InputError, match=r"what shows a training in a page: copy the session"):
         way(Shown())
+
+
+# Errors, which come out of other processes.
+
+
+def test_errors_are_pickled_whatever_they_are_made_from() -> None:
+    errors_of_ours = [
+        errors.UnknownNameError("map", "gray", ["grey"]),
+        errors.SceneError("mine.py, line 3: NameError: x", ["  File mine.py, line 3\n"]),
+        errors.InputError("one line", "and another"),
+    ]
+    for error in errors_of_ours:
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert (str(again), vars(again)) == (str(error), vars(error))
 
 
 # What is copied.

@@ -142,6 +142,24 @@ def test_an_optimizer_is_not_given_the_parameters(call: Callable[[], Any]) -> No
         call()
 
 
+class StepLR:
+    """As PyTorch's: an object."""
+
+
+@pytest.mark.parametrize(
+    ("call", "ours"),
+    [
+        (lambda: sv.SGD(0.1, schedule=StepLR()), r"write Schedule\('step', every=step_size, fac"),  # type: ignore[typeddict-item]
+        (lambda: sv.SGD(0.1, schedule="cosine"), r'write Schedule\("cosine", steps=1000\)'),  # type: ignore[typeddict-item]
+        (lambda: network().train(*PAIR, "mse", "adam", steps=1), r"such as Adam\(0\.1\), with"),  # type: ignore[arg-type]
+        (lambda: network().train(*PAIR, "mse", sv.RMSProp, steps=1), r"as RMSProp\(0\.1\), with"),  # type: ignore[arg-type]
+    ],
+)
+def test_objects_of_another_library_are_answered_too(call: Callable[[], Any], ours: str) -> None:
+    with pytest.raises(InputError, match=ours):
+        call()
+
+
 def test_what_is_missing_is_said_too() -> None:
     with pytest.raises(InputError, match=r"Flatten takes shape: missing a required argument: 'sh"):
         sv.Flatten()  # type: ignore[call-arg]
