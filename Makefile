@@ -19,7 +19,7 @@ BROWSER = chromium
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 .NOTPARALLEL:
-.PHONY: help watch notebooks test test-all bench lint format clean again
+.PHONY: help watch notebooks test test-all proofs bench lint format clean again
 
 help: ## list the targets (this text)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 11
@@ -35,6 +35,9 @@ test: lint ## style, types and the tests
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
+
+proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILITY.md
+	@.venv/bin/python -m pytest -m "" tests/proofs
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m tests.benchmarks

@@ -1,0 +1,460 @@
+"""Files of every kind that is read, and ways to spoil them.
+
+Any byte of any file can be changed, cut or doubled. Beside that each kind has changes of its own,
+which get past its checksums: a header that says something else, with the checksum made anew.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import random
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.files import container
+
+Chance = random.Random
+Change = Callable[[bytes, Chance], bytes]
+
+ODD: list[Any] = [
+    None, -1, 0, 1, 10**12, 2**63, -(2**31), 1.5, 1e308, "", "x", "\x1b[31m", [], {}, True, [0, 0],
+    [[]], {"array": "value"}, "array 0", "a" * 5000, list(range(300)),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file.
+
+    make      writes one into a folder; its path
+    load      what is in it
+    changes   ways to spoil it that get past its checksums
+    sealed    whether a change of any byte is noticed, so that what loads is the original
+    """
+
+    make: Callable[[Path], Path]
+    load: Callable[[Path], Any]
+    changes: tuple[Change, ...]
+    sealed: bool = False
+
+
+# ---- any bytes -----------------------------------------------------------------------------------
+
+
+def flip(raw: bytes, chance: Chance) -> bytes:
+    """Some bits."""
+    found = bytearray(raw)
+    for _ in range(chance.choice((1, 1, 2, 8))):
+        found[chance.randrange(len(found))] ^= 1 << chance.randrange(8)
+    return bytes(found)
+
+
+def cut(raw: bytes, chance: Chance) -> bytes:
+    return raw[: chance.randrange(len(raw))]
+
+
+def insert(raw: bytes, chance: Chance) -> bytes:
+    at = chance.randrange(len(raw) + 1)
+    return raw[:at] + chance.randbytes(chance.choice((1, 2, 4, 100))) + raw[at:]
+
+
+def remove(raw: bytes, chance: Chance) -> bytes:
+    at = chance.randrange(len(raw))
+    return raw[:at] + raw[at + chance.choice((1, 2, 4, 100)) :]
+
+
+def double(raw: bytes, chance: Chance) -> bytes:
+    """A piece stands twice."""
+    a, b = sorted(chance.randrange(len(raw) + 1) for _ in range(2))
+    return raw[:b] + raw[a:]
+
+
+WORDS = [b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x80"]
+
+
+def overwrite(raw: bytes, chance: Chance) -> bytes:
+    """Some bytes next to each other, by those that numbers are spoilt by."""
+    word = chance.choice(WORDS)
+    at = chance.randrange(len(raw))
+    return raw[:at] + word + raw[at + len(word) :]
+
+
+ANY: tuple[Change, ...] = (flip, flip, cut, insert, remove, double, overwrite)
+
+
+# ---- networks and runs ---------------------------------------------------------------------------
+
+
+def make_network(folder: Path) -> Path:
+    layers = [
+        sv.Conv2d((1, 4, 4), 2, activation="tanh"), sv.BatchNorm((2, 2, 2)), sv.Flatten((2, 2, 2)),
+        sv.Residual(sv.Dense(8, 3, "relu"), sv.Dense(3, 8)), sv.Dropout(8, 0.2), sv.Dense(8, 2),
+    ]  # fmt: skip
+    net = sv.Network(layers, seed=1)
+    rng = np.random.default_rng(0)
+    net.train(rng.normal(size=(5, 16)), rng.random((5, 2)), optimizer=sv.Adam(0.01), steps=3)
+    net.save(folder / "network")
+    return folder / "network"
+
+
+def make_run(folder: Path) -> Path:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=1)
+    s = sv.Session(net, data.Rgb(levels=3), "mse", sv.Adam(0.01), 4, "python")
+    s.advance(6)
+    s.learning_rate = 0.02
+    s.edit([0, 3], [0.5, -0.5])
+    s.advance(3, "operation")
+    s.set_activation(0, "relu")
+    s.advance(2)
+    s.back(4)
+    s.freeze([1, 2])
+    s.data = data.Rgb("sepia", levels=3)
+    s.advance(3)
+    s.save(folder / "run")
+    return folder / "run"
+
+
+def load_run(path: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it was made by other versions
+        return sv.Session.load(path)
+
+
+def seal(raw: bytes) -> bytes:
+    """The checksum made anew."""
+    found = bytearray(raw)
+    place = container.place_of_checksum(found)
+    if place.stop > place.start and place.stop <= len(found):
+        found[place] = container.NO_CHECKSUM.encode()
+        found[place] = hashlib.sha256(found).hexdigest().encode()
+    return bytes(found)
+
+
+def sealed(change: Change) -> Change:
+    return lambda raw, chance: seal(change(raw, chance))
+
+
+def opened(raw: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Kind, description and arrays of a file."""
+    from safetensors.numpy import load
+
+    length = container.header_length(raw)
+    head = json.loads(raw[container.LENGTH_BYTES : container.LENGTH_BYTES + length])
+    about = json.loads(head["__metadata__"][container.NAME])
+    return about["kind"], about["description"], load(raw)
+
+
+def leaves(thing: Any) -> list[tuple[Any, Any]]:
+    """Every (holder, key) in lists and objects."""
+    items: Any = ()
+    if isinstance(thing, dict):
+        items = list(thing.items())
+    elif isinstance(thing, list):
+        items = list(enumerate(thing))
+    found = []
+    for key, value in items:
+        found += [(thing, key), *leaves(value)]
+    return found
+
+
+def other_description(raw: bytes, chance: Chance) -> bytes:
+    """Something in the description is odd, missing, doubled or exchanged."""
+    kind, description, arrays = opened(raw)
+    for _ in range(chance.choice((1, 1, 2))):
+        holder, key = chance.choice(leaves(description))
+        way = chance.randrange(5)
+        if way == 0 and isinstance(holder, dict):
+            del holder[key]
+        elif way == 1:
+            other, name = chance.choice(leaves(description))
+            holder[key] = json.loads(json.dumps(other[name]))
+        elif way == 2 and isinstance(holder[key], list) and holder[key]:
+            holder[key] = holder[key] * chance.choice((2, 50, 3000))
+        elif way == 3 and type(holder[key]) in (int, float):
+            holder[key] = type(holder[key])(holder[key] * chance.choice((-1, 2, 10**6, 2**31)))
+        else:
+            holder[key] = chance.choice(ODD)
+    return bytes(container.encode(kind, description, arrays))
+
+
+def other_arrays(raw: bytes, chance: Chance) -> bytes:
+    """An array has other numbers, another shape or type, or is missing."""
+    kind, description, arrays = opened(raw)
+    name = chance.choice(sorted(arrays))
+    array = arrays[name]
+    with np.errstate(all="ignore"):
+        spoilt = [
+            array[:-1], array.ravel(), array.reshape(1, *array.shape), array[::-1].copy(),
+            array.astype("float64"), array.astype("bool"), array.astype("int64"),
+            np.zeros((0, 3)), np.zeros(0, array.dtype), np.full_like(array, 1),
+            np.full(array.shape, np.nan).astype(array.dtype, casting="unsafe"),
+            np.full(array.shape, 1e300).astype(array.dtype, casting="unsafe"),
+            np.full(array.shape, -(2**62)).astype(array.dtype, casting="unsafe"),
+        ]  # fmt: skip
+    arrays[name] = chance.choice(spoilt)
+    if chance.random() < 0.1:
+        arrays[chance.choice(ODD[9:12])] = arrays.pop(name)
+    return bytes(container.encode(kind, description, arrays))
+
+
+# ---- ONNX ----------------------------------------------------------------------------------------
+
+MODELS = Path(__file__).parent.parent / "onnx" / "models"
+
+
+def make_onnx(folder: Path) -> Path:
+    (folder / "model.onnx").write_bytes((MODELS / "torch_batchnorm.onnx").read_bytes())
+    (folder.parent / "secret").write_bytes(bytes(4096))
+    return folder / "model.onnx"
+
+
+def other_model(raw: bytes, chance: Chance) -> bytes:
+    """Something in the graph is odd."""
+    import onnx
+
+    model = onnx.load_from_string(raw)
+    graph = model.graph
+    node, tensor = chance.choice(graph.node), chance.choice(graph.initializer)
+    ways: list[Callable[[], Any]] = [
+        lambda: node.input.append(node.output[0]),
+        lambda: node.input.__setitem__(0, chance.choice(graph.node).output[0]),
+        lambda: graph.node.remove(node),
+        lambda: graph.node.extend([node] * chance.choice((1, 500))),
+        lambda: setattr(node, "op_type", chance.choice(["Relu", "Mul", "Loop", "\x1b[2J", ""])),
+        lambda: node.attribute.append(onnx.helper.make_attribute("pads", [2**31] * 4)),
+        lambda: node.attribute.append(onnx.helper.make_attribute("strides", [0, -1])),
+        lambda: tensor.dims.append(chance.choice([0, -1, 2**40])),
+        lambda: tensor.dims.__setitem__(0, chance.choice([0, -1, 2**40, 3])),
+        lambda: setattr(tensor, "raw_data", chance.choice([b"", b"\xff" * 4096])),
+        lambda: setattr(tensor, "data_type", chance.randrange(-1, 30)),
+        lambda: setattr(tensor, "name", graph.initializer[0].name),
+        lambda: outside(tensor),
+        lambda: shape_of(graph).append(shape_of(graph)[0]),
+        lambda: setattr(shape_of(graph)[-1], "dim_value", chance.choice([0, -4, 2**31, 10**12])),
+        lambda: graph.output.extend(list(graph.output)),
+        lambda: setattr(model.opset_import[0], "version", chance.choice([-1, 0, 1, 10**6])),
+    ]
+    chance.choice(ways)()
+    return bytes(model.SerializeToString())
+
+
+def outside(tensor: Any) -> None:
+    """The numbers are said to be in another folder."""
+    import onnx
+
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.append(onnx.StringStringEntryProto(key="location", value="../secret"))
+
+
+def shape_of(graph: Any) -> Any:
+    return graph.input[0].type.tensor_type.shape.dim
+
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+def make_npz(folder: Path) -> Path:
+    rng = np.random.default_rng(0)
+    inputs, targets = rng.normal(size=(40, 3)), rng.integers(0, 2, (40, 2)).astype(bool)
+    np.savez_compressed(folder / "table.npz", inputs=inputs, targets=targets)
+    return folder / "table.npz"
+
+
+SHAPES = [b"(40,)", b"(2, 2**30)", b"(1099511627776, 3)", b"(-1, 3)", b"(40, 3, 0)"]
+TYPES = [b"'|O'", b"'<f4'", b"'|b1'", b"'<c16'", b"'<U9'", b"[('a', '<f8')]", b"''"]
+
+
+def other_npz(raw: bytes, chance: Chance) -> bytes:
+    """A member that says something else of itself, in an archive that is whole."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = {item.filename: archive.read(item) for item in archive.infolist()}
+    name = chance.choice(sorted(members))
+    at = members[name].index(b"\n") + 1
+    head, body = members[name][:at], members[name][at:]
+    shape, kind = chance.choice(SHAPES), chance.choice(TYPES)
+    text = chance.choice(
+        [
+            b"{'descr': " + kind + b", 'fortran_order': False, 'shape': (40, 3), }",
+            b"{'descr': '<f8', 'fortran_order': True, 'shape': " + shape + b", }",
+            b"__import__('os').system('true')",
+            head[10:].replace(b"40", b"41"),
+            b"{" * 3000,
+        ]
+    )
+    body = chance.choice([body, body, b"", bytes(20_000_000), body + b"more", b"\xff" * len(body)])
+    members[name] = head[:8] + struct.pack("<H", len(text) + 1) + text + b"\n" + body
+    if chance.random() < 0.1:
+        members |= {f"member {i}.npy": b"" for i in range(chance.choice((10, 3000)))}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in members.items():
+            archive.writestr(each, content)
+    return packed.getvalue()
+
+
+def make_csv(folder: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = [",".join(f"{x:.3f}" for x in row) for row in rng.normal(size=(60, 4))]
+    (folder / "table.csv").write_text("\n".join(["a,b,c,kind", *lines, ""]), encoding="utf-8")
+    return folder / "table.csv"
+
+
+CELLS = [
+    "", "nan", "inf", "-1e999", "1e400", "1_000", "0x10", '"', '"1.5"', "\0", "1;2", "\t", "ü",
+    "９", "1.5\r", "9" * 5000, " 1 ", "=1+1", "\ufeff1", "None", "--1", "\x1b[31m1",
+]  # fmt: skip
+
+
+def other_cell(raw: bytes, chance: Chance) -> bytes:
+    lines = raw.decode().split("\n")
+    at = chance.randrange(len(lines) - 1)
+    cells = lines[at].split(",")
+    cells[chance.randrange(len(cells))] = chance.choice(CELLS)
+    lines[at] = ",".join(cells) + chance.choice(["", "", "", ",1", "," * 3000])
+    return "\n".join(lines).encode(chance.choice(["utf-8", "utf-8", "utf-16"]), "replace")
+
+
+def idx(array: np.ndarray) -> bytes:
+    shape = struct.pack(f">{array.ndim}I", *array.shape)
+    return bytes((0, 0, 8, array.ndim)) + shape + array.tobytes()
+
+
+def make_idx(folder: Path) -> Path:
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (12, 5, 4), dtype=np.uint8)
+    labels = (np.arange(12) % 10).astype(np.uint8)
+    (folder / "train-images-idx3-ubyte").write_bytes(idx(pictures))
+    (folder / "train-labels-idx1-ubyte").write_bytes(idx(labels))
+    return folder / "train-images-idx3-ubyte"
+
+
+def make_idx_gz(folder: Path) -> Path:
+    raw = make_idx(folder)
+    packed = folder / "train-images-idx3-ubyte.gz"
+    packed.write_bytes(gzip.compress(raw.read_bytes(), mtime=0))
+    raw.unlink()
+    return packed
+
+
+def other_sizes(raw: bytes, chance: Chance) -> bytes:
+    """Another number of pictures, lines or columns."""
+    sizes = [0, 1, 2**16, 2**20, 2**31, 2**32 - 1, chance.randrange(100)]
+    at = 4 + 4 * chance.randrange(3)
+    return raw[:at] + struct.pack(">I", chance.choice(sizes)) + raw[at + 4 :]
+
+
+def packed(change: Change) -> Change:
+    return lambda raw, chance: gzip.compress(change(gzip.decompress(raw), chance), mtime=0)
+
+
+def blown(raw: bytes, chance: Chance) -> bytes:
+    """Many zeros behind, which take no room while they are compressed."""
+    return gzip.compress(gzip.decompress(raw) + bytes(chance.choice((1, 10**7))), mtime=0)
+
+
+def load_digits(path: Path) -> Any:
+    return data.Digits(path.parent)
+
+
+# ---- pictures ------------------------------------------------------------------------------------
+
+
+def make_picture(folder: Path, kind: str) -> Path:
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 12, 3), dtype=np.uint8)
+    path = folder / f"picture.{kind}"
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+def chunks(raw: bytes) -> list[tuple[bytes, bytes]]:
+    """The kinds and contents of what a PNG file is made of."""
+    found, at = [], 8
+    while at + 8 <= len(raw):
+        (length,) = struct.unpack(">I", raw[at : at + 4])
+        found.append((raw[at + 4 : at + 8], raw[at + 8 : at + 8 + length]))
+        at += 12 + length
+    return found
+
+
+def joined(parts: list[tuple[bytes, bytes]]) -> bytes:
+    """A PNG file of such chunks, with their checksums."""
+    made = b"\x89PNG\r\n\x1a\n"
+    for kind, content in parts:
+        checksum = struct.pack(">I", zlib.crc32(kind + content))
+        made += struct.pack(">I", len(content)) + kind + content + checksum
+    return made
+
+
+def other_chunk(raw: bytes, chance: Chance) -> bytes:
+    """A chunk that is changed, added or missing, with its checksum made anew."""
+    parts = chunks(raw)
+    at = chance.randrange(len(parts))
+    kind, content = parts[at]
+    way = chance.randrange(6)
+    if way == 0:
+        del parts[at]
+    elif way == 1 and content:
+        parts[at] = kind, chance.choice(ANY)(content, chance)
+    elif way == 2:
+        size = struct.pack(">I", chance.choice([0, 1, 40_000, 2**31 - 1, 2**32 - 1]))
+        parts[0] = parts[0][0], size + parts[0][1][4:]
+    elif way == 3:
+        bits, colors = chance.choice([1, 2, 8, 16, 77]), chance.choice([0, 2, 3, 4, 6, 99])
+        parts[0] = parts[0][0], parts[0][1][:8] + bytes((bits, colors)) + parts[0][1][10:]
+    elif way == 4:
+        names = [b"tEXt", b"zTXt", b"iTXt", b"iCCP", b"eXIf", b"gAMA", b"tRNS", b"PLTE", b"acTL"]
+        bomb = zlib.compress(bytes(chance.choice((10, 10**7))))
+        content = chance.choice([b"", b"a\0\0" + bomb, chance.randbytes(50), bytes(13)])
+        parts.insert(chance.randrange(1, len(parts)), (chance.choice(names), content))
+    else:
+        pixels = zlib.decompress(dict(parts)[b"IDAT"])
+        spoilt = chance.choice([flip, cut, double])(pixels, chance)
+        parts = [(k, zlib.compress(spoilt) if k == b"IDAT" else c) for k, c in parts]
+    return joined(parts)
+
+
+FORMATS: dict[str, Format] = {
+    "network": Format(
+        make_network,
+        lambda path: sv.load(path),
+        (other_description, other_arrays, *map(sealed, ANY)),
+        sealed=True,
+    ),
+    "run": Format(
+        make_run, load_run, (other_description, other_arrays, *map(sealed, ANY)), sealed=True
+    ),
+    "onnx": Format(make_onnx, lambda path: sv.onnx.load(path), (other_model,)),
+    "npz": Format(make_npz, lambda path: data.from_npz(path), (other_npz,), sealed=True),
+    "csv": Format(make_csv, lambda path: data.from_csv(path), (other_cell,)),
+    "idx": Format(make_idx, load_digits, (other_sizes,)),
+    "idx.gz": Format(make_idx_gz, load_digits, (*map(packed, (other_sizes, *ANY)), blown)),
+    "png": Format(
+        lambda folder: make_picture(folder, "png"), lambda path: data.Texture(path), (other_chunk,)
+    ),
+    "jpeg": Format(
+        lambda folder: make_picture(folder, "jpeg"), lambda path: data.Texture(path), ()
+    ),
+}
+
+
+def mutant(form: Format, raw: bytes, chance: Chance) -> tuple[bytes, bool]:
+    """A spoilt file; whether its checksums were left as they were."""
+    if form.changes and chance.random() < 0.5:
+        return chance.choice(form.changes)(raw, chance), False
+    return chance.choice(ANY)(raw, chance), True

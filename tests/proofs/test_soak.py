@@ -1,0 +1,42 @@
+"""A long soak: a session plays for minutes while things are done with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.report import Proof
+from tests.proofs.soak import SPEED, STUCK
+
+ROOT = Path(__file__).parent.parent.parent
+SEED = 8
+SECONDS = 600  # PROOFS_SHARE=0.1 makes it a minute
+
+
+@pytest.mark.slow
+def test_soak(proof: Proof, tmp_path: Path) -> None:
+    seconds = proof.count(SECONDS)
+    command = [sys.executable, "-m", "tests.proofs.soak", str(seconds), str(SEED), str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 2 * STUCK
+    )
+    assert done.returncode == 0, f"it ended by {done.returncode}: {done.stderr[-5000:]}"
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert not found["wrong"], f"{found['wrong']}: {found}"
+    proof.seeds = str(SEED)
+    proof.tried = [
+        f"{seconds} s of a session that plays {SPEED:g} steps a second on cpu: {found['steps']:,} "
+        f"steps, {found['branches']} branches",
+        ", ".join(f"{name} ({count:,})" for name, count in found["done"].items()),
+    ]
+    proof.found = [
+        f"memory {found['early'] / 2**20:.0f} MiB in the second fifth and "
+        f"{found['late'] / 2**20:.0f} MiB in the last, {found['threads']} threads throughout",
+        "every bit at the end that of a straight replay",
+    ]
+    if not found["pictures"]:
+        proof.found.append("no pictures, since there is no OpenGL here")

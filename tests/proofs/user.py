@@ -1,0 +1,456 @@
+"""A user who does anything at random with a session, and a straight way to where that led.
+
+Beside the session stands a list of what was done and where, kept by rules of its own: going back
+forgets nothing, and doing something there starts a branch. Whoever begins anew, goes forward only
+and does what is in the list must end with the same bits.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.errors import OrderError
+from tests.proofs.trainings import OPTIMIZERS, Training, bits, differences, go_on
+
+THREADS = min(2, numba.config.NUMBA_NUM_THREADS)
+MEMORIES = (4_000, 60_000, 2**24)  # bytes for keyframes
+
+Act = Callable[[sv.Session], None]
+Moment = tuple[int, int, int]  # step, operation, and how much was done at this place
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was done; what changes a step waits for the next one if it is asked within."""
+
+    when: Moment
+    name: str
+    act: Act
+    waits: bool
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.when[:2]
+
+
+@dataclass
+class Course:
+    """What was done on a branch, in the order of the clock, and how far it was followed.
+
+    If it is open, it was followed further than that.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    end: Moment = (0, 0, 0)
+    is_open: bool = False
+
+    def until(self, now: Moment) -> list[Event]:
+        """What was done before a moment, and still holds in a branch that starts there."""
+        gone_back = self.end > now
+        return [
+            event
+            for event in self.events
+            if (event.when < now if not event.waits else event.place < now[:2])
+            or (event.waits and event.place == now[:2] and not gone_back)
+        ]
+
+
+class User:
+    """Does so many things at random."""
+
+    def __init__(self, training: Training, seed: int, folder: Path) -> None:
+        self.chance = random.Random(seed)
+        self.training = training
+        self.engine = self.chance.choice(training.engines)
+        self.memory = self.chance.choice(MEMORIES)
+        self.folder = folder
+        self.s = training.session(self.engine, self.memory)
+        self.courses = [Course()]
+        self.current = 0
+        self.now: Moment = (0, 0, 0)
+        self.done: list[str] = []
+        self.pinned: set[int] = set()
+
+    # The straight way.
+
+    def straight(self, threads: int) -> sv.Session:
+        """A new session that goes forward to the present moment, with no step back."""
+        numba.set_num_threads(threads)
+        s = self.training.session(self.engine, 2**24)
+        for event in self.courses[self.current].until((*self.now[:2], 10**9)):
+            if event.when < self.now or event.waits:
+                go_on(s, event.place)
+                event.act(s)
+        go_on(s, self.now[:2])
+        return s
+
+    def check(self) -> None:
+        """Compare with the straight way, on one thread and on two."""
+        for threads in {1, THREADS}:
+            straight = self.straight(threads)
+            wrong = differences(self.s, straight)
+            assert not wrong, f"{wrong} of {self.s} is not as on the straight way: {self.story()}"
+        self.check_history()
+
+    def check_history(self) -> None:
+        """What is known of a pinned weight is what it was."""
+        for row in sorted(self.pinned)[:1]:
+            steps, values = self.s.history(row, wait=True)
+            if not len(steps):
+                continue  # as far as it is known: not of a branch that was left before
+            assert (np.diff(steps) > 0).all() and steps[-1] <= self.now[0]
+            twin = self.training.session(self.engine, 2**24)
+            events = list(self.courses[self.current].until(self.now))
+            for step, value in zip(steps.tolist(), values.tolist(), strict=True):
+                while events and events[0].place < (step, 0):
+                    event = events.pop(0)
+                    go_on(twin, event.place)
+                    event.act(twin)
+                go_on(twin, (step, 0))
+                known = float(twin.network.bank.value[row])
+                assert value == known, f"at step {step}, row {row} was {known}, not {value}"
+
+    def story(self) -> str:
+        return "; ".join(self.done)
+
+    # What is done.
+
+    def live(self, count: int) -> None:
+        """Do so many things."""
+        for _ in range(count):
+            ways = [*GOING, *GOING, *DOING, *LOOKING]
+            if not self.training.expression:
+                ways += NETWORKS_ONLY
+            way = self.chance.choice(ways)
+            name = way.__name__.strip("_")
+            self.done.append(name)
+            way(self)
+
+    def went(self, expected: tuple[int, int] | None = None) -> None:
+        """Note that the clock was moved."""
+        place = self.s.clock.place
+        self.done[-1] += f" to {place}"
+        assert expected is None or place == expected, f"not to {expected}: {self.story()}"
+        self.now = (*place, 0)
+        course = self.courses[self.current]
+        course.end = max(course.end, self.now)
+
+    def do(self, name: str, act: Act, waits: bool = False) -> None:
+        """Do something, and note it where it was done."""
+        act(self.s)
+        self.done[-1] += f": {name} at {self.now[:2]}"
+        waits = waits and self.now[1] > 0
+        course = self.courses[self.current]
+        if course.end > self.now:
+            self.fork()
+            course = self.courses[self.current]
+        event = Event(self.now, name, act, waits)
+        after = [i for i, each in enumerate(course.events) if each.place > event.place]
+        course.events.insert(after[0] if after else len(course.events), event)
+        if not waits:
+            self.now = (*self.now[:2], self.now[2] + 1)
+        course.end = self.now
+
+    def fork(self) -> None:
+        """What the session does when something else is done in the past."""
+        left = self.courses[self.current]
+        self.courses.append(Course(left.until(self.now), self.now))
+        self.current = len(self.courses) - 1
+
+    def rows(self) -> list[int]:
+        count = len(self.s.network.bank)
+        return self.chance.sample(range(count), self.chance.randint(1, min(3, count)))
+
+    def steps(self) -> int:
+        most = self.training.most_steps[self.s.engine == "cpu"]
+        return self.chance.randint(1, self.chance.choice([1, 3, most]))
+
+
+# ---- going ---------------------------------------------------------------------------------------
+
+
+def advance(user: User) -> None:
+    count = user.steps()
+    user.s.advance(count)
+    user.went((user.now[0] + count, 0))
+
+
+def advance_operations(user: User) -> None:
+    user.s.advance(user.chance.randint(1, 15), "operation")
+    user.went()
+
+
+def advance_phases(user: User) -> None:
+    user.s.advance(user.chance.randint(1, 4), "phase")
+    user.went()
+
+
+def advance_epoch(user: User) -> None:
+    steps = user.s.course.trainer.batches.steps_an_epoch
+    if steps > user.training.most_steps[user.s.engine == "cpu"]:
+        return advance(user)
+    user.s.advance(1, "epoch")
+    user.went(((user.now[0] // steps + 1) * steps, 0))
+    return None
+
+
+def back(user: User) -> None:
+    count, (step, operation, _) = user.steps(), user.now
+    unit = "sample" if user.training.batch == 1 and user.chance.random() < 0.5 else "step"
+    user.s.back(count, unit)  # type: ignore[arg-type]  # one of two words
+    user.went((max(0, step + (operation > 0) - count), 0))
+
+
+def back_operations(user: User) -> None:
+    user.s.back(user.chance.randint(1, 15), "operation")
+    user.went()
+
+
+def back_phases(user: User) -> None:
+    user.s.back(user.chance.randint(1, 3), "phase")
+    user.went()
+
+
+def back_epoch(user: User) -> None:
+    user.s.back(1, "epoch")
+    user.went()
+
+
+def seek(user: User) -> None:
+    step = user.chance.randint(0, user.courses[user.current].end[0])
+    user.s.seek(step)
+    user.went((step, 0))
+
+
+def play(user: User) -> None:
+    """Where that leads depends on the time it takes: so from there it goes back at once."""
+    s, start = user.s, user.now[0]
+    speed, unit = (500.0, "operation") if user.chance.random() < 0.3 else (None, "step")
+    s.play(speed if s.engine == "cpu" else 300.0, unit)  # type: ignore[arg-type]
+    time.sleep(user.chance.uniform(0.0, 0.02))
+    s.pause()
+    place, played = s.clock.place, bits(s)
+    s.seek(start)
+    go_on(s, place)
+    moved = [name for name, value in bits(s).items() if value != played[name]]
+    assert place[0] == start or not moved, f"{moved} at {place} came back otherwise: {user.story()}"
+    s.seek(start)
+    s.branch()
+    course = user.courses[user.current]
+    course.is_open = True
+    user.now = (start, 0, 0)
+    course.end = max(course.end, (start, 1, 0))
+    user.fork()
+
+
+def reset(user: User) -> None:
+    user.s.reset()
+    user.now = (0, 0, 0)
+    if user.courses[user.current].end > user.now:
+        user.fork()
+
+
+def branch(user: User) -> None:
+    user.s.branch()
+    user.fork()
+
+
+def switch(user: User) -> None:
+    known = [i for i, course in enumerate(user.courses) if not course.is_open]
+    number = user.chance.choice(known)
+    user.s.switch(number)
+    end = user.courses[number].end
+    user.current = number
+    user.now = end if end[0] <= user.now[0] else (user.now[0], 0, 0)
+    user.done[-1] += f" to {number} at {user.now}"
+    assert user.s.clock.place == user.now[:2], user.story()
+
+
+GOING = (
+    advance, advance, advance, advance_operations, advance_phases, advance_epoch, back, back,
+    back_operations, back_phases, back_epoch, seek, seek, play, reset, branch, switch,
+)  # fmt: skip
+
+
+# ---- doing ---------------------------------------------------------------------------------------
+
+
+def edit(user: User) -> None:
+    rows = user.rows()
+    values = [user.chance.gauss(0.0, 0.5) for _ in rows]
+    user.do(f"edit {rows}", lambda s: s.edit(rows, values))
+
+
+def freeze(user: User) -> None:
+    rows, on = user.rows(), user.chance.random() < 0.6
+    user.do(f"freeze {rows} {on}", lambda s: s.freeze(rows, on))
+
+
+def learning_rate(user: User) -> None:
+    rate = user.chance.uniform(0.0, 0.02)
+
+    def act(s: sv.Session) -> None:
+        s.learning_rate = rate
+
+    user.do("learning rate", act, waits=True)
+
+
+def optimizer(user: User) -> None:
+    make = user.chance.choice(OPTIMIZERS)
+
+    def act(s: sv.Session) -> None:
+        s.optimizer = make()
+
+    user.do(f"optimizer {make().name}", act, waits=True)
+
+
+def other_data(user: User) -> None:
+    make = user.chance.choice(user.training.sets)
+
+    def act(s: sv.Session) -> None:
+        s.data = make()
+
+    user.do("data", act, waits=True)
+
+
+def engine(user: User) -> None:
+    name = user.chance.choice(user.training.engines)
+    user.do(f"engine {name}", lambda s: s.to(name), waits=True)
+
+
+def write(user: User) -> None:
+    """Past the session, in one of the ways that there are."""
+    row, value = user.rows()[0], user.chance.gauss(0.0, 0.5)
+    way = user.chance.choice(["bank", "weight", "gradient", "frozen"])
+    on = not user.s.network.bank.frozen[row]
+
+    def act(s: sv.Session) -> None:
+        bank = s.network.bank
+        if way == "bank":
+            bank.value[row] = value
+        elif way == "gradient" and s.clock.operation:
+            bank.grad[row] = value
+        elif way == "frozen":
+            bank.frozen[row] = on
+        elif user.training.expression:
+            s.network.parameters[row].data = value
+        else:
+            s.network.weight(row).value = value
+        s.branches  # noqa: B018  # looking on is not doing: it is noticed with the next call
+
+    user.do(f"write {way} of {row}", act)
+
+
+def train_beside(user: User) -> None:
+    """With the verbs of the network itself."""
+    rng = np.random.default_rng(user.chance.randrange(100))
+    x, y = rng.normal(size=(3, user.s.network.inputs)), rng.random((3, user.s.network.outputs))
+    loss, make = user.training.loss, user.chance.choice(OPTIMIZERS)
+    user.do("train_step beside", lambda s: s.network.train_step(x, y, loss, make()))
+
+
+DOING = (
+    edit, edit, freeze, learning_rate, optimizer, other_data, engine, write, write, train_beside,
+)  # fmt: skip
+
+
+def activation(user: User) -> None:
+    layer = user.chance.choice(list(user.training.activations))
+    name = user.chance.choice(user.training.activations[layer])
+    user.do(f"{name} in layer {layer}", lambda s: s.set_activation(layer, name), waits=True)
+
+
+def precision(user: User) -> None:
+    if "python" in user.training.engines:
+        return engine(user)
+    name = user.chance.choice(["full", "mixed"])
+    user.do(f"precision {name}", lambda s: s.to("cpu", name), waits=True)
+    return None
+
+
+def copy(user: User) -> None:
+    user.s = user.s.copy()
+
+
+def save_and_load(user: User) -> None:
+    path = user.folder / "run"
+    user.s.save(path)
+    if user.chance.random() < 0.7:
+        user.s = sv.Session.load(path)
+        user.pinned.clear()
+
+
+NETWORKS_ONLY = (activation, activation, precision, copy, save_and_load)
+
+
+# ---- looking, which changes nothing --------------------------------------------------------------
+
+
+def pin(user: User) -> None:
+    rows, on = user.rows(), user.chance.random() < 0.8
+    user.s.pin(rows, on)
+    user.pinned = user.pinned | set(rows) if on else user.pinned - set(rows)
+    assert set(user.s.pinned) == user.pinned
+
+
+def numbers(user: User) -> None:
+    if user.now[:2] != (0, 0) and not user.training.expression:
+        names = [each.name for each in user.s.network.program.operations]
+        with suppress(OrderError):  # an activation that only the next step will have
+            user.s.numbers(user.chance.choice(names))
+
+
+def explain(user: User) -> None:
+    if user.now[:2] != (0, 0):
+        user.s.explain(user.rows()[0])
+
+
+def look(user: User) -> None:
+    s = user.s
+    s.focus = user.chance.randrange(s.course.trainer.batches.size)
+    snapshot = s.snapshot()
+    snapshot.request()
+    assert (snapshot.read().value == s.network.bank.value).all()
+    assert len(s.losses) == s.step_index and s.next in s.operations and repr(s)
+    s._repr_html_()
+
+
+def threads(user: User) -> None:
+    numba.set_num_threads(user.chance.randint(1, THREADS))
+
+
+def mistake(user: User) -> None:
+    """Something that is refused, and changes nothing."""
+    s = user.s
+    wrong: list[Callable[[], Any]] = [
+        lambda: s.edit(0, float("nan")),
+        lambda: s.edit(10**6, 1.0),
+        lambda: s.advance(0),
+        lambda: s.seek(-1),
+        lambda: s.switch(10**6),
+        lambda: s.freeze("all"),  # type: ignore[arg-type]
+        lambda: s.set_activation(0, "tahn"),
+        lambda: s.to("gpu"),
+        lambda: setattr(s, "learning_rate", -1.0),
+        lambda: setattr(s, "data", ([[0.0]], [[0.0, 0.0]])),
+        lambda: s.save(user.folder),
+        lambda: s.numbers("nothing"),
+    ]
+    try:
+        user.chance.choice(wrong)()
+    except sv.ScalarvizError:
+        return
+    raise AssertionError(f"it was not refused: {user.story()}")
+
+
+LOOKING = (pin, numbers, explain, look, threads, mistake)
