@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+LONGEST = 100  # letters of a word that is looked up
 OWN = "there is none: sv.activation(function, derivative) adds one of your own"
 NONE = "leave it out: there is no such variant here"
 MODEL = "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say"
@@ -183,8 +184,11 @@ ENDINGS = {"loss": "loss", "initializer": "initializer"}  # of words such as "MS
 
 def meaning(kind: str, name: object, names: Iterable[str]) -> str:
     """What somebody meant by a name: one of `names`, or what to write; nothing if not known."""
-    word = plain(text_of(name))
-    known = {plain(each): each for each in names}
+    word = text_of(name)
+    if len(word) > LONGEST:
+        return ""
+    word = plain(word)
+    known = {plain(each): each for each in names if len(each) <= LONGEST}
     start, _, call = kind.partition(" of ")
     table = KINDS.get(kind.partition(" '")[0]) or KINDS.get(start, {})
     for each in (word, word.removesuffix(ENDINGS.get(kind, "?"))):
