@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, final
 from weakref import WeakSet
 
-LAST = 10.0  # seconds that the end of the program waits for portions, at most
+LAST = 5.0  # seconds that the end of the program waits for portions, at most
 LOOK = 0.1  # seconds between two looks at whether a thread is still there
 
 Job = Iterator[float]
@@ -87,11 +87,16 @@ class Background:
                 self._changed.wait(min(LOOK, seconds))
         thread.join(seconds)
 
-    def finish(self) -> None:
-        """Until no job is left; the thread itself does not wait."""
+    def finish(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
+        """Until no job is left; the thread itself does not wait. Whether none is."""
+        limit = time.monotonic() + seconds
         with self._changed:
             while self.busy and self._thread is not threading.current_thread():
-                self._changed.wait(LOOK)
+                left = limit - time.monotonic()
+                if left <= 0.0:
+                    break
+                self._changed.wait(min(LOOK, left))
+            return not self.busy
 
     def take_error(self) -> BaseException | None:
         """The error that has ended a job, for the first who asks."""

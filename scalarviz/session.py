@@ -312,6 +312,11 @@ class Session(Standing):
                 self.course.remember()
                 self.course.show()
 
+    @property
+    def has_turn(self) -> bool:
+        """Whether this thread keeps the training where it is, and need not wait for it."""
+        return self._turns.mine
+
     @contextmanager
     def still(self, seconds: float) -> Iterator[bool]:
         """Keep the training where it is; False if it does not come to rest within `seconds`."""

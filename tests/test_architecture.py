@@ -268,6 +268,7 @@ ORDER = """
     stage.sample
     stage.channels
     stage.sparing
+    stage.answers
     stage.reading
     stage.motion
     stage.narration

@@ -51,6 +51,7 @@ class Gate:
     """Data that makes a training wait within a step, until it is opened."""
 
     def __init__(self) -> None:
+        self.seconds = 0.0  # that a batch takes, besides
         self.inside, self.opened = threading.Event(), threading.Event()
         self.opened.set()
         made = data.Generated(self.make, inputs=3, outputs=3)
@@ -63,6 +64,7 @@ class Gate:
 
     def make(self, step: int, batch: int, seed: int) -> Any:
         self.inside.set()
+        time.sleep(self.seconds)
         assert self.opened.wait(30.0)
         return PAIR[0][:batch], PAIR[1][:batch]
 

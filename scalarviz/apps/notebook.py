@@ -13,6 +13,7 @@ from scalarviz.apps.render import Look, story
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.options import Recipe
 from scalarviz.errors import DisplayError
+from scalarviz.stage.answers import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.widget.place import Shown, in_colab
@@ -51,7 +52,8 @@ def watch(
     live = import_module("scalarviz.widget.live")
     if speed is None and show.speed is None:
         show = replace(show, speed=SPEED)
-    stage = Stage(show, "light" if theme == "auto" else theme, reduced_motion=reduced_motion)
+    chosen = "light" if theme == "auto" else theme
+    stage = Stage(show, chosen, reduced_motion=reduced_motion, patience=AT_ONCE)
     desk = Desk(show, stage, recipe, steps=steps, speed=speed)
     if steps is None:
         desk.playing.until = None

@@ -22,6 +22,7 @@ class Picture(Protocol):
     per_layer: bool
     keys: list[tuple[str, str]]  # for the help
     rate: float  # steps a second, as measured
+    patience: float  # seconds that it waits for what the session computes for it
 
     @property
     def channels(self) -> list[str]: ...

@@ -11,7 +11,9 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.explanation import Explanation
 from scalarviz.operations import NONE
 from scalarviz.session import Session
+from scalarviz.stage.answers import Answer
 from scalarviz.stage.channels import Source
+from scalarviz.stage.reading import Reading
 from scalarviz.stage.sparing import Sparing
 from scalarviz.view.sight import Card
 
@@ -45,10 +47,11 @@ def hover_card(session: Session, row: int | None, source: Source, since: int) ->
 class Pinned:
     """The card of the pinned weight; its arithmetic is asked for only when the clock has moved."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._key: object = None
-        self._lines: list[str] = []
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.session = reading.session
+        self._lines: Answer[list[str]] = Answer([])
+        reading.answers.append(self._lines)
         self._recalling = Sparing()
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
@@ -57,14 +60,12 @@ class Pinned:
         if row is None:
             return None
         if self.session.playing:
-            self._key, self._lines = None, ["pause to see its arithmetic"]
-        elif (row, key) != self._key:
-            self._lines = arithmetic(self.session, row)
-            self._key = row, key
+            lines = ["pause to see its arithmetic"]
+        else:
+            lines = self.reading.ask(self._lines, (row, key), lambda: arithmetic(self.session, row))
+            lines = ["its arithmetic is being done"] if self._lines.pending else lines
         name = self.session.network.bank.name_of(row)
-        return Card(
-            row, name, facts(self.session, row, source, since), self._lines, self._history(row)
-        )
+        return Card(row, name, facts(self.session, row, source, since), lines, self._history(row))
 
     def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
         """What it has been so far; while it plays, asked for only now and then."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
+from scalarviz.stage.answers import Answer
 from scalarviz.stage.motion import Motion
 from scalarviz.stage.reading import Reading
 from scalarviz.stage.sayings import Caption
@@ -11,6 +12,8 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.story import caption
 from scalarviz.timeline import Clock
 from scalarviz.view.sight import Words
+
+NOTHING = Caption("", "", ())
 
 
 @final
@@ -20,16 +23,15 @@ class Narration:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.pause = "paused"
-        self._key: object = None
-        self._said = Caption("", "", ())
+        self._said = Answer(NOTHING)
+        reading.answers.append(self._said)
 
     def caption(self, pinned: int | None) -> Caption:
         """What the operation does that is just done; asked for once for each."""
         session = self.reading.session
         key = self.reading.key, pinned, session.focus
-        if key != self._key:
-            self._said, self._key = caption(session, pinned), key
-        return self._said
+        said = self.reading.ask(self._said, key, lambda: caption(session, pinned))
+        return NOTHING if self._said.pending else said
 
     def words(self, show: Show, motion: Motion, pinned: int | None, rate: float) -> Words:
         """All words around the picture, at so many steps a second."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from scalarviz.checks import FloatArray
-from scalarviz.engines.snapshot import Numbers
+from scalarviz.data.base import TableSet
+from scalarviz.engines.snapshot import HostSnapshot, Numbers
 from scalarviz.errors import ScalarvizError
 from scalarviz.network import Network
 from scalarviz.program import Moment, Program
 from scalarviz.session import Session
+from scalarviz.stage.answers import Answer
 from scalarviz.stage.ground import tints_of
 from scalarviz.stage.sample import Place, Way, backward, forward
 from scalarviz.stage.sights import exhibit_of
@@ -20,6 +24,8 @@ from scalarviz.trainer import Trainer
 from scalarviz.view.curve import round_up
 from scalarviz.view.exhibit import Exhibit
 from scalarviz.view.sight import Buffers, Curve
+
+Value = TypeVar("Value")
 
 # Above so many numbers a sample is followed only while nothing moves, and they are copied only when
 # the clock has moved.
@@ -37,8 +43,9 @@ class Reading:
     held     whether the focus sample is shown as it was before the clock moved
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, patience: float = math.inf) -> None:
         self.session = session
+        self.patience = patience
         self.program: Program = session.network.program
         self.has_layers = isinstance(session.network, Network)
         self.way = Way()
@@ -48,7 +55,8 @@ class Reading:
         self._before: tuple[Way, FloatArray | None] = (self.way, self.target)
         self._snapshot = session.snapshot()
         self._snapshot.request()
-        self.numbers: Numbers = self._snapshot.read()
+        at_once = HostSnapshot(session.network.bank)  # as they are, though somebody is at work
+        self.numbers: Numbers = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
         self.since = session.step_index
         self.moments: tuple[Moment, ...] = session.course.trainer.moments
@@ -59,27 +67,40 @@ class Reading:
         self._exhibit_key: Any = None
         self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
-        self._earlier = self.numbers.value
-        self._earlier_key: Any = None
+        self._earlier = Answer(self.numbers.value)
+        self._batch: Answer[Any] = Answer(None)
+        self._first: Answer[Any] = Answer(None)
+        self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first]
         self._follow()
 
     def _key(self) -> tuple[int, ...]:
         return (*self.session.clock.key, self.session.current_branch.number)
+
+    def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
+        """Ask the session for something; with a patience that is limited, see `pending`."""
+        return answer.get(key, question, math.inf if self.session.has_turn else self.patience)
+
+    @property
+    def pending(self) -> bool:
+        """Whether something that was asked for is not there yet."""
+        return any(answer.pending for answer in self.answers)
 
     @property
     def place(self) -> tuple[int, int, int]:
         return self.key[0], self.key[1], self.key[3]
 
     def refresh(self) -> None:
-        """Look again."""
-        key, old = self._key(), self.numbers
+        """Look again; while somebody is at work, as it was when the last portion was done."""
+        key, old, shot = self._key(), self.numbers, self._snapshot
         if self.session.playing:
-            if self._snapshot.ready:
-                self.numbers = self._snapshot.read()
-                self._snapshot.request()
+            if shot.ready:
+                self.numbers = shot.read()
+                shot.request()
         elif key != self.key or len(old.value) <= LARGE:  # what is written past the session counts
-            self._snapshot.request()
-            self.numbers = self._snapshot.read()
+            if shot.ready:  # else those come that are asked for already
+                shot.request()
+            if shot.ready:
+                self.numbers = shot.read()
         if key != self.key:
             self.last, self.since = old, self.key[0]
             self._before = self.way, self.target
@@ -96,12 +117,14 @@ class Reading:
         step, operation, _ = self.place
         if self.session.playing or operation or not step or self.since == step - 1:
             return self.last.value, self.since
-        if self._earlier_key != self.key:
-            course = self.session.course
-            with self.session.doing(), course.at_work():
-                self._earlier = course.trainer.bank.value.copy()
-            self._earlier_key = self.key
-        return self._earlier, step - 1
+        earlier = self.ask(self._earlier, self.key, self._make_earlier)
+        return (self.last.value, self.since) if self._earlier.pending else (earlier, step - 1)
+
+    def _make_earlier(self) -> FloatArray:
+        course = self.session.course
+        with self.session.doing(), course.at_work():
+            values: FloatArray = course.trainer.bank.value.copy()
+        return values
 
     # The focus sample.
 
@@ -118,7 +141,11 @@ class Reading:
         """Send the focus sample through the network, and the gradient back."""
         clock, bank = session.clock, session.network.bank
         step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
-        inputs, targets = trainer.batches.at(step)
+        batches = trainer.batches
+        batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
+        if self._batch.pending or batch is None:
+            return
+        inputs, targets = batch
         focus = min(session.focus, len(inputs) - 1)
         # An optimizer that was exchanged counts its steps anew.
         taken = bank.step_count - (0 if session.playing else clock.step - step)
@@ -170,9 +197,15 @@ class Reading:
         key = (self.key, id(self.session.data), self.session.network.activations)
         if key == self._exhibit_key or (self.session.playing and not self._asking.due):
             return
+        batches = self.session.course.trainer.batches
+        samples = None
+        if not isinstance(self.session.data, TableSet):  # they are made by code, which may be slow
+            samples = self.ask(self._first, batches, lambda: batches.at(0))
+            if self._first.pending:
+                return
         try:
             with self._asking.doing():
-                self.exhibit = exhibit_of(self.session, self._ask())
+                self.exhibit = exhibit_of(self.session, self._ask(), samples)
         except ScalarvizError:  # data that was just exchanged
             return
         self._exhibit_key = key

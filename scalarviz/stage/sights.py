@@ -34,10 +34,13 @@ PIXELS = 64  # along the longer side of a picture
 Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 
 
-def exhibit_of(session: Session, ask: Ask | None = None) -> Exhibit | None:
+def exhibit_of(
+    session: Session, ask: Ask | None = None, batch: Pair | None = None
+) -> Exhibit | None:
     """What is learned, as something to look at; None if there is no way to show it.
 
-    `ask` is the session's network, or a copy of it that can be asked at any time.
+    `ask` is the session's network, or a copy of it that can be asked at any time; `batch` is the
+    first one of data that code makes, if it is there already.
     """
     ask, data = ask or session.network, session.data
     if isinstance(data, Rgb):
@@ -47,7 +50,7 @@ def exhibit_of(session: Session, ask: Ask | None = None) -> Exhibit | None:
         return sorting(ask, data, session.engine)
     if isinstance(data, Texture):
         return pictures(ask, data)
-    samples = samples_of(session)
+    samples = samples_of(session, batch)
     varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
     if len(varying) == 1:
         return graph(ask, samples, int(varying[0]))
@@ -56,12 +59,12 @@ def exhibit_of(session: Session, ask: Ask | None = None) -> Exhibit | None:
     return None
 
 
-def samples_of(session: Session) -> Pair:
+def samples_of(session: Session, batch: Pair | None = None) -> Pair:
     """Some of the samples that a session trains on."""
     data = session.data
-    inputs, targets = (
-        data.training if isinstance(data, TableSet) else session.course.trainer.batches.at(0)
-    )
+    if isinstance(data, TableSet):
+        batch = data.training
+    inputs, targets = batch or session.course.trainer.batches.at(0)
     return inputs[:MOST], targets[:MOST]
 
 

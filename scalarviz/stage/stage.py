@@ -6,6 +6,7 @@ the time: a window its clock, a video the number of the picture.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
@@ -39,6 +40,8 @@ class Stage:
     help            whether the keys are shown; `keys` are they
     silent          whether nothing on the picture can be pressed, as in a file
     rate            steps a second, as somebody else has measured them
+    patience        seconds that a picture waits for what the session computes for it; what takes
+                    longer is shown when it is there
     """
 
     def __init__(
@@ -49,8 +52,10 @@ class Stage:
         layout: str = "crossbar",
         *,
         reduced_motion: bool = False,
+        patience: float = math.inf,
     ) -> None:
         self.show = Show.of(show)
+        self.patience = patience
         self.reduced_motion = reduced_motion
         self.theme = pick(THEMES, theme, "theme").name
         self.messages = Messages()
@@ -69,11 +74,11 @@ class Stage:
         self._begin(camera)
 
     def _begin(self, camera: str) -> None:
-        self.reading = Reading(self.session)
+        self.reading = Reading(self.session, self.patience)
         self.plan = layout_of(self.session, self._layout_name)
         self.eyes = Eyes(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
-        self._card = Pinned(self.session)
+        self._card = Pinned(self.reading)
         self.narration = Narration(self.reading)
         self.rescale()
 
@@ -211,7 +216,7 @@ class Stage:
         """Let time go on; whether something moves by itself."""
         self._now = now
         moving = self.eyes.tick(now)
-        return self.motion.tick(now) or moving or self.messages.tick(now)
+        return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
     @property
     def _inspects(self) -> bool:
@@ -227,6 +232,7 @@ class Stage:
     def sight(self) -> Sight:
         """All that a picture shows now."""
         reading, session = self.reading, self.session
+        reading.patience = self.patience
         reading.refresh()
         self.motion.follow(self._now)
         source = self._source()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -73,7 +74,7 @@ class Live(Shown):
         """The picture as it is now, to be kept in a notebook."""
         width, height = self.canvas.size
         image: Any = Image
-        return image(png(self.canvas.get_frame()), width=width, height=height)
+        return image(self._whole_picture(), width=width, height=height)
 
     def refresh(self) -> None:
         """Show how things stand now, though a cell runs; not more often than can be seen."""
@@ -103,9 +104,18 @@ class Live(Shown):
 
     def bundle(self) -> dict[str, Any]:
         """What the notebook keeps: the picture, for where no kernel runs, and the widget."""
-        picture = base64.b64encode(png(self.canvas.get_frame())).decode()
+        picture = base64.b64encode(self._whole_picture()).decode()
         view: dict[str, Any] = self.widget._repr_mimebundle_()
         return view | {"text/plain": repr(self), "image/png": picture}
+
+    def _whole_picture(self) -> bytes:
+        """The picture with all that belongs to it, however long that takes."""
+        stage, before = self.desk.stage, self.desk.stage.patience
+        stage.patience = math.inf
+        try:
+            return png(self.canvas.get_frame())
+        finally:
+            stage.patience = before
 
     def __repr__(self) -> str:
         return f"{self.desk.show.title or 'A training'}, {self.desk.state.where}"

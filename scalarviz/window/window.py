@@ -71,9 +71,10 @@ def watch(
 
 def make_stage(show: Show, theme: str, reduced_motion: bool) -> Picture:
     """The picture of a show."""
+    from scalarviz.stage.answers import AT_ONCE
     from scalarviz.stage.stage import Stage
 
-    return Stage(show, theme, reduced_motion=reduced_motion)
+    return Stage(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
 
 
 def check_window() -> None:

@@ -26,6 +26,7 @@ class FakeStage:
         self.per_layer = False
         self.keys: list[tuple[str, str]] = []
         self.rate = 0.0
+        self.patience = 0.0
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []
         self.notices: list[str] = []
