@@ -277,8 +277,9 @@ def test_whoever_does_something_waits_for_what_goes_on(deed: str) -> None:
 
 
 def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
-    s = session("python")
-    worker = threading.Thread(target=s.advance, args=(1500,), daemon=True)
+    gate = Gate()
+    gate.seconds, s = 0.003, gate.session
+    worker = threading.Thread(target=s.advance, args=(400,), daemon=True)
     worker.start()
     seen = []
     for _ in range(5):
