@@ -26,6 +26,7 @@ ORDER = """
     arrays
     checks
     memory
+    limits
     formulas.elementary
     formulas.retarget
     formulas.table
@@ -169,6 +170,7 @@ ORDER = """
     files.export
     network
     onnx.package
+    onnx.weighing
     onnx.tensors
     onnx.graph
     onnx.steps

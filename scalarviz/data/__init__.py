@@ -26,6 +26,7 @@ from scalarviz.data.plane import Xnor as Xnor
 from scalarviz.data.plane import Xor as Xor
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick, table
+from scalarviz.limits import Budget
 from scalarviz.remaking import make
 
 DATA_SETS: dict[str, type[DataSet]] = table(
@@ -46,9 +47,14 @@ DATA_SETS: dict[str, type[DataSet]] = table(
 )
 
 
-def remake(name: str, settings: dict[str, Any]) -> DataSet:
-    """The data set that `data.name` and `data.settings()` came from; it opens no file."""
+def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) -> DataSet:
+    """The data set that `data.name` and `data.settings()` came from; it opens no file.
+
+    It is weighed before it is made if there is a budget.
+    """
     kind = pick(DATA_SETS, name, "data set")
     if isinstance(settings.get("picture"), str) or settings.get("folder") is not None:
         raise InputError(f"a kept {name} has its pictures in an array, not a path: make it again")
+    if budget is not None:
+        budget.take(kind.cost(settings), f"its data set {name}")
     return make(kind, settings, f"data set {name!r}")

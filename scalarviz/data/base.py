@@ -20,6 +20,7 @@ STREAM_PLACES = 16
 STREAM_NOISE = 17
 STREAM_COLORS = 18
 
+DOUBLE = 8  # bytes of a number, as data sets have it
 LARGEST_SET = 2**24  # samples that a data set makes itself
 NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its order splits a table
 
@@ -58,6 +59,15 @@ class DataSet(ABC):
     @abstractmethod
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Batches of so many samples, in an order that the seed decides; None: all, every step."""
+
+    @classmethod
+    def cost(cls, settings: Mapping[str, Any]) -> int:
+        """Bytes that the data set of these settings takes, before it is made or they are checked.
+
+        One that makes more than it is given says so.
+        """
+        given = (value.size for value in settings.values() if isinstance(value, np.ndarray))
+        return DOUBLE * sum(given)
 
     @final
     def settings(self) -> dict[str, Any]:
@@ -176,6 +186,11 @@ class Arrays(TableSet):
             training, held_out = whole, None
         super().__init__(training, settings, held_out, order)
 
+    @classmethod
+    def cost(cls, settings: Mapping[str, Any]) -> int:
+        copies = 1 if settings.get("share", 1.0) == 1.0 else 2
+        return copies * super().cost(settings)
+
 
 def as_table(inputs: object, targets: object) -> Pair:
     """Inputs and targets of a data set as float64 arrays of their own, one row a sample."""
@@ -212,6 +227,11 @@ def share_of(share: object) -> float:
     if result > 1.0:
         raise InputError(f"share must be at most 1, all samples, not {shorten(share)}")
     return result
+
+
+def whole(value: object, otherwise: int = 0) -> int:
+    """A whole number that is not negative; what is none is refused later, and counts otherwise."""
+    return value if isinstance(value, int) and value >= 0 else otherwise
 
 
 def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from scalarviz.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
-from scalarviz.data.base import STREAM_COLORS, TableSet, count_of
+from scalarviz.data.base import DOUBLE, STREAM_COLORS, TableSet, count_of, whole
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 from scalarviz.formulas.table import pick
@@ -33,7 +33,7 @@ PALETTE = np.array(
 )
 
 HELD_OUT = 512  # random colours that are never trained on
-LARGEST_LEVELS = 128  # a channel
+LEVELS, LARGEST_LEVELS = 16, 128  # a channel
 
 
 def copy(rgb: FloatArray) -> FloatArray:
@@ -102,7 +102,7 @@ class Rgb(TableSet):
         self,
         map: str | FloatArray | ColorMap = "invert",
         *,
-        levels: int = 16,
+        levels: int = LEVELS,
         samples: int | None = None,
         angle: float = 90.0,
         seed: int = 0,
@@ -117,13 +117,15 @@ class Rgb(TableSet):
             samples = count_of(samples, "samples")
             colors = random_colors(samples, seed, 0)
         held_out = random_colors(HELD_OUT, seed, 1)
+        first, second = len(colors), len(colors) + HELD_OUT
         asked = np.concatenate([colors, held_out, PALETTE])
 
         kept = answers is not None
         if answers is None:
             color_map, map, kept = as_map(map, angle)
             answers = color_map(asked)
-        targets = as_answers(answers, len(asked))
+        del asked  # half of all memory
+        targets = as_answers(answers, second + len(PALETTE))
         settings = {
             "map": map,
             "samples": samples,
@@ -132,11 +134,16 @@ class Rgb(TableSet):
             "seed": seed,
             "answers": targets if kept else None,
         }
-        first, second = len(colors), len(colors) + HELD_OUT
         self.palette = PALETTE.copy(), targets[second:]
         super().__init__(
             (colors, targets[:first]), settings, (held_out, targets[first:second]), order
         )
+
+    @classmethod
+    def cost(cls, settings: Mapping[str, Any]) -> int:
+        levels = whole(settings.get("levels"), LEVELS)
+        colors = whole(settings.get("samples"), levels**3) + HELD_OUT
+        return super().cost(settings) + 6 * DOUBLE * colors
 
 
 def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
@@ -172,7 +179,9 @@ def as_answers(answers: object, count: int) -> FloatArray:
             f"the map turned {count:,} colours, an array of shape {(count, 3)}, into the shape "
             f"{array.shape}: it must give one row of red, green and blue for each row"
         )
-    return as_batch(array, 3, "the map gave no colour: the data set")[0]
+    if not np.isfinite(array).all():
+        as_batch(array, 3, "the map gave no colour: the data set")  # which says where
+    return array
 
 
 def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:

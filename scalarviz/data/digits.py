@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from operator import index
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scalarviz.batches import Pair
 from scalarviz.checks import number, shorten
 from scalarviz.data.base import NEVER_TRAINED, TableSet
-from scalarviz.data.idx import Bytes, read_folder
+from scalarviz.data.idx import BECOMES, IMAGES, LABELS, Bytes, read_folder
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.randomness import check_seed, shuffled
 
@@ -37,6 +37,7 @@ class Digits(TableSet):
     seed      decides which are held out
     order     as in every table: "shuffled", "in_order" or "picked"
     pictures, labels   your own, (n, height, width) and (n) bytes; pixels go from 0 to 255
+    limit     bytes that the files of a folder may become, as float32; None: 640 MB
     """
 
     name = "digits"
@@ -51,6 +52,7 @@ class Digits(TableSet):
         order: str = "shuffled",
         pictures: object = None,
         labels: object = None,
+        limit: int | None = None,
     ) -> None:
         kept = number(held_out, "held_out", 0.0)
         wanted, seed = as_digits(digits), check_seed(seed)
@@ -58,7 +60,7 @@ class Digits(TableSet):
         if folder is not None:
             if pictures is not None or labels is not None:
                 raise InputError("digits come from a folder or from pictures and labels, not both")
-            found, named, tests = read_folder(folder)
+            found, named, tests = read_folder(folder, limit)
             kept = tests or kept
         elif own:
             found, named = as_bytes(pictures, "pictures", 3), as_bytes(labels, "labels", 1)
@@ -78,6 +80,11 @@ class Digits(TableSet):
         if not len(training[0]):
             raise InputError(f"no digit of {settings['digits']} is left to train on: hold out less")
         super().__init__(training, settings, held if len(held[0]) else None, order)
+
+    @classmethod
+    def cost(cls, settings: Mapping[str, Any]) -> int:
+        pictures, labels = [np.size(settings.get(key, ())) for key in ("pictures", "labels")]
+        return BECOMES[IMAGES] * pictures + BECOMES[LABELS] * labels
 
 
 def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:

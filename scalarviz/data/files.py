@@ -10,18 +10,20 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO, final
 
 import numpy as np
 
 from scalarviz.checks import FloatArray, shorten
-from scalarviz.data.base import Arrays, as_table
+from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.foreign import visible
 from scalarviz.formulas.table import pick
+from scalarviz.limits import LARGEST_DIRECTORY, LONGEST_ARRAY_HEADER, LONGEST_LINE, Budget
+from scalarviz.memory import in_units
 
-LARGEST_FILE = 2**29  # bytes, also of what a compressed file holds
-LARGEST_HEADER = 10_000  # letters; how numpy names a type and a shape
+PIECE = 2**20  # bytes that are read at once
+ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # how np.savez and np.savez_compressed write
 
 Columns = str | int | Sequence[str | int]
 Rows = Iterator[tuple[int, list[str]]]  # the number of a line, and its cells
@@ -36,6 +38,7 @@ def from_csv(
     share: float = 1.0,
     seed: int = 0,
     order: str = "shuffled",
+    limit: int | None = None,
 ) -> Arrays:
     """The samples of a text file, one a line: `from_csv("iris.csv", targets=["kind"])`.
 
@@ -43,8 +46,11 @@ def from_csv(
     is left out: the targets are the last column, the inputs are all the others. Cells are separated
     by tabs if line 1 has any, else by semicolons, else by commas. Line 1 holds names if `header`
     says so, or if it is None and no cell of it is a number. For the rest see Arrays.
+
+    A file that has more than `limit` bytes, or whose numbers take more, is refused; None: 640 MB.
     """
-    path = readable(path)
+    budget = Budget(limit)
+    path = readable(path, budget)
     rows = read_rows(path)
     first = next(rows, None)
     if first is None:
@@ -54,7 +60,8 @@ def from_csv(
         header = not any(is_number(cell) for cell in first[1])
     names = [cell.strip() for cell in first[1]] if header else []
     wanted, answers = choose_columns(inputs, targets, names, width, path)
-    table = read_numbers(rows if header else chain([first], rows), wanted + answers, width, path)
+    rows = rows if header else chain([first], rows)
+    table = read_numbers(rows, wanted + answers, width, path, budget)
     if not len(table):
         raise InputError(
             f"{called(path)} has names in line 1, and no samples: add lines of numbers"
@@ -74,11 +81,13 @@ def read_rows(path: Path) -> Rows:
     """The lines of a CSV file that are not empty, with their numbers."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            first = next((line for line in file if line.strip()), "")
+            first = next((line for line in Lines(file, path) if line.strip()), "")
             file.seek(0)
             separator = next((sign for sign in "\t;" if sign in first), ",")
-            reader = csv.reader(file, delimiter=separator, strict=True)
+            lines = Lines(file, path)
+            reader = csv.reader(lines, delimiter=separator, strict=True)
             for row in reader:
+                lines.letters = 0
                 if any(cell.strip() for cell in row):
                     yield reader.line_num, row
     except UnicodeDecodeError as error:
@@ -90,17 +99,49 @@ def read_rows(path: Path) -> Rows:
         raise unreadable(path, error) from error
 
 
-def read_numbers(rows: Rows, columns: list[int], width: int, path: Path) -> FloatArray:
+@final
+class Lines:
+    """The lines of a text file; a row of cells, which may take several, is not read if it is huge.
+
+    Whoever takes a row sets `letters` back.
+    """
+
+    def __init__(self, file: TextIO, path: Path) -> None:
+        self._file = file
+        self._path = path
+        self.letters = 0
+
+    def __iter__(self) -> Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        self.letters = len(line) + (self.letters if line.strip() else 0)
+        if self.letters > LONGEST_LINE:
+            raise InputError(
+                f"{called(self._path)} has a line of more than {LONGEST_LINE:,} letters: write one "
+                "sample a line, and leave no quotation mark open"
+            )
+        return line
+
+
+def read_numbers(
+    rows: Rows, columns: list[int], width: int, path: Path, budget: Budget
+) -> FloatArray:
     """The numbers in these columns, one row a line."""
     numbers = array("d")
     for line, row in rows:
+        if DOUBLE * len(numbers) > budget.limit:
+            budget.take(DOUBLE * len(numbers), f"what {called(path)} holds up to line {line:,}")
         if len(row) != width:
             raise ShapeError(
                 f"{called(path)}, line {line}, has {len(row)} cells where the first line has "
                 f"{width}: give every line as many"
             )
         numbers.extend(to_number(row[column], path, line, column) for column in columns)
-    return np.array(numbers, np.float64).reshape(-1, len(columns))
+    return np.frombuffer(numbers, np.float64).reshape(-1, len(columns))
 
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
@@ -179,20 +220,25 @@ def from_npz(
     share: float = 1.0,
     seed: int = 0,
     order: str = "shuffled",
+    limit: int | None = None,
 ) -> Arrays:
     """The arrays `inputs` and `targets`, or `x` and `y`, of a file made by np.savez.
 
     Each has one row a sample. For the rest see Arrays.
+
+    Arrays that would take more than `limit` bytes as float64 are refused; None: 640 MB.
     """
-    path = readable(path)
+    budget = Budget(limit)
+    path = readable(path, budget)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, zipfile.ZipFile(InPieces(file)) as archive:
             members = {item.filename.removesuffix(".npy"): item for item in archive.infolist()}
             keys = ("x", "y") if {"x", "y"} <= {*members} else ("inputs", "targets")
-            inputs, targets = [
-                read_array(archive, pick(members, key, f"array of {called(path)}:"), path)
-                for key in keys
-            ]
+            kind = f"array of {called(path)}:"
+            found = [Member(archive, pick(members, key, kind), path) for key in keys]
+            for member in found:
+                member.judge(budget)
+            inputs, targets = [member.read() for member in found]
     except InputError:
         raise
     except OSError as error:
@@ -203,27 +249,76 @@ def from_npz(
             "np.savez(path, inputs=..., targets=...)"
         ) from error
     try:
-        inputs, targets = as_table(inputs, targets)
+        return Arrays(inputs, targets, share=share, seed=seed, order=order, source=path.name)
     except (ShapeError, NotFiniteError) as error:
         raise type(error)(f"in {called(path)}, {error}") from None
-    return Arrays(inputs, targets, share=share, seed=seed, order=order, source=path.name)
 
 
-def read_array(archive: zipfile.ZipFile, item: zipfile.ZipInfo, path: Path) -> FloatArray:
-    """One array of numbers, whose size is known to be what the file says before it is read."""
-    name = f"{visible(item.filename)} in {called(path)}"
-    if item.file_size > LARGEST_FILE:
-        raise too_large(name, item.file_size)
-    with archive.open(item) as file:
-        shape, by_columns, dtype = read_header(file)
-        if dtype.kind not in "biuf":
+@final
+class InPieces:
+    """A file of which nobody reads much at once: only a list of very many members wants to."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, count: int = -1) -> bytes:
+        data = self._file.read(min(count, LARGEST_DIRECTORY) if count >= 0 else LARGEST_DIRECTORY)
+        if len(data) < LARGEST_DIRECTORY or count == LARGEST_DIRECTORY:
+            return data
+        raise InputError(
+            f"{called(Path(self._file.name))} has more members than {in_units(LARGEST_DIRECTORY)} "
+            "of names: put the two arrays into a file of their own"
+        )
+
+    def seekable(self) -> bool:
+        return True
+
+
+@final
+class Member:
+    """An array in an archive: its header is read first."""
+
+    def __init__(self, archive: zipfile.ZipFile, item: zipfile.ZipInfo, path: Path) -> None:
+        self._archive = archive
+        self._item = item
+        self._name = f"{visible(item.filename)} in {called(path)}"
+        if item.compress_type not in ZIPPED:
+            raise InputError(f"{self._name} is compressed in a way that np.savez has not")
+        with archive.open(item) as file:
+            self._shape, self._by_columns, self._dtype = read_header(file)
+            self._start = file.tell()
+        if self._dtype.kind not in "biuf":
             raise InputError(
-                f"{name} holds {visible(str(dtype))}: a data set is made of real numbers"
+                f"{self._name} holds {visible(str(self._dtype))}: a data set is made of real "
+                "numbers"
             )
-        data = file.read()
-    if math.prod(shape) * dtype.itemsize != len(data):
-        raise InputError(f"{name} is damaged: make the file again")
-    return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
+        self._count = math.prod(self._shape)
+        if self._start + self._count * self._dtype.itemsize != item.file_size:
+            raise self._damaged()
+
+    def judge(self, budget: Budget) -> None:
+        """Refuse more numbers than may be read."""
+        budget.take(DOUBLE * self._count, self._name)
+
+    def read(self) -> FloatArray:
+        """The numbers, as float64 from the start."""
+        table = np.empty(self._count)
+        size = self._dtype.itemsize
+        with self._archive.open(self._item) as file:
+            file.read(self._start)
+            for first in range(0, self._count, PIECE // size):
+                part = table[first : first + PIECE // size]
+                data = file.read(len(part) * size)
+                if len(data) != len(part) * size:
+                    raise self._damaged()
+                part[:] = np.frombuffer(data, self._dtype)
+            if file.read(1):
+                raise self._damaged()
+        return table.reshape(self._shape, order="F" if self._by_columns else "C")
+
+    def _damaged(self) -> InputError:
+        return InputError(f"{self._name} is damaged: make the file again")
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
@@ -233,7 +328,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.gen
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }[version]
-    return read(file, max_header_size=LARGEST_HEADER)
+    return read(file, max_header_size=LONGEST_ARRAY_HEADER)
 
 
 def called(path: Path) -> str:
@@ -241,7 +336,7 @@ def called(path: Path) -> str:
     return visible(path.name)
 
 
-def readable(path: object) -> Path:
+def readable(path: object, budget: Budget) -> Path:
     """The path of a file that is there and not too large."""
     try:
         found = Path(path)  # type: ignore[arg-type]  # what is no path raises, as it should
@@ -256,17 +351,8 @@ def readable(path: object) -> Path:
     if not found.is_file():
         kind = "a folder" if found.is_dir() else "no file"
         raise InputError(f"{shorten(str(path))} is {kind}: pass the path of a file")
-    if status.st_size > LARGEST_FILE:
-        raise too_large(called(found), status.st_size)
+    Budget(budget.limit).take(status.st_size, called(found))
     return found
-
-
-def too_large(what: str, size: int) -> InputError:
-    """The error for more bytes than are ever read."""
-    return InputError(
-        f"{what} has {size / 2**20:,.0f} MB, more than the {LARGEST_FILE / 2**20:,.0f} that are "
-        "read: make it smaller, or pass arrays to sv.data.Arrays"
-    )
 
 
 def unreadable(path: Path, error: OSError) -> InputError:

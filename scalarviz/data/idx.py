@@ -19,31 +19,35 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.checks import shorten
-from scalarviz.data.files import LARGEST_FILE, called, readable, too_large, unreadable
+from scalarviz.data.files import called, readable, unreadable
 from scalarviz.errors import InputError, ShapeError
+from scalarviz.limits import Budget
 
 Bytes = npt.NDArray[np.uint8]
 
 IMAGES, LABELS = 3, 1  # dimensions
+BECOMES = {IMAGES: 4, LABELS: 40}  # bytes: a pixel a float32, a label ten of them
 BYTE = 0x08  # how a file of bytes names the type of its numbers
 ZIPPED = b"\x1f\x8b"  # how a compressed file begins
 TIGHTEST = 1032  # bytes that one compressed byte can stand for
 
 
-def read_folder(folder: str | os.PathLike[str]) -> tuple[Bytes, Bytes, int]:
+def read_folder(
+    folder: str | os.PathLike[str], limit: int | None = None
+) -> tuple[Bytes, Bytes, int]:
     """Pictures (n, height, width), labels (n), and how many, at the end, are those for testing.
 
     The files are called train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... if there are
     any for testing; also with a dot before idx, and compressed, with .gz at the end.
     """
-    place = as_folder(folder)
-    training = read_pair(place, "train")
+    place, budget = as_folder(folder), Budget(limit)
+    training = read_pair(place, "train", budget)
     if training is None:
         raise InputError(
             f"there is no train-images-idx3-ubyte in {shorten(str(place))}, nor with .gz: pass the "
             "folder that holds the four files of MNIST"
         )
-    tests = read_pair(place, "t10k")
+    tests = read_pair(place, "t10k", budget)
     if tests is None:
         return *training, 0
     if tests[0].shape[1:] != training[0].shape[1:]:
@@ -71,7 +75,7 @@ def as_folder(folder: object) -> Path:
     return place
 
 
-def read_pair(folder: Path, part: str) -> tuple[Bytes, Bytes] | None:
+def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | None:
     """The pictures and the labels of one part, `train` or `t10k`; None if there are no pictures."""
     images = find(folder, f"{part}-images", "idx3-ubyte")
     if images is None:
@@ -79,7 +83,7 @@ def read_pair(folder: Path, part: str) -> tuple[Bytes, Bytes] | None:
     named = find(folder, f"{part}-labels", "idx1-ubyte")
     if named is None:
         raise InputError(f"beside {called(images)} there is no {part}-labels-idx1-ubyte: add it")
-    pictures, labels = read_idx(images, IMAGES), read_idx(named, LABELS)
+    pictures, labels = read_idx(images, IMAGES, budget), read_idx(named, LABELS, budget)
     if len(pictures) != len(labels):
         raise ShapeError(
             f"{called(images)} has {len(pictures):,} pictures and {called(named)} {len(labels):,} "
@@ -100,25 +104,27 @@ def find(folder: Path, stem: str, kind: str) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def read_idx(path: str | os.PathLike[str], dimensions: int) -> Bytes:
+def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> Bytes:
     """The bytes of an IDX file that has so many dimensions, compressed or not."""
-    file = readable(path)
+    file = readable(path, budget)
     try:
         with file.open("rb") as raw:
             zipped = raw.read(2) == ZIPPED
             raw.seek(0)
             if not zipped:
-                return read_numbers(raw, file, dimensions, file.stat().st_size)
+                return read_numbers(raw, file, dimensions, file.stat().st_size, budget)
             with gzip.GzipFile(fileobj=raw) as inside:
                 most = TIGHTEST * file.stat().st_size
-                return read_numbers(inside, file, dimensions, min(most, LARGEST_FILE))
+                return read_numbers(inside, file, dimensions, most, budget)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise damaged(file, "what is compressed in it is cut short or changed") from error
     except OSError as error:
         raise unreadable(file, error) from error
 
 
-def read_numbers(file: IO[bytes] | Any, path: Path, dimensions: int, most: int) -> Bytes:
+def read_numbers(
+    file: IO[bytes] | Any, path: Path, dimensions: int, most: int, budget: Budget
+) -> Bytes:
     """Header and numbers of a file that has no more than `most` bytes."""
     magic = file.read(4)
     if magic != bytes((0, 0, BYTE, dimensions)):
@@ -136,9 +142,10 @@ def read_numbers(file: IO[bytes] | Any, path: Path, dimensions: int, most: int) 
     length = math.prod(shape)
     if not length:
         raise InputError(f"{called(path)} is empty: its shape is {shape}")
-    if length > LARGEST_FILE:
-        raise too_large(called(path), length)
-    data = file.read(length + 1) if length <= most else b""
+    data = b""
+    if length <= most:  # else it is cut short, and that is its fault
+        budget.take(length * BECOMES[dimensions], called(path))
+        data = file.read(length + 1)
     if len(data) != length:
         has = "more" if len(data) > length else "fewer"
         raise damaged(path, f"it has {has} than the {length:,} numbers that it speaks of")

@@ -5,25 +5,34 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from scalarviz.batches import Batches, Pair, Points, Window
-from scalarviz.checks import FloatArray, as_floats, shorten, size
+from scalarviz.checks import FloatArray, as_floats, shorten
+from scalarviz.checks import size as whole_size
 from scalarviz.data.base import DataSet, count_of
 from scalarviz.data.files import called, readable, unreadable
+from scalarviz.data.landscape import SIZE as SIDE
 from scalarviz.data.landscape import landscape
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.table import pick
+from scalarviz.limits import MOST_SCANS, Budget
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LARGEST_PICTURE = 2**26  # pixels, 64 megapixels
+COLOR = 24  # bytes of a pixel as three numbers
+DECODED = 8  # bytes of a pixel while it is decoded and turned
+BAND = 2**18  # pixels that become numbers at once
 LARGEST_EPOCH = 2**31  # samples
 EPOCH = 128 * 1024
+
+Rows = Callable[[int, int], FloatArray]  # from one row up to another
 
 TRANSFORMS = {
     "identity": Window(),
@@ -48,6 +57,7 @@ class Texture(DataSet):
                  arrays of 8-bit integers are converted; an array of floats is taken as it is
     size         a picture whose longer side has more pixels is reduced to so many, by averages
     samples      how many random points an epoch has
+    limit        bytes that the numbers of a file may take, 24 a pixel; None: 640 MB
 
     An array has the shape (height, width, 3), or (height, width) if it is grey.
     """
@@ -62,13 +72,12 @@ class Texture(DataSet):
         color_space: str = "srgb",
         size: int | None = None,
         samples: int = EPOCH,
+        limit: int | None = None,
     ) -> None:
         self.window = pick(TRANSFORMS, transform, "transform")
         pick(COLOR_SPACES, color_space, "color space")
         samples = count_of(samples, "samples", 1, LARGEST_EPOCH)
-        self.picture = as_picture(picture, color_space == "linear")
-        if size is not None:
-            self.picture = reduced(self.picture, size)
+        self.picture = as_picture(picture, color_space == "linear", size, limit)
         settings = {
             "picture": None if picture is None else self.picture,
             "transform": transform,
@@ -77,6 +86,12 @@ class Texture(DataSet):
             "samples": samples,
         }
         super().__init__(2, 3, samples, settings)
+
+    @classmethod
+    def cost(cls, settings: Mapping[str, Any]) -> int:
+        picture: Any = settings.get("picture")
+        height, width = (*np.shape(picture), 1, 1)[:2]
+        return COLOR * (height * width if "picture" in settings else SIDE**2)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Batches of so many random points; None: a whole epoch of them."""
@@ -93,8 +108,8 @@ class Texture(DataSet):
 
 def pixel_centres(width: int, height: int) -> FloatArray:
     """(u, v) of the middle of every pixel, one row each, row after row from the upper left one."""
-    u = (np.arange(size(width, "width")) + 0.5) / width
-    v = (np.arange(size(height, "height")) + 0.5) / height
+    u = (np.arange(whole_size(width, "width")) + 0.5) / width
+    v = (np.arange(whole_size(height, "height")) + 0.5) / height
     return np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
 
 
@@ -114,26 +129,32 @@ def psnr(prediction: object, target: object) -> float:
     return -10.0 * math.log10(error) if error else math.inf
 
 
-def as_picture(picture: object, linear: bool) -> FloatArray:
-    """A picture as (height, width, 3) numbers from 0 to 1, in the colour space asked for."""
+def as_picture(
+    picture: object, linear: bool, size: int | None = None, limit: int | None = None
+) -> FloatArray:
+    """A picture as (height, width, 3) numbers from 0 to 1, in the colour space asked for.
+
+    If a size is given it is reduced to that; a file may become `limit` bytes.
+    """
     if callable(picture):
         raise InputError(
             f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
             "gives for every pixel, an array of shape (height, width, 3)"
         )
+    if isinstance(picture, (str, os.PathLike)):
+        return read_picture(picture, linear, size, Budget(limit))
     if picture is None:
         picture = landscape()
-    encoded = True
-    if isinstance(picture, (str, os.PathLike)):
-        colors = read_picture(picture)
-    else:
-        encoded = getattr(picture, "dtype", None) == np.uint8
-        colors = as_floats(picture, "a picture")
-        if colors.ndim == 2:
-            colors = np.repeat(colors[:, :, np.newaxis], 3, axis=2)
-        colors = colors / 255.0 if encoded else colors
-        check_picture(colors)
-    return to_linear(colors) if linear and encoded else colors
+    encoded = getattr(picture, "dtype", None) == np.uint8
+    colors = as_floats(picture, "a picture")
+    if colors.ndim == 2:
+        colors = np.repeat(colors[:, :, np.newaxis], 3, axis=2)
+    if encoded:
+        colors /= 255.0
+    check_picture(colors)
+    if linear and encoded:
+        colors = to_linear(colors)
+    return drawn(lambda low, high: colors[low:high], colors.shape[0], colors.shape[1], size)
 
 
 def check_picture(colors: FloatArray) -> None:
@@ -143,7 +164,6 @@ def check_picture(colors: FloatArray) -> None:
             f"a picture is an array of shape (height, width, 3), or (height, width) if it is grey, "
             f"not {colors.shape}: leave out what is not red, green or blue"
         )
-    check_size(colors.shape[1], colors.shape[0], "the picture")
     if not np.isfinite(colors).all():
         raise NotFiniteError("the picture has NaN or infinity in it: replace what is not finite")
     if colors.min() < 0.0 or colors.max() > 1.0:
@@ -153,18 +173,11 @@ def check_picture(colors: FloatArray) -> None:
         )
 
 
-def check_size(width: int, height: int, what: str) -> None:
-    """Refuse a picture with too many pixels."""
-    if width * height > LARGEST_PICTURE:
-        raise InputError(
-            f"{what} has {width:,} x {height:,} pixels, more than {LARGEST_PICTURE / 2**20:.0f} "
-            "megapixels: make it smaller"
-        )
-
-
-def read_picture(path: str | os.PathLike[str]) -> FloatArray:
-    """The sRGB numbers, from 0 to 1, of a PNG or JPEG file."""
-    file = readable(path)
+def read_picture(
+    path: str | os.PathLike[str], linear: bool, size: int | None, budget: Budget
+) -> FloatArray:
+    """The numbers, from 0 to 1, of a PNG or JPEG file, reduced to a size if one is given."""
+    file = readable(path, budget)
     try:
         from PIL import Image
     except ImportError as error:
@@ -175,14 +188,15 @@ def read_picture(path: str | os.PathLike[str]) -> FloatArray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # we count ourselves
             with Image.open(file, formats=("PNG", "JPEG")) as image:
-                check_size(*image.size, called(file))
-                return pixels_of(image)
+                check_cost(*image.size, size, called(file), budget)
+                if image.format != "PNG":
+                    check_scans(file)
+                return colors_of(image, linear, size)
     except InputError:
         raise
     except Image.DecompressionBombError as error:
         raise InputError(
-            f"{called(file)} has more than {LARGEST_PICTURE / 2**20:.0f} megapixels: "
-            "make it smaller"
+            f"{called(file)} has more pixels than Pillow reads: make it smaller"
         ) from error
     except PermissionError as error:
         raise unreadable(file, error) from error
@@ -192,19 +206,52 @@ def read_picture(path: str | os.PathLike[str]) -> FloatArray:
         ) from error
 
 
-def pixels_of(image: Image) -> FloatArray:
+def check_cost(width: int, height: int, size: int | None, name: str, budget: Budget) -> None:
+    """Refuse a picture that would take too much memory, as it is decoded or as numbers."""
+    what = f"{name}, {width:,} x {height:,} pixels,"
+    lines, columns = reduced_shape(height, width, size)
+    band = min(height, -(-height // lines) + 1)
+    try:
+        Budget(budget.limit).take(width * height * DECODED, what)
+        budget.take((lines * columns + (band * width if lines < height else 0)) * COLOR, what)
+    except InputError as error:
+        hint = "" if size is not None else "; size=1024 makes it smaller while it is read"
+        raise InputError(f"{error}{hint}") from None
+
+
+def check_scans(file: Path) -> None:
+    """Refuse a JPEG that is drawn over and over, which takes time."""
+    scans = file.read_bytes().count(b"\xff\xda")
+    if scans > MOST_SCANS:
+        raise InputError(f"{called(file)} is drawn in {scans:,} passes: save it again with a few")
+
+
+def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
     """A picture the right way up, on white where it is transparent."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image)
-    if upright.mode.startswith("I"):  # 16 bits a pixel, grey
-        grey = np.asarray(upright, np.float64) / 65535.0
+    width, height = upright.size
+
+    def rows(low: int, high: int) -> FloatArray:
+        colors = pixels_of(upright.crop((0, low, width, high)))
+        return to_linear(colors) if linear else colors
+
+    return drawn(rows, height, width, size)
+
+
+def pixels_of(image: Image) -> FloatArray:
+    """The numbers of a picture, from 0 to 1."""
+    from PIL import Image
+
+    if image.mode.startswith("I"):  # 16 bits a pixel, grey
+        grey = np.asarray(image, np.float64) / 65535.0
         return np.repeat(grey[:, :, np.newaxis], 3, axis=2)
-    if upright.has_transparency_data:
-        seen = upright.convert("RGBA")
+    if image.has_transparency_data:
+        seen = image.convert("RGBA")
         paper = Image.new("RGBA", seen.size, "white")
-        upright = Image.alpha_composite(paper, seen)
-    return np.asarray(upright.convert("RGB"), np.float64) / 255.0
+        image = Image.alpha_composite(paper, seen)
+    return np.asarray(image.convert("RGB"), np.float64) / 255.0
 
 
 def to_linear(colors: FloatArray) -> FloatArray:
@@ -213,30 +260,43 @@ def to_linear(colors: FloatArray) -> FloatArray:
     return np.where(colors <= 0.04045, colors / 12.92, bright)
 
 
-def reduced(colors: FloatArray, longest: int) -> FloatArray:
-    """A picture whose longer side has at most so many pixels, averages of those they cover."""
-    height, width, _ = colors.shape
-    longest = size(longest, "the size of a picture")
-    shrink = max(height, width) / longest
-    if shrink <= 1.0:
+def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArray:
+    """A picture of which `rows` gives some lines; its longer side has at most so many pixels.
+
+    Smaller ones are the averages of those that they cover.
+    """
+    lines, columns = reduced_shape(height, width, longest)
+    if (lines, columns) == (height, width):
+        step = max(1, BAND // width)
+        colors = np.empty((height, width, 3))
+        for low in range(0, height, step):
+            colors[low : low + step] = rows(low, min(low + step, height))
         return colors
-    for axis, length in enumerate((height, width)):
-        colors = average(colors, axis, max(1, round(length / shrink)))
-    return colors
+    turned = np.moveaxis(average(rows, height, lines), 1, 0)
+    return np.moveaxis(average(lambda low, high: turned[low:high], width, columns), 0, 1)
 
 
-def average(colors: FloatArray, axis: int, count: int) -> FloatArray:
-    """So many averages along an axis, each of what it covers."""
-    rows = np.moveaxis(colors, axis, 0)
-    borders = np.arange(count + 1) * len(rows) / count
-    means = [covered(rows, low, high) for low, high in pairwise(borders.tolist())]
-    return np.moveaxis(np.clip(means, 0.0, 1.0), 0, axis)
+def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, int]:
+    """Height and width of a picture whose longer side has at most so many pixels."""
+    if longest is None:
+        return height, width
+    shrink = max(height, width) / whole_size(longest, "the size of a picture")
+    if shrink <= 1.0:
+        return height, width
+    return max(1, round(height / shrink)), max(1, round(width / shrink))
 
 
-def covered(rows: FloatArray, low: float, high: float) -> FloatArray:
+def average(rows: Rows, length: int, count: int) -> FloatArray:
+    """So many averages of rows, each of what it covers."""
+    borders = (np.arange(count + 1) * length / count).tolist()
+    means = [covered(rows, length, low, high) for low, high in pairwise(borders)]
+    return np.clip(means, 0.0, 1.0)
+
+
+def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
     """The average of the rows from `low` to `high`; of one on the border, a part counts."""
-    touched = np.arange(int(low), min(math.ceil(high), len(rows)))
+    touched = np.arange(int(low), min(math.ceil(high), length))
     shares = np.minimum(touched + 1.0, high) - np.maximum(touched, low)
-    weighted = shares[:, np.newaxis, np.newaxis] * rows[touched[0] : touched[-1] + 1]
+    weighted = shares[:, np.newaxis, np.newaxis] * rows(int(touched[0]), int(touched[-1]) + 1)
     mean: FloatArray = weighted.sum(axis=0) / (high - low)
     return mean

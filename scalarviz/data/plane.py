@@ -6,12 +6,14 @@ The four corners of XOR and XNOR; and clouds of points, in the manner of TensorF
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, final
+from collections.abc import Mapping
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from scalarviz.checks import FloatArray, number
 from scalarviz.data.base import (
+    DOUBLE,
     STREAM_NOISE,
     STREAM_PLACES,
     TableSet,
@@ -20,9 +22,11 @@ from scalarviz.data.base import (
     share_of,
     split,
     true_or_false,
+    whole,
 )
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 
+SAMPLES = 500  # of a cloud, if nothing else is asked for
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
@@ -88,7 +92,7 @@ class PlaneSet(TableSet):
         self,
         *,
         noise: float = 0.0,
-        samples: int = 500,
+        samples: int = SAMPLES,
         share: float = 0.5,
         scale: float = 1.0,
         signed: bool = False,
@@ -113,6 +117,11 @@ class PlaneSet(TableSet):
         whole = same_bits(points) * scale, as_targets(classes, signed)
         training, held_out = split(whole, share)
         super().__init__(training, settings, held_out, order)
+
+    @final
+    @classmethod
+    def cost(cls, settings: Mapping[str, Any]) -> int:
+        return 3 * DOUBLE * whole(settings.get("samples"), SAMPLES)
 
     @abstractmethod
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:

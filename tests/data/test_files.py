@@ -19,6 +19,7 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
+from scalarviz.limits import LIMIT
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([[1.0], [0.5], [0.0]])
 
@@ -167,8 +168,8 @@ def test_a_pipe_is_no_file(read: Any, tmp_path: Path) -> None:
 @readers
 def test_a_huge_file_is_not_read(read: Any, tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
-        file.truncate(files.LARGEST_FILE + 1)  # a hole, so that it takes no room
-    with pytest.raises(InputError, match="more than the 512 that are read"):
+        file.truncate(LIMIT + 1)  # a hole, so that it takes no room
+    with pytest.raises(InputError, match=r"huge would take 640.0 MB of memory, and the limit"):
         read(tmp_path / "huge")
 
 
@@ -261,15 +262,52 @@ def test_a_header_that_lies_does_no_harm(written: Any, header: bytes) -> None:
         data.from_npz(written(npz(header, b"12345678"), "a.npz"))
 
 
-def test_a_small_file_that_holds_much_is_refused(
-    written: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "LARGEST_FILE", 2**20)
-    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (262144, 1), }"
-    bomb = written(npz(header, bytes(2**21)), "a.npz")
+def test_arrays_are_weighed_as_the_numbers_that_they_become(written: Any) -> None:
+    header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (262144, 1), }"
+    bomb = written(npz(header, bytes(2**18)), "a.npz")
     assert bomb.stat().st_size < 10_000
-    with pytest.raises(InputError, match=r"x.npy in a.npz has 2 MB, more than the 1 that"):
-        data.from_npz(bomb)
+    with pytest.raises(InputError, match=r"x.npy in a.npz would take 2.0 MB of memory, and the"):
+        data.from_npz(bomb, limit=2**20)
+    with pytest.raises(InputError, match=r"y.npy .* 2.0 MB of memory, 4.0 MB in all, .*=4194304"):
+        data.from_npz(bomb, limit=2**22 - 1)
+    assert data.from_npz(bomb, limit=2**22).samples == 2**18
+
+
+def test_a_table_of_text_is_weighed_while_it_is_read(written: Any) -> None:
+    path = written("1,2\n" * 1000)
+    with pytest.raises(InputError, match=r"some.csv holds up to line 6\d\d .* pass limit="):
+        data.from_csv(path, limit=10_000)
+    assert data.from_csv(path, limit=16_000).samples == 1000
+
+
+def test_a_line_without_an_end_is_not_read(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
+    for text in ("1," * 1000, '"' + '\n","' * 1000, "\n" * 10 + "1" * 1001):
+        with pytest.raises(InputError, match="has a line of more than 1,000 letters: write one"):
+            data.from_csv(written(text))
+    assert data.from_csv(written("1,2\n" * 1000)).samples == 1000
+    assert data.from_csv(written("1,2\n" + "\n" * 3000 + "1,2\n")).samples == 2
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_numpy_does_not_compress_so_is_refused(tmp_path: Path, kind: int) -> None:
+    np.savez(tmp_path / "a.npz", x=X, y=Y)
+    with (
+        zipfile.ZipFile(tmp_path / "a.npz") as a,
+        zipfile.ZipFile(tmp_path / "b.npz", "w", kind) as b,
+    ):
+        for name in a.namelist():
+            b.writestr(name, a.read(name))
+    with pytest.raises(InputError, match=r"x.npy in b.npz is compressed in a way"):
+        data.from_npz(tmp_path / "b.npz")
+
+
+def test_an_archive_of_very_many_members_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for i in range(20_000):
+            archive.writestr(f"inputs {i}", b"")
+    with pytest.raises(InputError, match=r"a.npz has more members than 1.0 MB of names"):
+        data.from_npz(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from scalarviz import data
-from scalarviz.data.files import LARGEST_FILE
 from scalarviz.data.idx import IMAGES, LABELS, read_folder, read_idx
 from scalarviz.errors import InputError, ShapeError
+from scalarviz.limits import LIMIT, Budget
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 5, 4), dtype=np.uint8)
 NAMED = np.array([3, 0, 9, 1, 1, 8, 5], np.uint8)
@@ -47,10 +47,10 @@ def test_a_folder_is_read_by_any_of_the_names(tmp_path: Path, dot: str, end: str
 def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "unpacked.gz"
     path.write_bytes(idx(PIXELS))
-    assert (read_idx(path, IMAGES) == PIXELS).all()
+    assert (read_idx(path, IMAGES, Budget()) == PIXELS).all()
     path = tmp_path / "packed"
     path.write_bytes(gzip.compress(idx(NAMED)))
-    assert (read_idx(path, LABELS) == NAMED).all()
+    assert (read_idx(path, LABELS, Budget()) == NAMED).all()
 
 
 def test_digits_of_a_folder_hold_out_what_is_for_testing(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_digits_of_a_folder_are_made_again_without_it(tmp_path: Path) -> None:
         (idx(PIXELS)[:-1], "is damaged, it has fewer than the 140 numbers that it speaks of"),
         (idx(PIXELS) + b"x", "is damaged, it has more than the 140 numbers that it speaks of"),
         (idx(PIXELS[:0]), r"is empty: its shape is \(0, 5, 4\)"),
-        (idx(PIXELS)[:4] + struct.pack(">3I", 2**31, 2**31, 2), "more than the 512 that are read"),
+        (idx(PIXELS)[:4] + struct.pack(">3I", 2**31, 2**31, 2), "damaged, it has fewer than the"),
         (idx(PIXELS)[:4] + struct.pack(">3I", 2**20, 16, 16), "fewer than the 268,435,456 numbers"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_bad_file_is_one_sentence(
     path.write_bytes(pack(content))
     tracemalloc.start()
     with pytest.raises(InputError, match=message):
-        read_idx(path, IMAGES)
+        read_idx(path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
 
@@ -113,7 +113,7 @@ def test_what_is_compressed_and_cut_short_or_changed_is_refused(tmp_path: Path) 
     for content in (whole[:-20], whole[:12], changed):
         path.write_bytes(content)
         with pytest.raises(InputError, match="compressed in it is cut short or changed"):
-            read_idx(path, IMAGES)
+            read_idx(path, IMAGES, Budget())
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path) -> None:
@@ -122,17 +122,25 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path
     assert path.stat().st_size < 2**17
     tracemalloc.start()
     with pytest.raises(InputError, match="more than the 140 numbers"):
-        read_idx(path, IMAGES)
+        read_idx(path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
+
+
+def test_a_folder_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> None:
+    mnist(tmp_path, "train", PIXELS, NAMED, end=".gz")
+    needed = 7 * 20 * 4 + 7 * 40
+    with pytest.raises(InputError, match=rf"840 bytes in all, .* pass limit={needed}$"):
+        data.Digits(tmp_path, limit=needed - 1)
+    assert data.Digits(tmp_path, limit=needed, held_out=0).samples == 7
 
 
 def test_a_large_file_is_not_read_at_all(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
-    with pytest.raises(InputError, match="has 512 MB, more than the 512 that are read"):
-        read_idx(path, IMAGES)
+        file.truncate(LIMIT + 1)
+    with pytest.raises(InputError, match=r"large would take 640.0 MB of memory, and the limit"):
+        read_idx(path, IMAGES, Budget())
 
 
 def test_pictures_and_labels_must_belong_together(tmp_path: Path) -> None:
