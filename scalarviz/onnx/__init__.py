@@ -6,6 +6,7 @@
 A file goes through these steps, one module each:
 
     tensors    its numbers, those in a second file too
+    weighing   how many parts it has, by its bytes
     graph      its nodes, as plain data
     fusions    several nodes that are one thing, such as MatMul and Add
     operators  OPERATORS: what each operator is here; another one is one row
@@ -31,6 +32,7 @@ def load(
     *,
     dtype: str = "float32",
     output: str | None = None,
+    limit: int | None = None,
 ) -> Network:
     """The network in an ONNX file, ready to be trained further.
 
@@ -40,12 +42,14 @@ def load(
     dtype   "float32", or "float64" for a model that was made in it
     output  which value of the graph to compute, where it has several outputs; None: the one with
             numbers, such as the probabilities of a classifier beside its labels
+    limit   bytes that the file, its numbers and the network made of it may take each; None: 640 MB,
+            and 4,096 nodes, which grow with it
 
     What scalarviz has no layer for is named, all of it, before anything is built.
     """
     from scalarviz.onnx.reading import load_model
 
-    return load_model(path, train, freeze, dtype, output)
+    return load_model(path, train, freeze, dtype, output, limit)
 
 
 def save(net: Network, path: object) -> None:

@@ -7,14 +7,21 @@ from math import prod
 import numpy as np
 
 from scalarviz.checks import shorten
-from scalarviz.onnx.steps import READ, At, Flow, Refused, Waves, checked
+from scalarviz.limits import WAVE
+from scalarviz.onnx.steps import READ, At, Flow, Refused, Shape, Waves, checked
 from scalarviz.onnx.tensors import Constant
+
+
+def weigh(at: At, shape: Shape) -> None:
+    """Refuse encodings of very many numbers."""
+    at.budget.allow(prod(shape), "numbers of frequency encodings", WAVE)
 
 
 def waves_of(at: At, flow: Flow) -> Waves:
     """A value as numbers of an encoding: those it is made of, or itself."""
     if flow.waves is not None:
         return flow.waves
+    weigh(at, flow.shape)
     place = np.arange(prod(flow.shape)).reshape(flow.shape)
     return Waves(place, np.ones(flow.shape), np.full(flow.shape, "", "U3"), ())
 
@@ -38,7 +45,7 @@ def multiply(at: At) -> Flow:
         shape = np.broadcast_shapes(flow.shape, numbers.shape)
     except ValueError:
         raise Refused(f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}") from None
-    checked(shape)
+    weigh(at, checked(shape))
     factor = waves.factor * numbers
     place = np.broadcast_to(waves.place, factor.shape)
     made = Waves(place, factor, np.full(factor.shape, "", "U3"), (*waves.nodes, at.node), name)
@@ -53,6 +60,7 @@ def wave(f: str, at: At) -> Flow:
             return at.activated("sin")
         raise Refused("there is a cosine in the frequency encoding only")
     waves = flow.waves
+    weigh(at, flow.shape)
     f_of_all = np.full(flow.shape, f, "U3")
     made = Waves(waves.place, waves.factor, f_of_all, (*waves.nodes, at.node), waves.stored)
     return Flow(flow.shape, flow.seen, flow.steps, waves=made)
@@ -70,6 +78,7 @@ def concat(at: At) -> Flow:
     parts = [flow.waves for flow in flows if flow.waves is not None]
     if not (-rank < axis < rank and axis % rank):
         raise Refused(f"its axis is {axis}")
+    weigh(at, (sum(part.place.size for part in parts),))
     try:
         place, factor, f = (
             np.concatenate([getattr(part, name) for part in parts], axis % rank - 1)

@@ -14,11 +14,11 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import shown
 from scalarviz.files.container import size_of
 from scalarviz.foreign import visible
+from scalarviz.limits import NODE, Budget
 from scalarviz.onnx.package import the_package
-from scalarviz.onnx.tensors import FLOATS, Constant
+from scalarviz.onnx.tensors import FLOATS, MOST_DIMENSIONS, Constant, Stored
+from scalarviz.onnx.weighing import weigh
 
-LARGEST_FILE = 2**28  # bytes
-MOST_NODES = 4096
 LONGEST_NAME = 1000
 OLDEST = 9  # the opset from which on the operators are read as they are now
 
@@ -71,28 +71,28 @@ class Graph:
     outputs: tuple[Port, ...]
     nodes: tuple[Node, ...]
     constants: Mapping[str, Constant]
+    budget: Budget  # for all numbers
 
 
-def read_graph(path: Path) -> Graph:
+def read_graph(path: Path, budget: Budget) -> Graph:
     """The graph in a file; its numbers are left in the bytes until somebody wants them."""
     onnx = the_package()
-    data = read_bytes(path)
+    data = read_bytes(path, budget.limit)
+    weigh(data, budget.limit)
     try:
         model = onnx.ModelProto.FromString(data)
     except Exception as error:  # whatever the parser makes of bytes that are no model
         raise InputError("it is damaged, or no ONNX file") from error
     try:
-        return as_graph(model, path.parent)
+        return as_graph(model, path.parent, budget)
     except UnicodeDecodeError as error:
         raise InputError("it is damaged: a name in it is no text") from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, limit: int) -> bytes:
     """All bytes of a file of a bearable size."""
     try:
-        size = size_of(path)
-        if size > LARGEST_FILE:
-            raise InputError(f"it has {size:,} bytes, and {LARGEST_FILE:,} are the most")
+        Budget(limit).take(size_of(path), "the whole file")
         return path.read_bytes()
     except FileNotFoundError:
         raise FileError(f"there is no file {shown(path)}: check the path") from None
@@ -100,20 +100,19 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"it cannot be read: {error.strerror or error}") from error
 
 
-def as_graph(model: Any, folder: Path) -> Graph:
+def as_graph(model: Any, folder: Path, budget: Budget) -> Graph:
     """A ModelProto as plain data."""
     found = model.graph
     if not found.node or not found.output:
         raise InputError("it is damaged, or no ONNX file: there is no graph in it")
-    if len(found.node) > MOST_NODES:
-        raise InputError(f"it has {len(found.node):,} nodes, and {MOST_NODES:,} are the most")
+    budget.allow(len(found.node), "nodes", NODE)
     stored = {
-        name: Constant(name, each, folder)
+        name: Constant(name, Stored(each, folder, budget))
         for each in found.initializer
         for name in [a_text(each.name)]
     }
     nodes = [as_node(node, i) for i, node in enumerate(found.node)]
-    rest = take_constants(nodes, stored, folder)
+    rest = take_constants(nodes, stored, folder, budget)
     return Graph(
         name=a_text(found.name),
         opset=opset_of(model),
@@ -121,6 +120,7 @@ def as_graph(model: Any, folder: Path) -> Graph:
         outputs=tuple(map(as_port, found.output)),
         nodes=tuple(rest),
         constants=stored,
+        budget=budget,
     )
 
 
@@ -186,19 +186,25 @@ def as_port(value: Any) -> Port:
     if tensor is None:
         return Port(a_text(value.name), None, False)
     sizes: Sizes | None = None
+    if len(tensor.shape.dim) > MOST_DIMENSIONS + 1:  # the batch comes first
+        dimensions = f"{len(tensor.shape.dim):,} dimensions"
+        raise InputError(f"{shorten(value.name)} has {dimensions}, more than there can be")
     if tensor.HasField("shape"):
         sizes = tuple(d.dim_value if d.dim_value > 0 else None for d in tensor.shape.dim)
     return Port(a_text(value.name), sizes, tensor.elem_type in FLOATS)
 
 
-def take_constants(nodes: Iterable[Node], stored: dict[str, Constant], folder: Path) -> list[Node]:
+def take_constants(
+    nodes: Iterable[Node], stored: dict[str, Constant], folder: Path, budget: Budget
+) -> list[Node]:
     """Move what only hands on stored numbers from the nodes to the numbers."""
     rest = []
     for node in nodes:
         tensor = tensor_of(node) if node.operator == "Constant" else None
         source = stored.get(node.inputs[0]) if node.inputs else None
         if tensor is not None and node.outputs:
-            stored[node.outputs[0]] = Constant(node.outputs[0], tensor, folder)
+            name = node.outputs[0]
+            stored[name] = Constant(name, Stored(tensor, folder, budget))
         elif source is not None and node.outputs and is_passed_on(node, source):
             stored[node.outputs[0]] = passed_on(node, source)
         else:
@@ -224,7 +230,7 @@ def is_passed_on(node: Node, source: Constant) -> bool:
     """Whether a node gives stored numbers once more, a matrix maybe turned."""
     if node.operator == "Transpose":
         turned = node.attributes.get("perm") or [1, 0]
-        return turned == [1, 0] and len(source.tensor.dims) == 2
+        return turned == [1, 0] and len(source.stored.tensor.dims) == 2
     return node.operator in ("Identity", "Cast")
 
 

@@ -149,7 +149,7 @@ def are_one(first: Made, second: Made) -> bool:
         and (bool(first.inner) or settings_of(first) == settings_of(second))
         and [p.name for p in first.parameters] == [p.name for p in second.parameters]
         and all(
-            np.array_equal(p.values, q.values)
+            p.values is q.values or np.array_equal(p.values, q.values)
             for p, q in zip(first.parameters, second.parameters, strict=True)
         )
         and first.state.keys() == second.state.keys()

@@ -70,7 +70,7 @@ def dense(at: At, form: str) -> Flow:
     if weights.turned:
         form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
     bias = at.bias(outputs)
-    weight = Parameter("weight", weights.name, matrix.ravel(), matrix=True)
+    weight = Parameter("weight", weights.name, matrix, matrix=True)
     layer = Dense(inputs, outputs, bias=bool(bias))
     return flow.then(layer, {**at.names, "form": form}, weight, *bias, shape=(outputs,))
 
@@ -207,7 +207,7 @@ def layer_norm(at: At) -> Flow:
         )
     count = prod(flow.shape)
     weight = at.parameter("weight", 1, flow.shape)
-    shift = Parameter("bias", f"{at.node.name}.bias", np.zeros(count), matrix=False)
+    shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), matrix=False)
     bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
     parameters = [Parameter(p.role, p.name, p.values, False) for p in (weight, bias)]
     layer = LayerNorm(count, at.get("epsilon", 1e-5))
@@ -218,7 +218,7 @@ def rms_norm(at: At) -> Flow:
     """RMSNorm, as `save` writes it."""
     flow = at.row
     eps, axes = at.needed(2, "eps").array, at.constant(3)
-    if eps.size != 1 or (axes.array.tolist() if axes else at.get("axes", [])) not in ([-1], [1]):
+    if eps.size != 1 or (at.few(3) if axes else at.get("axes", [])) not in ([-1], [1]):
         raise Refused("it is no RMSNorm over all numbers of a sample")
     number = float(eps.ravel()[0])
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))

@@ -12,6 +12,7 @@ from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.formulas.table import pick
+from scalarviz.limits import Budget
 from scalarviz.network import Network
 from scalarviz.onnx.choice import Frozen, choose_frozen
 from scalarviz.onnx.fusions import fuse
@@ -41,13 +42,14 @@ def load_model(
     freeze: Sequence[str] | None,
     dtype: str,
     output: str | None,
+    limit: int | None,
 ) -> Network:
     """The network in a file; see `scalarviz.onnx.load`."""
     pick(DTYPES, dtype, "dtype")
-    found = as_path(path)
+    found, budget = as_path(path), Budget(limit)
     the_package()
     try:
-        graph = read_graph(found)
+        graph = read_graph(found, budget)
         source, target = ends(graph, output)
         start, steps = walk(graph, source, target)
         made = join(steps)
@@ -57,7 +59,7 @@ def load_model(
         raise not_loaded(found, error) from error
     frozen = choose_frozen([p.name for m in flat(made) for p in m.parameters], train, freeze)
     try:
-        net = build(made, frozen, dtype)
+        net = build(made, frozen, dtype, budget)
     except InputError as error:
         raise not_loaded(found, error) from error
     names: Names = {
@@ -201,7 +203,7 @@ def run(node: Node, graph: Graph, flows: dict[str, Flow | None], batch: int | No
         if name and name not in flows and name not in graph.constants:
             raise Refused(f"it takes {shorten(name)}, which nothing before it gives")
         inputs.append(flows[name] if name in flows else graph.constants.get(name))
-    return OPERATORS[node.operator](At(node, graph.opset, batch, tuple(inputs)))
+    return OPERATORS[node.operator](At(node, graph.opset, batch, tuple(inputs), graph.budget))
 
 
 def all_of(odd: Sequence[tuple[Node, str]]) -> list[str]:
@@ -244,15 +246,20 @@ def flat(made: Iterable[Made]) -> Iterable[Made]:
         yield from flat(each.inner)
 
 
-def build(made: Sequence[Made], frozen: Frozen, dtype: str) -> Network:
+def build(made: Sequence[Made], frozen: Frozen, dtype: str, budget: Budget) -> Network:
     """A network of these layers, with their numbers."""
+    once = {each.layer: each for each in flat(made)}
+    count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)
+    budget.take(np.dtype(dtype).itemsize * count, f"its {count:,} parameters")
     net = Network([each.layer for each in made], dtype=dtype)
-    for each in flat(made):
+    numbers = net.program.workspace
+    Budget(budget.limit).take(8 * numbers, f"one sample on its way through {numbers:,} numbers")
+    for each in once.values():
         row = each.layer.first_row
         for parameter in each.parameters:
             rows = slice(row, row + parameter.values.size)
             with np.errstate(over="ignore"):
-                net.bank.value[rows] = parameter.values
+                net.bank.value[rows] = parameter.values.ravel()
             if not np.isfinite(net.bank.value[rows]).all():
                 raise InputError(f"the numbers {shorten(parameter.name)} do not fit into {dtype}")
             net.bank.frozen[rows] = parameter.name in frozen

@@ -19,8 +19,9 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import pi
 from scalarviz.layers import Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.layers.activation import Activation
+from scalarviz.limits import Budget
 from scalarviz.onnx.graph import Node
-from scalarviz.onnx.tensors import Array, Constant
+from scalarviz.onnx.tensors import MOST_DIMENSIONS, Array, Constant
 
 Shape = tuple[int, ...]  # of one sample
 Names = dict[str, Any]
@@ -46,7 +47,10 @@ class Refused(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Numbers of the file that become rows of the bank, in the order that the layer wants."""
+    """Numbers of the file that become rows of the bank, in the order that the layer wants.
+
+    They are seen in the file's memory, a matrix maybe turned, and copied into the bank only.
+    """
 
     role: str  # in the names of the layer: "weight"
     name: str
@@ -189,6 +193,7 @@ class At:
     opset: int
     batch: int | None  # how many samples, where the model says so
     inputs: tuple[Flow | Constant | None, ...]
+    budget: Budget  # for all numbers that are made of the model
 
     @property
     def flow(self) -> Flow:
@@ -231,6 +236,14 @@ class At:
             raise Refused(f"its {what} are not stored in the file")
         return found
 
+    def few(self, place: int) -> list[Any]:
+        """A few numbers of the file, such as axes."""
+        found = self.needed(place, "numbers")
+        if found.array.size > MOST_DIMENSIONS + 1:
+            raise Refused(f"its {shorten(found.name)} has {found.array.size:,} numbers")
+        numbers: list[Any] = found.array.ravel().tolist()
+        return numbers
+
     def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
         """A vector of the file as rows of the bank, of exactly this shape, or 1 in front of it."""
         found = self.needed(place, role)
@@ -251,7 +264,8 @@ class At:
         if found is None:
             return []
         if found.shape in ((), (1,), (1, 1)):
-            return [Parameter("bias", found.name, np.full(outputs, found.array.ravel()[0]), False)]
+            same = np.broadcast_to(found.array.ravel()[0], outputs)
+            return [Parameter("bias", found.name, same, False)]
         return [self.parameter("bias", 2, (outputs,))]
 
     def get(self, name: str, default: Any, items: type = int) -> Any:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from scalarviz.checks import shorten
 from scalarviz.errors import InputError
+from scalarviz.limits import Budget
 
 Array = npt.NDArray[Any]
 
@@ -36,26 +37,37 @@ HALF = 10
 EXTERNAL = 1  # the place of numbers that are in another file
 
 MOST_DIMENSIONS = 8
-LARGEST = 2**28  # bytes of one tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A TensorProto, whose numbers are read once, when they are first asked for."""
+
+    tensor: Any
+    folder: Path  # where a second file may be
+    budget: Budget  # for all numbers of the model
+
+    @cached_property
+    def array(self) -> Array:
+        return decode(self.tensor, self.folder, self.budget)
+
+
+@dataclass(frozen=True, eq=False)
 class Constant:
-    """Numbers that a model has stored under a name; they are read when they are first asked for.
+    """Numbers that a model has stored under a name.
 
     `turned` says that a Transpose lies between the file and whoever asks.
     """
 
     name: str
-    tensor: Any
-    folder: Path
+    stored: Stored
     turned: bool = False
 
     @cached_property
     def array(self) -> Array:
         """The numbers, in their shape."""
         try:
-            found = decode(self.tensor, self.folder)
+            found = self.stored.array
         except InputError as error:
             raise InputError(f"the numbers {shorten(self.name)} {error}") from error
         return found.T if self.turned else found
@@ -65,19 +77,21 @@ class Constant:
         return self.array.shape
 
 
-def decode(tensor: Any, folder: Path) -> Array:
+def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
     """The numbers of a TensorProto; an error goes on where the name of the numbers ends."""
     if tensor.data_type not in TYPES:
         raise InputError(f"are of the type {tensor.data_type}, which is none of plain numbers")
-    kind, field = TYPES[tensor.data_type]
+    kind, listed = TYPES[tensor.data_type]
     shape = tuple(tensor.dims)
     if len(shape) > MOST_DIMENSIONS or any(n < 0 for n in shape):
         raise InputError(f"have the shape {shorten(shape)}")
     count = prod(shape)
     stored = np.dtype(kind)
-    if count * stored.itemsize > LARGEST:
-        raise InputError(f"have the shape {shorten(shape)}, which is too large")
-    found = numbers_of(tensor, field, stored, count, folder)
+    try:
+        budget.take(count * stored.itemsize, "they")
+    except InputError as error:
+        raise InputError(f"have the shape {shorten(shape)}, which is too large: {error}") from None
+    found = numbers_of(tensor, listed, stored, count, folder)
     if len(found) != count:
         raise InputError(f"have the shape {shorten(shape)}, but there are {len(found)} of them")
     if tensor.data_type in FLOATS and not np.isfinite(found).all():
@@ -85,13 +99,13 @@ def decode(tensor: Any, folder: Path) -> Array:
     return found.reshape(shape)
 
 
-def numbers_of(tensor: Any, field: str, stored: np.dtype[Any], count: int, folder: Path) -> Array:
+def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder: Path) -> Array:
     """The numbers in a row, from wherever they are."""
     if tensor.data_location == EXTERNAL:
         return as_numbers(read_external(tensor, count * stored.itemsize, folder), stored)
     if tensor.HasField("raw_data"):
         return as_numbers(tensor.raw_data, stored)
-    listed = getattr(tensor, field)
+    listed = getattr(tensor, name)
     if len(listed) != count:
         raise InputError(f"should be {count:,}, but there are {len(listed):,} of them")
     if tensor.data_type == HALF:  # its bits, as integers

@@ -35,7 +35,7 @@ def reshape(at: At) -> Flow:
     stored = at.needed(1, "sizes").array
     if stored.ndim != 1 or stored.dtype.kind != "i" or not stored.size:
         raise Refused("its sizes are no list of whole numbers")
-    first, *rest = stored.tolist()
+    first, *rest = at.few(1)
     if not at.get("allowzero", 0):
         first = -1 if first == 0 else first
         rest = [flow.shape[i] if n == 0 and i < len(flow.shape) else n for i, n in enumerate(rest)]
@@ -45,7 +45,7 @@ def reshape(at: At) -> Flow:
     whole = bool(rest) and min(rest) > 0 and prod(rest) == prod(flow.shape)
     if not whole or first not in (-1, at.batch):
         raise Refused(
-            f"its sizes are {shorten(stored.tolist())}, which does not leave each sample its "
+            f"its sizes are {shorten(stored)}, which does not leave each sample its "
             f"{prod(flow.shape)} numbers"
         )
     return flow.seen_as(tuple(rest), at.node)
@@ -65,7 +65,7 @@ def transpose(at: At) -> Flow:
 def axes_of(at: At, rank: int) -> list[int]:
     """The axes that a node names, as attribute or as input, counted from the batch."""
     stored = at.constant(1)
-    found: Any = stored.array.ravel().tolist() if stored else at.get("axes", [])
+    found: Any = at.few(1) if stored else at.get("axes", [])
     if not isinstance(found, list) or not all(type(a) is int and -rank <= a < rank for a in found):
         raise Refused(f"its axes are {shorten(found)}")
     axes = sorted(a % rank for a in found)
@@ -78,7 +78,7 @@ def unsqueeze(at: At) -> Flow:
     """Sizes of 1 put in."""
     flow = at.flow
     stored = at.constant(1)
-    count = stored.array.size if stored else len(at.get("axes", []))
+    count = len(at.few(1)) if stored else len(at.get("axes", []))
     shape = list(flow.shape)
     for axis in axes_of(at, min(len(shape) + 1 + count, 9)):
         shape.insert(axis - 1, 1)

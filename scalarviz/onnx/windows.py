@@ -83,7 +83,7 @@ def convolution(at: At) -> Flow:
     layer = Conv2d(
         picture_of(flow), shape[0], window.kernel, window.stride, window.padding, bias=bool(bias)
     )
-    weight = Parameter("weight", weights.name, weights.array.ravel(), matrix=True)
+    weight = Parameter("weight", weights.name, weights.array, matrix=True)
     return flow.then(layer, at.names, weight, *bias, shape=layer.output_shape)
 
 
@@ -131,7 +131,7 @@ def reduce_mean(at: At) -> Flow:
     """ReduceMean over height and width, which is how PyTorch may write the same."""
     flow = at.picture
     stored = at.constant(1)
-    axes = stored.array.tolist() if stored else at.get("axes", [])
+    axes = at.few(1) if stored else at.get("axes", [])
     rank = len(flow.shape) + 1
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     if whole != [PICTURE - 1, PICTURE]:

@@ -124,7 +124,10 @@ def test_a_convolution_of_huge_padding_is_refused(tmp_path: Path) -> None:
 
 def test_very_many_nodes_are_refused(tmp_path: Path) -> None:
     nodes = [node("Relu", f"v{i}", f"v{i + 1}") for i in range(5000)]
-    refuse(graph(*nodes), tmp_path, "it has 5,000 nodes")
+    refuse(graph(*nodes), tmp_path, "it has 5,000 nodes, and a limit of 640.0 MB permits 4,096")
+    nodes = [node("Relu", "x", "v1"), *nodes[1:-1], node("Relu", "v4999", "y")]
+    path = saved(graph(*nodes, out=None), tmp_path)
+    assert len(sv.onnx.load(path, limit=2**30).layers) == 5000
 
 
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:
