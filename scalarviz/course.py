@@ -129,14 +129,13 @@ class Course:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
-        """Do again the next thing that was done just here, if it comes before the target."""
+        """Do again what was done just here, as far as it comes before the target."""
         now = self.clock
-        if now.place == target.place and now.actions >= target.actions:
-            return False
-        waiting = self.branch.actions_at(now.place)[now.actions :]
+        last = target.actions if now.place == target.place else None
+        waiting = self.branch.actions_at(now.place)[now.actions : last]
         if waiting:
-            self.trainer.apply(waiting[0])
-            self.clock = replace(now, actions=now.actions + 1)
+            self.trainer.apply(*waiting)
+            self.clock = replace(now, actions=now.actions + len(waiting))
         return bool(waiting)
 
     def _steps_until(self, target: Clock) -> int:
@@ -293,11 +292,8 @@ class Course:
         """Continue a past that was kept in a file, or copied, at a moment of a branch."""
         self.branches, self.branch = branches, branch
         self.keyframes = Keyframes(self.keyframes.budget)
-        for each in branches:
-            frames, each.frames = each.frames, []
-            for frame in frames:
-                self.keyframes.add(each, frame)
         self.restore(clock.step)
+        self.keyframes.take(branches, branch)
         self.forward(clock)
         self.remember()
         self.show()

@@ -327,9 +327,13 @@ class Network(Part):
         return network_html(self)
 
 
-def load(path: object, engine: str = "python") -> Network:
-    """The network in a file that `net.save` wrote."""
-    return load_network(path, Network, engine)
+def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network:
+    """The network in a file that `net.save` wrote.
+
+    What the file only describes - layers, and the numbers of one sample on its way - may take
+    `limit` bytes; None: 640 MB.
+    """
+    return load_network(path, Network, engine, limit)
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:

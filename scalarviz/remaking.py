@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from scalarviz.errors import InputError, UnknownNameError
@@ -23,13 +24,19 @@ def make(kind: Callable[..., MadeT], settings: Mapping[str, Any], what: str, **g
     return kind(**settings, **given)
 
 
+@cache
+def parameters_of(kind: Callable[..., object]) -> tuple[dict[str, inspect.Parameter], bool]:
+    """What a function takes by keyword, and whether it takes any others too."""
+    parameters = inspect.signature(kind).parameters.values()
+    known = {row.name: row for row in parameters if row.kind in BY_KEYWORD}
+    return known, any(row.kind == row.VAR_KEYWORD for row in parameters)
+
+
 def check_names(
     kind: Callable[..., object], settings: Mapping[str, Any], what: str, *given: str
 ) -> None:
     """Refuse settings that a function does not take by keyword, or does not take twice."""
-    parameters = inspect.signature(kind).parameters.values()
-    known = {row.name: row for row in parameters if row.kind in BY_KEYWORD}
-    takes_more = any(row.kind == row.VAR_KEYWORD for row in parameters)
+    known, takes_more = parameters_of(kind)
     for key in settings:
         if key in given or not isinstance(key, str):
             raise UnknownNameError(f"setting of the {what}:", key, {*known} - {*given})

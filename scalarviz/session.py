@@ -274,13 +274,15 @@ class Session(Standing):
             save_course(self.course, path)
 
     @classmethod
-    def load(cls, path: object, data: object = None) -> Session:
+    def load(cls, path: object, data: object = None, *, limit: int | None = None) -> Session:
         """The session in a file, which goes on as if it had not stopped.
 
-        `data` must be passed again where it is made by code.
+        `data` must be passed again where it is made by code. Data sets that the file only
+        describes may take `limit` bytes, as may one sample on its way through the network; None:
+        128 MB, or eight times the size of the file, and 640 MB for the sample.
         """
         session = cls.__new__(cls)
-        session._begin(load_course(path, data))
+        session._begin(load_course(path, data, limit))
         return session
 
     def _portion(self, most: int | None, unit: str) -> int:

@@ -295,6 +295,13 @@ class Keyframes:
         if self.used > self.budget:
             self._thin(branch)
 
+    def take(self, branches: Sequence[Branch], newest: Branch) -> None:
+        """Have the frames of these branches, as far as the budget allows, and no others."""
+        self._branches = [branch for branch in branches if branch.frames]
+        self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
+        if self.used > self.budget:
+            self._thin(newest)
+
     def _thin(self, newest: Branch) -> None:
         """Remove frames that are missed least, until a tenth of the budget is free."""
         candidates = []
@@ -314,12 +321,15 @@ class Keyframes:
                     candidates.append((float(missed[i]), i, branch, frame))
         candidates.sort(key=lambda each: each[:2])
         # What stands beside something that goes is missed more: it waits for the next round.
-        gone: set[tuple[int, int]] = set()
+        gone: dict[Branch, set[int]] = {branch: set() for branch in self._branches}
         for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
-            if not gone & {(branch.number, i - 1), (branch.number, i + 1)}:
-                gone.add((branch.number, i))
-                branch.frames.remove(frame)
+            if not gone[branch] & {i - 1, i + 1}:
+                gone[branch].add(i)
                 self.used -= frame.size
+        for branch, places in gone.items():
+            if places:
+                kept = [frame for i, frame in enumerate(branch.frames) if i not in places]
+                branch.frames[:] = kept
         if self.used > 0.9 * self.budget and candidates:
             self._thin(newest)
 

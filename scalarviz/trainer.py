@@ -96,6 +96,13 @@ class Trainer:
         """What is done in a step, in order."""
         return self.network.program.moments
 
+    @property
+    def products(self) -> int:
+        """How many multiplications the sums of a step take, about."""
+        operations = self.network.program.operations
+        once = sum(len(operation.parameters) * operation.each for operation in operations)
+        return self.batches.size * once
+
     def begin(self, step: int) -> None:
         """Take up the batch of a step, to go through it moment by moment."""
         self.run.begin(step)
@@ -147,14 +154,22 @@ class Trainer:
                 "been set back: use s.to(...) or s.set_activation(...)"
             )
 
-    def apply(self, action: Action) -> None:
-        """Do what the user did."""
-        if action.kind in WRITES:
-            WRITES[action.kind](self.bank, **action.details)
-        else:
-            self.adopt(CHANGES[action.kind](self.settings, **action.details))
-        if action.kind == "optimizer":  # another one begins anew
-            self.bank.restart_optimizer()
+    def apply(self, *actions: Action) -> None:
+        """Do what the user did at one place, one after the other; what is set changes once."""
+        bank, settings = self.bank, self.settings
+        for action in actions:
+            if action.kind in WRITES:
+                WRITES[action.kind](bank, **action.details)
+                continue
+            before, settings = settings, CHANGES[action.kind](settings, **action.details)
+            if action.kind == "optimizer":  # another one begins anew
+                bank.restart_optimizer()
+            if settings.precision != before.precision:
+                bank.start_scaling(settings.precision)
+        if settings is not self.settings:
+            state = bank.state.copy()
+            self.adopt(settings)
+            bank.state[:] = state  # a new engine has begun with its own
 
 
 def check_fits(data: DataSet, network: Model) -> None:

@@ -275,8 +275,9 @@ def replay(
     path: str,
     theme: str = "auto",
     terminal: bool = False,
+    limit: int | None = None,
 ) -> None:
-    """Open a training that was kept in a file, where it stood."""
+    """Open a training that was kept in a file, where it stood; see `Session.load` for --limit."""
     from scalarviz.apps.watch import watch
     from scalarviz.session import Session
     from scalarviz.stage.show import Show
@@ -285,7 +286,7 @@ def replay(
         raise InputError(
             f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
         )
-    show = Show(Session.load(path), title=os.path.basename(path))
+    show = Show(Session.load(path, limit=limit), title=os.path.basename(path))
     other = (
         f"`scalarviz replay {shlex.quote(path)} --terminal` draws in the terminal, and in Python "
         f"sv.picture(sv.Session.load({path!r}), 'run.png') writes a picture"

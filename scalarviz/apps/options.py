@@ -53,6 +53,7 @@ RUNNING = {
     "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),
     "save": Option(Path | None, None, "a file to keep the training in at the end, or on Ctrl-C"),
     "resume": Option(Path | None, None, "a file of a training to go on with"),
+    "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
     "autosave": Option(float | None, None, "save every so many seconds too"),
     "set": Option(list[str], [], "NAME=VALUE: an option of the scene by its name"),
 }
@@ -159,7 +160,7 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
             f"a training that goes on has its {refused[0]} from the file: "
             f"leave out --{refused[0]}, or --resume"
         )
-    session = Session.load(given["resume"])
+    session = Session.load(given["resume"], limit=given.get("limit"))
     show = played(scene, chosen)
     if session.data.name != show.session.data.name:
         raise InputError(

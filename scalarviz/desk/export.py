@@ -23,6 +23,7 @@ from scalarviz.stage.show import Show
 
 COMMAND = ("-m", "scalarviz.desk.export")
 VIDEOS = (".mp4", ".gif")
+ANY = 2**62  # bytes
 PAGES = (".html", ".htm")
 
 
@@ -126,7 +127,7 @@ class Exports:
 def main(run: str, path: str, about: str) -> None:
     """Draw a run that was kept into a file."""
     told = json.loads(about)
-    session = Session.load(run)
+    session = Session.load(run, limit=ANY)  # it has just been written by us
     show = Show(session, title=told["title"])
     if Path(path).suffix.lower() in VIDEOS:
         steps = session.course.branch.end.step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -24,20 +24,42 @@ from scalarviz.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checke
 Details = Mapping[str, Any]
 
 
-def build_action(value: object, reader: Reader, network: Network) -> Action:
-    """Something that the user did."""
-    if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
-        raise InputError(f"{shorten(value)} is no action")
-    step, operation, kind, details, asked = value
-    done: Callable[..., object] = pick({**WRITES, **CHANGES}, kind, "action")
-    place = build_clock([step, operation, 0])
-    read = {key: reader.read(detail) for key, detail in details.items()}
-    try:
-        check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
-        CHECKS[kind](network, read)
-    except ScalarvizError as error:
-        raise InputError(f"the action {kind!r} at step {step:,} cannot be done: {error}") from error
-    return Action(step, operation, kind, read, asked_at(asked, place, kind))
+DEEDS: Mapping[str, Callable[..., object]] = {**WRITES, **CHANGES}
+
+
+@final
+class Actions:
+    """Reads what was done to a network."""
+
+    def __init__(self, reader: Reader, network: Network) -> None:
+        self._reader = reader
+        self._network = network
+        self._engines: set[tuple[str, bool]] = set()  # that are known to do
+
+    def read(self, value: object) -> Action:
+        """Something that the user did."""
+        if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
+            raise InputError(f"{shorten(value)} is no action")
+        step, operation, kind, details, asked = value
+        done, place = pick(DEEDS, kind, "action"), build_clock([step, operation, 0])
+        read = {key: self._reader.read(detail) for key, detail in details.items()}
+        try:
+            check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
+            CHECKS[kind](self._network, read)
+            if kind == "engine":
+                self._check_engine(read["name"], read["precision"])
+        except ScalarvizError as error:
+            raise InputError(
+                f"the action {kind!r} at step {step:,} cannot be done: {error}"
+            ) from error
+        return Action(step, operation, kind, read, asked_at(asked, place, kind))
+
+    def _check_engine(self, name: str, precision: Precision) -> None:
+        """Refuse a precision that an engine has not; one that cannot run here is another matter."""
+        key = name, precision.mixed
+        if key not in self._engines and not ENGINES[name].lack():
+            self._network.check_engine(name, precision)
+        self._engines.add(key)
 
 
 def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
@@ -116,11 +138,8 @@ def check_data(network: Network, details: Details) -> None:
 
 
 def check_engine(network: Network, details: Details) -> None:
-    """An engine that there is; whether it can run here is seen when it is wanted."""
     check_type(details["precision"], Precision, "precision")
-    row = pick(ENGINES, details["name"], "engine")
-    if not row.lack():
-        network.check_engine(row.name, details["precision"])
+    pick(ENGINES, details["name"], "engine")
 
 
 def check_activation(network: Network, details: Details) -> None:

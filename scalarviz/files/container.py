@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,18 +25,19 @@ from scalarviz.checks import shorten
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.formulas.table import pick
+from scalarviz.limits import LARGEST_HEADER, MOST_PARTS
 
 Array = npt.NDArray[Any]
 Description = dict[str, Any]
 
 NAME = "scalarviz"
+METADATA = "__metadata__"  # where safetensors keeps what is not its own
 VERSION = 1  # a reader refuses what is newer than itself
 KINDS = {kind: kind for kind in ("network", "run")}
 
 # What safetensors calls the types that travel, and what numpy does.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
 
-LARGEST_HEADER = 2**24  # bytes; a description that needs more belongs into an array
 LENGTH_BYTES = 8  # how safetensors begins: with the length of its header
 
 # The checksum is the first thing in our text, whose quotation marks have a backslash in the file.
@@ -75,10 +76,12 @@ def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> 
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
     plain = {name: as_plain(name, array) for name, array in arrays.items()}
     data = bytearray(save(plain, metadata={NAME: text}))
-    if header_length(data) > LARGEST_HEADER:
+    header = data[LENGTH_BYTES : LENGTH_BYTES + header_length(data)]
+    if len(header) > LARGEST_HEADER or max(count_parts(header), count_parts(text)) > MOST_PARTS:
         raise InputError(
-            f"the description takes {len(text):,} bytes, more than the {LARGEST_HEADER:,} that a "
-            "file may have: put what is long into an array"
+            f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
+            f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put what "
+            "is long into an array"
         )
     place = place_of_checksum(data)
     data[place] = hashlib.sha256(data).hexdigest().encode()
@@ -158,8 +161,8 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
 def parse_about(path: Path, header: bytes) -> Description:
     """Our part of the metadata, of a version that is known here."""
     try:
-        outer = parse_json(header)
-        inner = outer.get("__metadata__", {})
+        outer = parse_json(header, only_ours)
+        inner = outer.get(METADATA, {})
         text = inner.get(NAME) if isinstance(inner, dict) else None
         about = parse_json(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
@@ -182,13 +185,30 @@ def parse_about(path: Path, header: bytes) -> Description:
     return about
 
 
-def parse_json(text: bytes | str) -> Description:
+def only_ours(pairs: list[tuple[str, Any]]) -> Description:
+    """An object of the header, empty if it is about an array: safetensors reads those."""
+    found = no_name_twice(pairs)
+    return found if NAME in found or METADATA in found else {}
+
+
+def parse_json(
+    text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
+) -> Description:
     """A JSON object without what only some readers accept: names given twice, NaN, infinity."""
+    if count_parts(text) > MOST_PARTS:
+        raise ValueError("so many parts would take much memory")
     letters = text if isinstance(text, str) else text.decode("utf-8")
-    found = json.loads(letters, object_pairs_hook=no_name_twice, parse_constant=refuse)
+    found = json.loads(letters, object_pairs_hook=read or no_name_twice, parse_constant=refuse)
     if not isinstance(found, dict):
         raise ValueError("no JSON object")
     return found
+
+
+def count_parts(text: bytes | bytearray | str) -> int:
+    """How many lists, objects and items a JSON text has at most."""
+    if isinstance(text, str):
+        return sum(map(text.count, ",:[{"))
+    return sum(map(text.count, (b",", b":", b"[", b"{")))
 
 
 def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:

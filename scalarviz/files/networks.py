@@ -24,6 +24,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers import LAYERS, Layer
 from scalarviz.layers.perceptrons import Perceptrons
 from scalarviz.layers.residual import MOST_DEPTH
+from scalarviz.limits import LAYER, Budget
 from scalarviz.onnx.names import check_names
 from scalarviz.precision import Precision
 from scalarviz.remaking import make
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 KIND = "network"
 MOST_STEPS = 2**63
+DOUBLE = 8  # bytes of a number, at most
 
 
 def save_network(net: Network, path: object) -> None:
@@ -40,7 +42,9 @@ def save_network(net: Network, path: object) -> None:
     write(path, KIND, describe(net), numbers(net))
 
 
-def load_network(path: object, new: Callable[..., Network], engine: str) -> Network:
+def load_network(
+    path: object, new: Callable[..., Network], engine: str, limit: int | None
+) -> Network:
     """The network in a file that `save_network` wrote, on the engine that is asked for.
 
     `new` is the class Network, which is defined further on.
@@ -48,10 +52,10 @@ def load_network(path: object, new: Callable[..., Network], engine: str) -> Netw
     The python engine computes in full precision only: there, what was saved in mixed precision
     goes on in full.
     """
-    chosen = choose(engine).name
+    chosen, budget = choose(engine).name, Budget(limit)
     description, arrays = read(path, KIND)
     try:
-        net = build(description, arrays, new)
+        net = build(description, arrays, new, budget)
         precision = precision_of(description)
         fill(net, description, arrays)
     except (ScalarvizError, TypeError) as error:
@@ -115,14 +119,18 @@ def describe_init(init: Init) -> Description:
 
 
 def build(
-    description: Description, arrays: Mapping[str, Array], new: Callable[..., Network]
+    description: Description,
+    arrays: Mapping[str, Array],
+    new: Callable[..., Network],
+    budget: Budget,
 ) -> Network:
     """A network as it was described, with the numbers it begins with; on the python engine.
 
     A bank is made only when it is known to be as large as the one in the file.
     """
-    layers = [build_layer(each) for each in field(description, "layers", list)]
-    order = field(description, "order", list)
+    described, order = field(description, "layers", list), field(description, "order", list)
+    budget.allow(len(order), "layers in order", LAYER)
+    layers = [build_layer(each, budget) for each in described]
     if not all(type(i) is int and 0 <= i < len(layers) for i in order):
         raise InputError(f"order names layers that are not there: {shorten(order)}")
     chain = [layers[i] for i in order]
@@ -138,11 +146,14 @@ def build(
         dtype=field(description, "dtype", str),
     )
     net.names = names
+    numbers = net.program.workspace
+    budget.take(DOUBLE * numbers, f"one sample on its way through {numbers:,} numbers")
     return net
 
 
-def build_layer(description: object, depth: int = 0) -> Layer:
+def build_layer(description: object, budget: Budget, depth: int = 0) -> Layer:
     """A layer as it was described."""
+    budget.allow(1, "layers", LAYER)
     if depth > MOST_DEPTH:
         raise InputError(f"layers stand in layers more than {MOST_DEPTH} deep")
     if not isinstance(description, dict):
@@ -153,7 +164,7 @@ def build_layer(description: object, depth: int = 0) -> Layer:
     if isinstance(settings.get("init"), dict):
         settings = {**settings, "init": build_init(settings["init"])}
     if isinstance(settings.get("layers"), list):
-        parts = [build_layer(part, depth + 1) for part in settings["layers"]]
+        parts = [build_layer(part, budget, depth + 1) for part in settings["layers"]]
         settings = {**settings, "layers": parts}
     return make(kind, settings, f"layer {name}")
 

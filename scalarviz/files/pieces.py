@@ -15,6 +15,7 @@ from scalarviz.files.container import Array, Description
 from scalarviz.files.networks import field
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
+from scalarviz.limits import Budget
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.remaking import make
@@ -63,8 +64,9 @@ class Writer:
 class Reader:
     """The way back; `data` stands for data sets that are made by code."""
 
-    def __init__(self, arrays: Mapping[str, Array], data: DataSet | None) -> None:
+    def __init__(self, arrays: Mapping[str, Array], data: DataSet | None, budget: Budget) -> None:
         self._arrays = arrays
+        self._budget = budget
         self._code = data
         self._known: dict[str, DataSet] = {}
 
@@ -96,7 +98,8 @@ class Reader:
             return self._code
         key = repr(value)
         if key not in self._known:
-            self._known[key] = remake(name, {k: self.read(v) for k, v in settings.items()})
+            read = {k: self.read(v) for k, v in settings.items()}
+            self._known[key] = remake(name, read, self._budget)
         return self._known[key]
 
 

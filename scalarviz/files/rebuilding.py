@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import final
@@ -11,8 +12,9 @@ import numpy as np
 from scalarviz.checks import shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
+from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
-from scalarviz.files.actions import build_action
+from scalarviz.files.actions import Actions
 from scalarviz.files.container import Array, Description
 from scalarviz.files.networks import block_name, build, field
 from scalarviz.files.pieces import Reader, build_clock
@@ -21,6 +23,7 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Layer
+from scalarviz.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
@@ -30,10 +33,13 @@ from scalarviz.trainer import Settings, Trainer, fold
 
 
 def build_course(
-    description: Description, arrays: Mapping[str, Array], data: DataSet | None
+    description: Description,
+    arrays: Mapping[str, Array],
+    data: DataSet | None,
+    limit: int | None = None,
 ) -> Course:
     """A training as it was described, standing where it stood; `data` replaces what was code."""
-    return Rebuilding(description, arrays, data).course()
+    return Rebuilding(description, arrays, data, limit).course()
 
 
 @final
@@ -41,30 +47,39 @@ class Rebuilding:
     """The parts of a training, in the order in which they are needed."""
 
     def __init__(
-        self, description: Description, arrays: Mapping[str, Array], data: DataSet | None
+        self,
+        description: Description,
+        arrays: Mapping[str, Array],
+        data: DataSet | None,
+        limit: int | None,
     ) -> None:
         self.description = description
         self.arrays = arrays
-        self.reader = Reader(arrays, data)
-        self.network = build(
-            field(description, "network", dict), {"value": self._first_values()}, Network
-        )
+        self.frames: dict[str, dict[str, Array]] = {}  # by the number of the branch, and by name
+        for name, array in arrays.items():
+            what, _, rest = name.partition(" ")
+            if what == "frames":
+                branch, _, name = rest.partition(" ")
+                self.frames.setdefault(branch, {})[name] = array
+        stored = sum(array.nbytes for array in arrays.values())
+        self.made = Budget(limit, max(MADE, GROWTH * stored))
+        self.reader = Reader(arrays, data, self.made)
+        first = {"value": self._first_values()}
+        self.network = build(field(description, "network", dict), first, Network, Budget(limit))
+        batch = description.get("batch")
+        self.batch = None if batch is None else size(batch, "batch")
+        self.seed = check_seed(field(description, "seed", int))
         self.loss = make(Loss, field(description, "loss", dict), "loss")
         self.places: dict[Layer, list[int]] = {}  # of each layer, which may stand there twice
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
+        self.actions = Actions(self.reader, self.network)
         self.start = self._settings(field(description, "start", dict))
 
     def course(self) -> Course:
         """The training, standing where it stood."""
-        description, batch = self.description, self.description.get("batch")
-        trainer = Trainer(
-            self.network,
-            self.start,
-            self.loss,
-            None if batch is None else size(batch, "batch"),
-            check_seed(field(description, "seed", int)),
-        )
+        description = self.description
+        trainer = Trainer(self.network, self.start, self.loss, self.batch, self.seed)
         course = Course(trainer, size(field(description, "memory", int), "memory"))
         branches = self._branches()
         number = field(description, "branch", int)
@@ -75,7 +90,23 @@ class Rebuilding:
         branch, clock = branches[number], build_clock(description.get("clock"))
         if clock > branch.end:
             raise InputError(f"the clock stands at step {clock.step}, beyond the end of its branch")
-        course.take_over(branches, branch, clock)
+        frame = branch.frame_before(clock.step)
+        if frame is None or frame.step != clock.step:
+            raise InputError(
+                f"there is no keyframe of step {clock.step:,}, where it stands: it was not saved "
+                "as it is"
+            )
+        before = branch.actions_at((clock.step, 0))[: None if clock.operation else clock.actions]
+        course.take_over(branches, branch, Clock(clock.step, 0, len(before)))
+        if clock.operation and trainer.products > MOST_PRODUCTS.get(self.network.engine, PRODUCTS):
+            warnings.warn(
+                f"it stands at the start of step {clock.step:,} now, as half of so large a step is "
+                "not taken while a file is loaded",
+                stacklevel=4,
+            )
+            return course
+        course.go(clock)
+        course.remember()
         if course.clock != clock:
             raise InputError(f"step {clock.step} has no moment {clock.key}, where the clock stands")
         trainer.check_untouched()
@@ -104,9 +135,17 @@ class Rebuilding:
         for layer, name in enumerate(names):
             self.network.check_activation(layer, name)
         self._check_activations(names, range(len(names)))
+        self._check_batch(read["data"])
         return Settings(
             read["optimizer"], read["data"], field(value, "engine", str), precision, tuple(names)
         )
+
+    def _check_batch(self, data: DataSet) -> None:
+        """Refuse a batch that takes too much memory, where its samples are drawn from nowhere."""
+        if not isinstance(data, TableSet):
+            count = data.batches(self.batch, self.seed).size
+            needed = DOUBLE * count * (data.inputs + data.outputs)
+            Budget(self.made.limit).take(needed, f"a batch of {count:,} samples")
 
     def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
         """Refuse two activations of one layer, and a last one that does not go with the loss."""
@@ -149,7 +188,7 @@ class Rebuilding:
     def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
         """What the user did in a branch, in order."""
         listed = field(value, "journal", list)
-        journal = [build_action(each, self.reader, self.network) for each in listed]
+        journal = list(map(self.actions.read, listed))
         if any(after.place < action.place for action, after in pairwise(journal)):
             raise InputError(f"the journal of branch {number} is out of order")
         if journal and journal[-1].place > (end.step + 1, 0):
@@ -157,6 +196,9 @@ class Rebuilding:
                 f"branch {number} ends at step {end.step}, and something was done at step "
                 f"{journal[-1].step}"
             )
+        for action in journal:
+            if action.kind == "data":
+                self._check_batch(action.details["data"])
         names = list(self.start.activations)
         for _, actions in groupby(journal, place_of):
             changed = [action.details for action in actions if action.kind == "activation"]
@@ -167,12 +209,7 @@ class Rebuilding:
 
     def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
         """The keyframes of a branch."""
-        prefix, bank = f"frames {branch} ", self.network.bank
-        found = {
-            name[len(prefix) :]: array
-            for name, array in self.arrays.items()
-            if name.startswith(prefix)
-        }
+        found, bank = self.frames.get(str(branch), {}), self.network.bank
         count, rows = len(pick(found, "step", "array of keyframes")), len(bank)
         blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
         needed: dict[str, tuple[tuple[int, ...], str]] = {

@@ -26,6 +26,7 @@ from scalarviz.files.container import Array, Description, read, write
 from scalarviz.files.networks import describe
 from scalarviz.files.pieces import Writer
 from scalarviz.files.rebuilding import build_course
+from scalarviz.limits import Budget
 from scalarviz.network import Network
 from scalarviz.timeline import Action, Clock, Frame
 from scalarviz.trainer import Settings
@@ -52,21 +53,23 @@ def check_saving(course: Course) -> Network:
     return network
 
 
-def load_course(path: object, data: object = None) -> Course:
+def load_course(path: object, data: object = None, limit: int | None = None) -> Course:
     """The training in a file that `save_course` wrote, standing where it stood.
 
-    `data` is needed where the data set is made by code.
+    `data` is needed where the data set is made by code; `limit` is explained in `limits`.
     """
+    Budget(limit)  # one that is none is not the file's fault
     description, arrays = read(path, KIND)
     given = None if data is None else DataSet.of(data)
     try:
-        course = build_course(description, arrays, given)
+        course = build_course(description, arrays, given, limit)
     except Exception as error:  # a hostile file must not get through by a check that is missing
         name, why = shown(as_path(path)), error
         if not isinstance(error, ScalarvizError):
             why = InputError(f"{type(error).__name__}: {error}")
         raise FileError(f"{name} does not hold a run that can go on here: {why}") from error
-    if description.get("bits") != bits_of(course.trainer.bank):
+    stands = list(course.clock.key) == description["clock"]
+    if stands and description.get("bits") != bits_of(course.trainer.bank):
         warnings.warn(
             f"{shown(as_path(path))} was made on another machine or by other versions: replaying "
             "it gives slightly other numbers here",

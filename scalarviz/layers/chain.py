@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -62,9 +63,9 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
 def check_parts(layers: tuple[Layer, ...]) -> None:
     """Refuse a layer that stands by itself and in a Residual, or in two."""
     whole = list(dict.fromkeys(layers))
-    every = [*whole, *[part for layer in whole for part in inner(layer)]]
-    for layer in every:
-        if every.count(layer) > 1:
+    every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
+    for layer, count in every.items():
+        if count > 1:
             raise InputError(
                 f"{layer} stands twice, and at least once within another layer: make a second one"
             )

@@ -17,6 +17,7 @@ from scalarviz.apps.moving import png
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.opening import Opening
 from scalarviz.errors import InputError
+from scalarviz.foreign import say
 from scalarviz.widget.canvas import LiveCanvas
 from scalarviz.widget.controls import Controls
 from scalarviz.widget.place import Shown, run_of, shell
@@ -93,7 +94,7 @@ class Live(Shown):
         if self._opening is not None:
             self._opening.leave()
         for name in self.desk.exports.let_go():
-            print(f"{name} is still being written, and is there when that is done")
+            say(f"{name} is still being written, and is there when that is done")
         if not self._watched_elsewhere:
             self.desk.quit()
         close(self.widget)

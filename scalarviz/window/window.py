@@ -60,7 +60,7 @@ def watch(
         finally:
             desk.quit()
             opening.leave()
-            print(*desk.exports.told, sep="\n", end="\n" * bool(desk.exports.told))
+            say(*desk.exports.told)
     if window.error is not None:
         raise window.error
     say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))

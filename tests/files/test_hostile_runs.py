@@ -187,6 +187,17 @@ def action(
     return spoil
 
 
+def at_place(operation: int, actions: int) -> Spoil:
+    """A clock that stands elsewhere in its step."""
+
+    def spoil(description: dict[str, Any]) -> None:
+        description["clock"][1:] = operation, actions
+        branch = description["branches"][description["branch"]]
+        branch["end"] = max(branch["end"], description["clock"])
+
+    return spoil
+
+
 ARRAY = {"array": "array 0"}  # the rows of the first edit
 VALUES = {"array": "array 1"}
 FULL = {"precision": {"name": "full", "loss_scale": 1.0, "dynamic": False, "patience": 1}}
@@ -196,8 +207,8 @@ ONE: dict[str, tuple[Spoil, str]] = {
     "a branch before the first": (setting("branch", to=-1), "it stands on branch -1"),
     "a branch that is no number": (setting("branch", to=True), "type int"),
     "a clock after the end": (setting("clock", to=[10**6, 0, 0]), "beyond the end"),
-    "an operation that no step has": (setting("clock", to=[20, 900, 0]), "has no moment"),
-    "actions that were not done": (setting("clock", to=[20, 0, 9]), "has no moment"),
+    "an operation that no step has": (at_place(900, 0), "has no moment"),
+    "actions that were not done": (at_place(0, 9), "has no moment"),
     "a parent that is none": (setting("branches", 1, "parent", to=1), "leaves 1"),
     "a fork after its end": (setting("branches", 1, "fork", to=[10**6, 0, 0]), "cannot be"),
     "a step that was lost": (setting("branches", 0, "end", to=[42, 0, 0]), "one loss for each"),

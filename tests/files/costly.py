@@ -1,0 +1,313 @@
+"""Small files that would cost much, and what they do cost: python -m tests.files.costly FOLDER
+
+Prints one line of JSON for each: its name, its size, what came of it, seconds of the processor, and
+by how many bytes the process grew.
+"""
+
+import gc
+import gzip
+import json
+import struct
+import sys
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import onnx
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import ScalarvizError
+from scalarviz.files.container import read, write
+
+Spoil = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+# ---- files of data ------------------------------------------------------------------------------
+
+
+def booleans(path: Path) -> None:
+    """45 million booleans in each of two arrays, 720 MB as numbers."""
+    about = b"{'descr': '|b1', 'fortran_order': False, 'shape': (45000000, 1), }"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name in ("x.npy", "y.npy"):
+            with archive.open(name, "w") as file:
+                file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(about)) + about)
+                for _ in range(45):
+                    file.write(bytes(10**6))
+
+
+def members(path: Path) -> None:
+    """An archive that lists 200,000 members."""
+    listed = b"".join(
+        struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 11, *[0] * 6)
+        + b"inputs%05d" % (i % 100_000)
+        for i in range(200_000)
+    )
+    path.write_bytes(listed + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 9, 9, len(listed), 0, 0))
+
+
+def idx(folder: Path, pictures: int, side: int, there_are: int) -> None:
+    """MNIST's files with very many pictures, of which some are there, or random bytes."""
+    folder.mkdir()
+    parts = ("images-idx3", (pictures, side, side)), ("labels-idx1", (pictures,))
+    noise = np.random.default_rng(0).bytes(300_000)
+    for name, shape in parts:
+        with gzip.open(folder / f"train-{name}-ubyte.gz", "wb", 1) as file:
+            file.write(bytes((0, 0, 8, len(shape))) + struct.pack(f">{len(shape)}I", *shape))
+            file.write(bytes(there_are) or noise)
+
+
+def png(path: Path) -> None:
+    """A picture of 36 megapixels."""
+    side, packer = 6000, zlib.compressobj(1)
+    row = bytes(1 + 3 * side)
+    packed = b"".join([*[packer.compress(row) for _ in range(side)], packer.flush()])
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    parts = [b"\x89PNG\r\n\x1a\n"]
+    for kind, content in ((b"IHDR", header), (b"IDAT", packed), (b"IEND", b"")):
+        check = struct.pack(">I", zlib.crc32(kind + content))
+        parts += [struct.pack(">I", len(content)), kind, content, check]
+    path.write_bytes(b"".join(parts))
+
+
+# ---- files of ours ------------------------------------------------------------------------------
+
+
+def run(spoil: Spoil, path: Path, texture: bool = False) -> None:
+    """A run of three steps, which says something else."""
+    chosen: Any = data.Texture(np.zeros((2, 2, 3)), samples=4) if texture else data.Rgb(levels=2)
+    net = sv.Network([chosen.inputs, 3], engine="python")
+    s = sv.Session(net, chosen, batch=None if texture else 2, engine="python")
+    s.advance(3)
+    s.save(path)
+    description, arrays = read(path, "run")
+    spoil(description, arrays)
+    write(path, "run", description, arrays)
+
+
+def many_samples(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    about["start"]["data"]["data"]["settings"] = {"samples": 2**24}
+
+
+def many_sets(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Forty data sets of 48 MB, each of its own."""
+    sets = [{"name": "rgb", "settings": {"levels": 100, "seed": i}} for i in range(40)]
+    journal = [[1, 0, "data", {"data": {"data": each}}, None] for each in sets]
+    about["branches"][0]["journal"] = journal
+
+
+def large_batch(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    about["start"]["data"]["data"]["settings"]["samples"] = 2**31
+
+
+def far_keyframe(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Two million steps behind the only keyframe."""
+    steps = 2_000_000
+    about["branches"][0]["end"] = about["clock"] = [steps, 0, 0]
+    arrays["losses 0"] = np.zeros(steps)
+    for name in [name for name in arrays if name.startswith("frames 0")]:
+        arrays[name] = arrays[name][:1]
+
+
+def half_a_step(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """A clock within a step of three million samples, on the slowest engine."""
+    about["start"]["data"]["data"]["settings"]["samples"] = 3_000_000
+    about["branches"][0]["end"] = about["clock"] = [3, 5, 0]
+
+
+def many_branches(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Each leaves the one before."""
+    for i in range(1, 3000):
+        fork = {"parent": i - 1, "fork": [0, 0, 0], "end": [0, 0, 0], "journal": []}
+        about["branches"].append(fork)
+        arrays[f"losses {i}"] = np.zeros(0)
+        for name, dtype in (("step", "int64"), ("count", "int64"), ("has_gradients", "bool")):
+            arrays[f"frames {i} {name}"] = np.zeros(0, dtype)
+
+
+def many_engines(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Twenty thousand engines at one moment."""
+    full = {"precision": {"name": "full", "loss_scale": 1.0, "dynamic": False, "patience": 1}}
+    about["branches"][0]["journal"] = [
+        [3, 0, "engine", {"name": ("cpu", "python")[i % 2], "precision": full}, None]
+        for i in range(20_000)
+    ]
+    about["branches"][0]["end"] = about["clock"] = [3, 0, 20_000]
+
+
+def network(spoil: Spoil, path: Path) -> None:
+    """A network, which says something else."""
+    sv.Network([3, 3]).save(path)
+    description, arrays = read(path, "network")
+    spoil(description, arrays)
+    write(path, "network", description, arrays)
+
+
+def relus(layers: int, order: int) -> Spoil:
+    """Very many layers, or one very often."""
+
+    def spoil(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+        relu = {"kind": "Activation", "settings": {"shape": 3, "activation": "relu"}}
+        about["layers"] += [relu] * layers
+        about["order"] = [min(i, layers) for i in range(order)]
+
+    return spoil
+
+
+def one_layer(kind: str, **settings: Any) -> Spoil:
+    """A layer without parameters."""
+
+    def spoil(about: dict[str, Any], arrays: dict[str, Any]) -> None:
+        about["layers"], about["order"] = [{"kind": kind, "settings": settings}], [0]
+        arrays["value"] = arrays["value"][:0]
+
+    return spoil
+
+
+def header(text: str) -> Callable[[Path], None]:
+    """A file with this description."""
+
+    def make(path: Path) -> None:
+        whole = json.dumps({"__metadata__": {"scalarviz": text}}).encode()
+        path.write_bytes(struct.pack("<Q", len(whole)) + whole)
+
+    return make
+
+
+# ---- models -------------------------------------------------------------------------------------
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field of a message."""
+    length, size = len(content), []
+    while length > 127:
+        size.append(length & 127 | 128)
+        length >>= 7
+    return bytes([number << 3 | 2, *size, length]) + content
+
+
+def products(path: Path, names: int) -> None:
+    """A matrix of 4 MB that is used 600 times, under so many names."""
+    matrix = np.random.default_rng(0).normal(size=(1000, 1000)).astype(np.float32)
+    make, count = onnx.helper, 600
+    nodes = [make.make_node("Identity", ["w"], [f"w{i}"]) for i in range(names)]
+    for i in range(count):
+        weights = f"w{i % names}" if names else "w"
+        nodes.append(make.make_node("MatMul", [f"v{i}", weights], [f"v{i + 1}"]))
+    ports = [make.make_tensor_value_info(n, 1, ["n", 1000]) for n in ("v0", f"v{count}")]
+    numbers = [onnx.numpy_helper.from_array(matrix, "w")]
+    graph = make.make_graph(nodes, "g", ports[:1], ports[1:], numbers)
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
+    path.write_bytes(model.SerializeToString())
+
+
+def waves(path: Path) -> None:
+    """An encoding of 16 million numbers, from two rows of 4,096."""
+    make = onnx.helper
+    nodes = [make.make_node("Unsqueeze", ["x", "a"], ["u"])]
+    nodes += [make.make_node("Mul", ["u", "f"], ["m1"])]
+    nodes += [make.make_node("Mul", [f"m{i}", "f"], [f"m{i + 1}"]) for i in range(1, 9)]
+    ports = [make.make_tensor_value_info("x", 1, ["n", 4096])]
+    ports += [make.make_tensor_value_info("m9", 1, ["n", 4096, 4096])]
+    f = onnx.numpy_helper.from_array(np.ones((1, 1, 4096), np.float32), "f")
+    numbers = [onnx.numpy_helper.from_array(np.array([2]), "a"), f]
+    graph = make.make_graph(nodes, "g", ports[:1], ports[1:], numbers)
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
+    path.write_bytes(model.SerializeToString())
+
+
+def sizes(path: Path) -> None:
+    """A Reshape to 200,000 sizes, whose product has millions of digits."""
+    make = onnx.helper
+    node = make.make_node("Reshape", ["x", "s"], ["y"])
+    ports = [make.make_tensor_value_info(n, 1, ["n", 4]) for n in "xy"]
+    s = onnx.numpy_helper.from_array(np.full(200_000, 2**62), "s")
+    graph = make.make_graph([node], "g", ports[:1], ports[1:], [s])
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
+    path.write_bytes(model.SerializeToString())
+
+
+Case = tuple[Callable[[Path], None], Callable[[Path], object]]
+REFUSED: dict[str, Case] = {
+    "an NPZ of booleans": (booleans, data.from_npz),
+    "a ZIP of 200,000 members": (members, data.from_npz),
+    "an IDX.gz of pictures": (lambda path: idx(path, 300_000, 28, 0), data.Digits),
+    "an IDX.gz of labels": (lambda path: idx(path, 30_000_000, 1, 30_000_000), data.Digits),
+    "a PNG of 36 megapixels": (png, data.Texture),
+    "a CSV of one line": (lambda path: path.write_text("1," * 10**7), data.from_csv),
+    "a CSV of one row": (lambda path: path.write_text('"' + '\n","' * 10**7), data.from_csv),
+    "a run of 2**24 samples": (lambda path: run(many_samples, path), sv.Session.load),
+    "a run of 40 data sets": (lambda path: run(many_sets, path), sv.Session.load),
+    "a run of a batch of 2**31": (lambda path: run(large_batch, path, True), sv.Session.load),
+    "a run far from its keyframe": (lambda path: run(far_keyframe, path), sv.Session.load),
+    "100,000 layers": (lambda path: network(relus(100_000, 100_001), path), sv.load),
+    "an order of a million": (lambda path: network(relus(1, 10**6), path), sv.load),
+    "a layer of 2**50": (
+        lambda path: network(one_layer("Dropout", shape=2**50, rate=0.5), path), sv.load,
+    ),
+    "2**40 octaves": (
+        lambda path: network(one_layer("FrequencyEncoding", inputs=3, octaves=2**40), path),
+        sv.load,
+    ),
+    "a description of lists": (header('{"a":[' + "[]," * 5_000_000 + "0]}"), sv.load),
+    "a description of numbers": (header('{"a":[' + "1e1," * 4_000_000 + "0]}"), sv.load),
+    "five million nodes": (
+        lambda path: path.write_bytes(field(7, b"\x0a\x00" * 5_000_000)), sv.onnx.load,
+    ),
+    "a node of five million names": (
+        lambda path: path.write_bytes(field(7, field(1, b"\x0a\x00" * 5_000_000))),
+        sv.onnx.load,
+    ),
+    "a matrix of 600 names": (lambda path: products(path, 600), sv.onnx.load),
+    "an encoding of a square": (waves, sv.onnx.load),
+    "200,000 sizes": (sizes, sv.onnx.load),
+}  # fmt: skip
+LOADED: dict[str, Case] = {
+    "a run in half of a large step": (lambda path: run(half_a_step, path, True), sv.Session.load),
+    "a run of 3,000 branches": (lambda path: run(many_branches, path), sv.Session.load),
+    "a run of 20,000 engines": (lambda path: run(many_engines, path), sv.Session.load),
+    "10,000 layers": (lambda path: network(relus(9_999, 10_000), path), sv.load),
+    "a matrix that is used 600 times": (lambda path: products(path, 0), sv.onnx.load),
+}
+
+
+def grown() -> int:
+    """The most bytes that the process has had since it was last asked to forget."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def measure(name: str, case: Case, path: Path) -> dict[str, Any]:
+    """What it costs to read a file."""
+    make, load = case
+    make(path)
+    parts = [path] if path.is_file() else list(path.iterdir())
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")
+    before, began = grown(), process_time()
+    try:
+        load(path)
+        said = ""
+    except ScalarvizError as error:
+        said = str(error)
+    return {
+        "name": name,
+        "size": sum(part.stat().st_size for part in parts),
+        "said": said,
+        "seconds": process_time() - began,
+        "bytes": grown() - before,
+    }
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    folder = Path(sys.argv[1])
+    sv.Session(sv.Network([2, 1]), data.Xor(), engine="cpu").advance(1)  # what loads once
+    for i, (name, case) in enumerate({**REFUSED, **LOADED}.items()):
+        print(json.dumps(measure(name, case, folder / str(i))), flush=True)

@@ -1,0 +1,40 @@
+"""A small file that stands for much is refused before it costs anything; the rest loads quickly."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("onnx", reason="models take onnx")
+if not Path("/proc/self/clear_refs").exists():
+    pytest.skip("only Linux tells what a process has taken so", allow_module_level=True)
+
+from tests.files.costly import LOADED, REFUSED
+
+ROOT = Path(__file__).parent.parent.parent
+MOST_SECONDS = 2.0
+MOST_BYTES = 150 * 2**20
+
+
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What each file cost in a process of its own."""
+    command = [sys.executable, "-m", "tests.files.costly", str(tmp_path_factory.mktemp("costly"))]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return {each["name"]: each for each in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("name", [*REFUSED, *LOADED])
+def test_a_small_file_costs_little(name: str, costs: dict[str, Any]) -> None:
+    cost = costs[name]
+    assert bool(cost["said"]) == (name in REFUSED)
+    assert "\n" not in cost["said"] or "no counterpart here" in cost["said"]  # node by node
+    assert cost["seconds"] < MOST_SECONDS
+    assert cost["bytes"] < MOST_BYTES
