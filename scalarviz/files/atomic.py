@@ -225,7 +225,8 @@ def remove_if_abandoned(part: str) -> None:
             free = False
         except OSError:
             pass  # this disk has no locks
-        if free:
+        # While it is locked nobody gives its name to another file; before, somebody may have.
+        if free and os.path.samestat(os.fstat(handle), os.lstat(part)):
             os.unlink(part)
     finally:
         os.close(handle)
