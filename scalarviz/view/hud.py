@@ -16,16 +16,17 @@ LEGEND = 232.0  # pixels across
 Button = tuple[Box, str]  # something to press, and what it is called
 
 
-def draw_head(paper: Paper, box: Box, words: Words, taken: float, theme: Theme) -> None:
-    """The title of the show, and a sentence about it; on the right so much room is taken."""
-    room = box.width - 2.0 * MARGIN - taken
+def draw_head(paper: Paper, box: Box, words: Words, theme: Theme) -> float:
+    """The title of the show, and a sentence about it; where they end on the right."""
+    room = box.width - 2.0 * MARGIN
     large = box.height >= 50.0
     size = 18.0 if large else 14.0
     title = paper.fit(words.title, room, size=size, bold=True)
-    paper.text(MARGIN, box.y + 12.0 + size, title, size=size, color=theme.ink, bold=True)
+    wide = paper.text(MARGIN, box.y + 12.0 + size, title, size=size, color=theme.ink, bold=True)
     if large:
         about = paper.fit(words.about, room, size=13)
-        paper.text(MARGIN, box.y + 50.0, about, size=13, color=theme.quiet)
+        wide = max(wide, paper.text(MARGIN, box.y + 50.0, about, size=13, color=theme.quiet))
+    return MARGIN + wide
 
 
 def draw_foot(paper: Paper, box: Box, words: Words, theme: Theme) -> None:
@@ -47,7 +48,8 @@ def draw_strip(paper: Paper, box: Box, sight: Sight, theme: Theme) -> None:
     room = box.width - 2.0 * MARGIN
     caption = sight.words.caption
     if caption is None or room > LEGEND + 280.0:
-        draw_legend(paper, Box(MARGIN, box.y + 6.0, LEGEND, box.height - 12.0), sight.cubes, theme)
+        legend = Box(MARGIN, box.y + 6.0, LEGEND, box.height - 12.0)
+        draw_legend(paper, legend, sight.cubes, theme, alone=caption is None)
         left = MARGIN + LEGEND + 28.0
     else:
         left = MARGIN
@@ -89,8 +91,11 @@ def heading(paper: Paper, title: str, width: float) -> list[tuple[str, float]]:
     return [(line, 13.0) for line in (first, rest) if line]
 
 
-def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme) -> None:
-    """What colors and sizes stand for, with the numbers at both ends."""
+def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme, *, alone: bool) -> None:
+    """What colors and sizes stand for, with the numbers at both ends.
+
+    Sizes stand below colors, or beside them if there is room: if the legend stands `alone`.
+    """
     scales = np.asarray(cubes.color_scales)
     of = " of its layer" if cubes.per_layer and len(scales) > 1 else ""
     scale = float(scales[0]) if len(scales) else 1.0
@@ -106,6 +111,8 @@ def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme) -> None:
     ):
         at = box.x + part * box.width
         paper.text(at, y + 30.0, text, size=11, color=theme.quiet, anchor=anchor)
+    if box.height <= 80.0 and not alone:
+        return
     left, y = (box.x, y + 50.0) if box.height > 80.0 else (box.right + 28.0, y)
     paper.text(left, y, f"size: {size_name(cubes.size)}, log", size=12, color=theme.ink, bold=True)
     x = left + 1.0
@@ -124,30 +131,31 @@ def size_name(channel: str) -> str:
     return f"|{channel}|"
 
 
-def draw_chips(paper: Paper, division: Division, sight: Sight, theme: Theme) -> list[Button]:
-    """Messages in the upper right of the scene, each with something to press, or nothing."""
-    buttons = []
-    y = 46.0
+def draw_chips(
+    paper: Paper, division: Division, sight: Sight, head: float, theme: Theme
+) -> list[Button]:
+    """Messages in the upper right of the scene, each with something to press, or nothing.
+
+    They stand below the title if one of them would reach it; it ends at `head`.
+    """
+    chips = []
     for words, action in sight.chips:
-        wide = paper.measure(words, size=13)
         more = paper.measure(action, size=13, bold=True) + 14.0 if action else 0.0
         room = 0.8 * division.scene.width - 2.0 * MARGIN - 28.0 - more
         words = paper.fit(words, max(room, 40.0), size=13)
-        wide = paper.measure(words, size=13)
-        wide += more + 28.0
-        box = Box(division.scene.right - MARGIN - wide, y - 30.0, wide, 30.0)
+        chips.append((words, action, paper.measure(words, size=13) + more + 28.0))
+    right = division.scene.right - MARGIN
+    reach = any(right - wide < head + MARGIN for _, _, wide in chips)
+    y = division.head.bottom + 4.0 if reach else MARGIN
+    buttons = []
+    for words, action, wide in chips:
+        box = Box(right - wide, y, wide, 30.0)
         paper.box(box.x, box.y, box.width, box.height, theme.panel, radius=15.0, outline=theme.rim)
-        paper.text(box.x + 14.0, y - 10.5, words, size=13, color=theme.ink)
+        paper.text(box.x + 14.0, y + 19.5, words, size=13, color=theme.ink)
         if action:
-            paper.text(
-                box.right - 14.0,
-                y - 10.5,
-                action,
-                size=13,
-                color=theme.accent,
-                bold=True,
-                anchor="right",
-            )
+            end = box.right - 14.0
+            color = theme.accent
+            paper.text(end, y + 19.5, action, size=13, color=color, bold=True, anchor="right")
             buttons.append((box, action))
         y += 36.0
     return buttons

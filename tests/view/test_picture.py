@@ -209,6 +209,30 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
             assert box.right <= size[0] + 1.0 or size[0] < 420
 
 
+@pytest.mark.parametrize("size", [(1280, 700), (800, 350)])
+def test_messages_stand_below_a_title_that_they_would_cover(
+    studio: Studio, picture: Picture, size: tuple[int, int]
+) -> None:
+    head = Division.of(*size).head
+    for title, covers in (("It learns " * 6, True), ("It", False)):
+        chips = [("something that goes on for a while, and is said", "press")]
+        sight = sight_of(words=Words(title.strip()), chips=chips)
+        studio.shoot(lambda sight=sight: picture.draw(sight, CAMERAS["flat"], *size, 1.0), *size)
+        ((box, _),) = picture.buttons
+        assert title.strip() in picture.words  # as long as it is
+        assert (box.y >= head.bottom) == covers
+
+
+def test_a_caption_in_a_low_picture_takes_the_place_of_sizes(
+    studio: Studio, picture: Picture
+) -> None:
+    for height, caption, written in ((700, True, True), (350, True, False), (350, False, True)):
+        words = Words("", "", [], ("Each cube is one weight.", "", ()) if caption else None)
+        size, sight = (800, height), sight_of(words=words)
+        studio.shoot(lambda s=sight, z=size: picture.draw(s, CAMERAS["flat"], *z, 1.0), *size)
+        assert ("size: |gradient|, log" in picture.words) == written
+
+
 def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:
     for layout in (Layout([plate(1, 1)], [], [], []), replace(LAYOUT, neurons=(), wires=())):
         sight = sight_of(layout)
