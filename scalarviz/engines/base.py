@@ -88,9 +88,12 @@ class Engine(ABC):
 
     @final
     def array(self, rows: object) -> FloatArray:
-        """Numbers in the type of the bank; what is too large for float32 becomes inf, silently."""
+        """Numbers in the type of the bank, row by row; too large ones become inf, silently.
+
+        Kernels are compiled for this order, and would be anew for every other.
+        """
         with np.errstate(over="ignore"):
-            return np.asarray(rows, self.bank.dtype)
+            return np.ascontiguousarray(rows, self.bank.dtype)
 
 
 @dataclass(frozen=True, slots=True)
