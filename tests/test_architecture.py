@@ -294,6 +294,7 @@ ORDER = """
     desk.play
     desk.undo
     desk.export
+    desk.warming
     desk.state
     desk.desk
     desk.opening

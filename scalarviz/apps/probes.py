@@ -245,9 +245,7 @@ def pictures() -> str:
 def kernels() -> str:
     """Whether the kernels have been compiled on this machine."""
     warm = import_module("scalarviz.desk.warm")
-    marks = {kind: warm.mark_of(kind) for kind in ("float32", "float64")}
-    marks["replicas"] = warm.mark_of_replicas()
-    lacking = [kind for kind, mark in marks.items() if not mark.exists()]
+    lacking = [kind for kind in ("float32", "float64", "replicas") if not warm.is_ready(kind)]
     if lacking:
         raise Lack(
             f"not compiled for {', '.join(lacking)}: the first lesson that needs them waits a "

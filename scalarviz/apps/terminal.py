@@ -26,6 +26,7 @@ from scalarviz.apps.keys import Keys, NoKeys, keyboard
 from scalarviz.apps.pace import FRAME, Pace
 from scalarviz.apps.stop import Stop
 from scalarviz.apps.train import can_draw, closing, end_of, train
+from scalarviz.desk.warming import Compiling, kinds_of
 from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session
@@ -95,6 +96,7 @@ class Watching:
 
     def run(self) -> int:
         """Watch until the last step, or until someone has seen enough."""
+        compile_kernels(self.session, self.console)
         warm_up(self.session, self.end)
         with Stop() as stop:
             while not self.leave:
@@ -217,8 +219,21 @@ def stop_here() -> None:
         os.kill(0, signal.SIGTSTP)
 
 
+def compile_kernels(session: Session, console: Console) -> None:
+    """Have all kernels compiled that the session takes, and say so until it is done."""
+    compiling = Compiling()
+    try:
+        if compiling.lacking(kinds_of(session)):
+            with console.status("") as status:
+                while compiling.going_on:
+                    status.update(compiling.said)
+                    sleep(FRAME)
+    finally:
+        compiling.stop()
+
+
 def warm_up(session: Session, end: int) -> None:
-    """Have everything compiled that a step and a picture take, before the screen is taken."""
+    """Load all that a step and a picture take, before the screen is taken."""
     if session.engine != "python" and session.step_index < end:
         exhibit_of(session)
         session.advance(1)

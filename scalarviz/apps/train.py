@@ -115,8 +115,8 @@ def closing(show: Show, start: int, end: int) -> str:
     course = "nothing learned yet"
     if len(losses):
         course = f"loss from {losses[0]:#.3g} to {losses[-1]:#.3g}"
-    held_out = held_out_loss(session)
-    if held_out is not None and len(losses):
+    held_out = held_out_loss(session) if len(losses) else None
+    if held_out is not None:
         course += f", of what is held out {held_out:#.3g}"
     text = f"{step - start:,} steps" if step >= end else f"Stopped at step {step:,} of {end:,}"
     return f"{text}: {course}." + (f" Next: {show.hint}" if show.hint else "")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import final
+from typing import Any, TypeVar, cast, final
 
 from scalarviz.desk.export import Exports
 from scalarviz.desk.keys import deed_of, help_rows
@@ -22,6 +22,8 @@ from scalarviz.desk.picture import Picture
 from scalarviz.desk.play import Playing
 from scalarviz.desk.state import UNITS, State, state_of, units_of
 from scalarviz.desk.undo import Undo, as_number
+from scalarviz.desk.warm import kind_of, kinds_of_run
+from scalarviz.desk.warming import Warming
 from scalarviz.engines import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.foreign import LONGEST_LINE, visible
@@ -29,8 +31,29 @@ from scalarviz.formulas.table import pick
 from scalarviz.session import Session, Unit
 from scalarviz.stage.show import Show
 
+WAIT = "This can be done as soon as the kernels are compiled"
+DONE = "The kernels are ready: from now on the engine {} does the work"
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # steps that a hand may wait for; more are taken while the picture goes on
+
+
+Deed = TypeVar("Deed", bound=Callable[..., Any])
+
+
+def computes(deed: Deed) -> Deed:
+    """What is done to a training: refused while it is held, because its kernels are compiled."""
+
+    @wraps(deed)
+    def done(desk: Desk, *given: Any, **named: Any) -> Any:
+        desk.look_at_kernels()
+        if desk.warming.held:
+            return desk.tell(WAIT)
+        try:
+            return deed(desk, *given, **named)
+        finally:
+            desk.warming.settle()
+
+    return cast(Deed, done)
 
 
 @final
@@ -66,10 +89,22 @@ class Desk:
         self.changes = Undo(show.session)
         self.exports = Exports()
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
+        self.warming = Warming()
+        self.look_at_kernels()
 
     @property
     def session(self) -> Session:
         return self.show.session
+
+    def look_at_kernels(self) -> None:
+        """See to it that no kernel is called here that is not compiled."""
+        self.warming.take(self.session)
+        self.stage.asleep = self.warming.held
+
+    def drawing(self, work: Callable[[], None]) -> None:
+        """Draw, say, while nothing is computed that would disturb it."""
+        self.warming.settle()  # code past the desk may have gone anywhere
+        self.playing.undisturbed(work)
 
     # Going on, and back.
 
@@ -79,6 +114,7 @@ class Desk:
         else:
             self.play()
 
+    @computes
     def play(self) -> None:
         """Go on in the background."""
         self.stage.offer({})
@@ -99,6 +135,10 @@ class Desk:
         playing = self.playing
         self.stage.rate = playing.measured()
         self._rename()
+        if self.warming.attend():
+            self.tell(DONE.format(settings_now(self.session).engine))
+        self.stage.asleep = self.warming.held
+        self.stage.status = self.warming.said
         for result in self.exports.results():
             self.tell(result)
         if playing.ended:
@@ -127,6 +167,7 @@ class Desk:
         """Go on or back by one operation, whatever the unit."""
         self._go(direction, 1, "operation")
 
+    @computes
     def _go(self, direction: int, times: int, unit: Unit) -> None:
         self._stand_still()
         before = self.session.clock
@@ -139,12 +180,14 @@ class Desk:
             else:
                 self.session.advance(times, unit)
 
+    @computes
     def seek(self, step: int) -> None:
         """Go to a step that this branch has been at."""
         self._stand_still()
         with self._told():
             self.session.seek(max(0, min(step, self.session.course.branch.end.step)))
 
+    @computes
     def reset(self) -> None:
         """Start again with the same first weights."""
         self._stand_still()
@@ -177,36 +220,51 @@ class Desk:
         """Leave nothing behind that goes on."""
         self.pause()
         self.exports.stop()
+        self.warming.stop()
 
     # What the user changes.
 
+    @computes
     def set_rate(self, rate: float) -> None:
         with self._told():
             self.session.learning_rate = rate
 
     def set_engine(self, name: str) -> None:
+        """Run on another engine: from the next step on, or as soon as its kernels are there."""
+        kind = kind_of(self.session, name) if name in self.engines else ""
+        if self.warming.later("engine", kind, partial(self.set_engine, name)):
+            return self.tell(f"The engine {name} does the work as soon as its kernels are compiled")
+        return self._set_engine(name)
+
+    @computes
+    def _set_engine(self, name: str) -> None:
         with self._told():
             self.session.to(name)
 
+    @computes
     def set_activation(self, layer: int, name: str) -> None:
         with self._told():
             self.session.set_activation(layer, name)
 
+    @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
         """Give a weight another value; the many of a number that is dragged are undone at once."""
         with self._told():
             self.changes.edit(row, as_number(value), dragged=dragged)
 
+    @computes
     def freeze(self, row: int, on: bool) -> None:
         """Keep a weight from moving, or let it move again."""
         with self._told():
             self.changes.freeze(row, on)
 
+    @computes
     def undo(self) -> None:
         """Do the reverse of the last edit or freeze that was done in this past."""
         with self._told():
             self.changes.undo()
 
+    @computes
     def set_option(self, name: str, value: object) -> None:
         """Choose an option of the scene; some of them begin another training."""
         session = self.session
@@ -222,6 +280,7 @@ class Desk:
                 self.tell("Changing the target keeps the weights")
         return None
 
+    @computes
     def drop(self, path: str | Path) -> None:
         """Take a file that was dropped on the picture: a picture to learn, or a training."""
         if str(path).endswith(".safetensors"):
@@ -232,6 +291,7 @@ class Desk:
 
     # The numbers, the branches, the files.
 
+    @computes
     def next_sample(self, direction: int = 1) -> None:
         """Show the numbers of another sample of the batch."""
         with self._told():
@@ -241,18 +301,21 @@ class Desk:
     def previous_sample(self) -> None:
         self.next_sample(-1)
 
+    @computes
     def switch(self, branch: int) -> None:
         """Go over to another branch."""
         self._stand_still()
         with self._told(branching=False):
             self.session.switch(branch)
 
+    @computes
     def save(self, path: str | Path) -> None:
         """Keep everything in a file."""
         with self._told():
             self.session.save(path)
             self.tell(f"Saved to {path}")
 
+    @computes
     def export(self, path: str | Path) -> None:
         """Draw what was done so far into a video, or the next step into a page, meanwhile."""
         with self._told():
@@ -260,7 +323,13 @@ class Desk:
             self.tell(f"{Path(path).name} is being drawn, which takes a while")
 
     def load(self, path: str | Path) -> None:
-        """Go on with a training from a file."""
+        """Go on with a training from a file, as soon as the kernels that it takes are there."""
+        for kind in kinds_of_run(path):
+            if self.warming.later("load", kind, partial(self.load, path)):
+                return self.tell(f"{Path(path).name} opens as soon as its kernels are compiled")
+        return self._load(path)
+
+    def _load(self, path: str | Path) -> None:
         with self._told():
             session = Session.load(path)
             same = session.data.name == self.session.data.name
@@ -276,8 +345,10 @@ class Desk:
         self.options.begin(show)
         self.changes = Undo(show.session)
         self.playing.begin(show)
+        self.warming.take(show.session)
         self.set_unit(self.unit if self.unit in units_of(show.session) else "step")
         self.stage.replace(show)
+        self.stage.asleep = self.warming.held
         if plays:
             self.play()
 
@@ -289,6 +360,7 @@ class Desk:
             pick(dict.fromkeys(self.stage.channels), name, "channel")
             setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
 
+    @computes
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a place of the picture, or press what can be pressed there."""
         with self._told(branching=False):

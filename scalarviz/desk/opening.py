@@ -7,9 +7,11 @@ from typing import final
 
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.tour import Tour
-from scalarviz.desk.warm import DONE, SAID, Warming
 from scalarviz.errors import ScalarvizError
 from scalarviz.timeline import Clock
+
+MEANWHILE = "Once on each machine; until then the objects do the work"
+BEGINS = "Once on each machine; the training begins then"
 
 
 @final
@@ -24,24 +26,21 @@ class Opening:
 
     def __init__(self, desk: Desk, tour: bool | None = None, *, play: bool = True) -> None:
         self.desk = desk
-        self.warming = Warming(desk.session)
+        self._session = desk.session
         self.tour = Tour(desk.session, tour)
         self._plays = play
         self._left: Clock | None = None  # where the tour left the training
-        if self.warming.going_on:
-            desk.tell(SAID)
+        if desk.warming.said:
+            desk.tell(BEGINS if desk.warming.held else MEANWHILE)
 
     def attend(self) -> None:
         """Do what is due; called some times a second, from the first picture on."""
         desk = self.desk
-        if desk.session is not self.warming.session:
-            self.warming.stop()
-            self.warming = Warming(desk.session)
+        if desk.session is not self._session:
+            self._session = desk.session
             self.tour.active = False
         try:
-            if self.warming.attend():
-                desk.tell(DONE)
-            if not self.warming.waits:
+            if not desk.warming.held:
                 self._go_on()
         except ScalarvizError as error:
             self.tour.active = False
@@ -66,7 +65,3 @@ class Opening:
                 desk.stage.look("perspective")
             if not session.playing:
                 desk.play()
-
-    def leave(self) -> None:
-        """Nobody waits for anything any more."""
-        self.warming.stop()

@@ -23,6 +23,8 @@ class Picture(Protocol):
     keys: list[tuple[str, str]]  # for the help
     rate: float  # steps a second, as measured
     patience: float  # seconds that it waits for what the session computes for it
+    status: str  # said as long as it is so
+    asleep: bool  # whether nothing may be computed for it
 
     @property
     def channels(self) -> list[str]: ...

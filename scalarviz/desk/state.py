@@ -80,6 +80,7 @@ class State:
     theme: str
     help: bool
     message: str
+    status: str  # what goes on besides, such as kernels that are compiled
 
     @property
     def step(self) -> int:
@@ -162,4 +163,5 @@ def state_of(desk: Desk) -> State:
         theme=stage.theme,
         help=stage.help,
         message=desk.message,
+        status=stage.status,
     )

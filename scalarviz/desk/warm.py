@@ -1,118 +1,192 @@
-"""Compiling kernels in another process, so that a window can be open meanwhile.
+"""What is compiled before it is needed, in a process of its own, so that a window can be open.
 
-    python -m scalarviz.desk.warm float32 float64 replicas
+    python -m scalarviz.desk.warm float32 expression-float64 means
 
-compiles all that the cpu engine needs for these working types, and what many networks side by side
-need besides, and notes on disk that it did.
+compiles each of these kinds, and notes on disk that it did. What is on disk is loaded in moments.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
-from scalarviz.apps import children
+import numpy as np
+
 from scalarviz.bank import Dtype
 from scalarviz.engines import kernel_file
 from scalarviz.engines.cpu_work import TEMPLATE
-from scalarviz.layers import Dense, LayerNorm
+from scalarviz.engines.kernel_file import Target
+from scalarviz.errors import ScalarvizError
+from scalarviz.expression import compile as compile_function
+from scalarviz.files.runs import needs_of_run
+from scalarviz.layers import Conv2d, Dense, LayerNorm
 from scalarviz.network import Network
 from scalarviz.optimizer import SGD
 from scalarviz.replicas import replicate
 from scalarviz.session import Session
+from scalarviz.stage.ground import layout_of
+from scalarviz.value import Value
+from scalarviz.view import means
 
 COMMAND = ("-m", "scalarviz.desk.warm")
-LIGHT = 3e5  # multiplications a step, up to which objects are quick enough until then
-SAID = "The kernels are being compiled, once on this machine; until then the objects do the work"
-DONE = "The kernels are ready: from now on the cpu engine does the work"
+EXPRESSION = "scalarviz.engines.expression_kernels"
+CUDA = "scalarviz.engines.cuda_kernels", "scalarviz.engines.cuda_steps"
+DTYPES: tuple[Dtype, ...] = ("float32", "float64")
+
+# Each kind, in words, and the templates of its kernels.
+KINDS: dict[str, tuple[str, tuple[tuple[str, Dtype, Target], ...]]] = {
+    **{each: (f"{each} networks", ((TEMPLATE, each, "cpu"),)) for each in DTYPES},
+    "replicas": ("many networks side by side", ((TEMPLATE, "float32", "cpu"),)),
+    **{
+        f"expression-{each}": (f"{each} functions", ((EXPRESSION, each, "cpu"),)) for each in DTYPES
+    },
+    **{
+        f"cuda-{each}": (
+            f"{each} networks on the GPU",
+            tuple((template, each, "cuda") for template in CUDA),
+        )
+        for each in DTYPES
+    },
+    "means": ("large pictures", ()),
+}
 
 
-def mark_of(dtype: Dtype) -> Path:
-    return kernel_file.compiled_mark(TEMPLATE, dtype)
+def kind_of(session: Session, engine: str) -> str:
+    """What a session needs that runs on an engine; nothing for the objects."""
+    if engine == "python":
+        return ""
+    dtype = session.network.bank.dtype
+    if not isinstance(session.network, Network):
+        return f"expression-{dtype}"
+    return dtype if engine == "cpu" else f"{engine}-{dtype}"
 
 
-def mark_of_replicas() -> Path:
-    return mark_of("float32").with_suffix(".replicas")
+def kinds_of_run(path: object) -> list[str]:
+    """What a training in a file needs; nothing if that cannot be read: loading it says why."""
+    try:
+        dtype, engines = needs_of_run(path)
+    except (ScalarvizError, OSError):
+        return []
+    prefixes = {"python": None, "cpu": "", "cuda": "cuda-"}
+    found = [f"{prefixes[each]}{dtype}" for each in engines if prefixes.get(each) is not None]
+    return [kind for kind in found if kind in KINDS]
 
 
-def compile_all(dtype: Dtype) -> None:
+def is_ready(kind: str) -> bool:
+    """Whether all of a kind is on disk, with the formulas that there are just now."""
+    if kind.startswith("cuda") and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+        return True  # the simulator compiles nothing
+    try:
+        files = mark_of(kind).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    return bool(files) and all(Path(file).exists() for file in files)
+
+
+def mark_of(kind: str) -> Path:
+    """The file that says that a kind was compiled, and which files hold it."""
+    texts = [kernel_file.text_of(*template) for template in KINDS[kind][1]]
+    texts = texts or [kernel_file.module_text(means.__name__), kernel_file.versions(), kept_means()]
+    texts.append(os.environ.get("NUMBA_CACHE_DIR", ""))
+    digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
+    return kernel_file.cache_folder() / f"compiled_{kind}_{digest}.txt"
+
+
+def words_for(kind: str) -> str:
+    """What another process is told, so that it compiles just what this one would."""
+    paths = [str(kernel_file.written(*template)) for template in KINDS[kind][1]]
+    return f"{kind}={os.pathsep.join(paths)}"
+
+
+def compile_kind(word: str) -> None:
+    """Compile all of a kind, from files that another process has written or as it is here."""
+    kind, _, paths = word.partition("=")
+    templates = KINDS[kind][1]
+    for path, template in zip(paths.split(os.pathsep) if paths else (), templates, strict=False):
+        kernel_file.adopt(Path(path), *template)
+    family, _, dtype = kind.rpartition("-")
+    if kind == "replicas":
+        compile_replicas()
+    elif kind == "means":
+        compile_means()
+    elif family == "expression":
+        compile_expression(dtype)
+    else:
+        compile_network(dtype, family or "cpu")
+    files = [str(file) for file in files_of(templates)]
+    with suppress(OSError):
+        mark_of(kind).write_text("\n".join(files), encoding="utf-8")
+
+
+def files_of(templates: Sequence[tuple[str, Dtype, Target]]) -> list[Path]:
+    """Where what was compiled is kept."""
+    if not templates:
+        return list(Path(kept_means()).glob("means.*.nb?"))
+    return [
+        file
+        for template in templates
+        for file in kernel_file.compiled_files(kernel_file.written(*template))
+    ]
+
+
+def kept_means() -> str:
+    """Where numba keeps what is compiled of the module `means`."""
+    kernel: Any = means.block_means
+    return str(kernel._cache.cache_path)
+
+
+def compile_network(dtype: Any, engine: str) -> None:
     """Take each kind of step once, whole and operation by operation."""
     for batch in (1, 8):
         layers = [Dense(2, 3, "tanh"), LayerNorm(3), Dense(3, 1, "sigmoid")]
         network = Network(layers, dtype=dtype)
         data = [[0.0, 1.0]] * 8, [[1.0]] * 8
-        session = Session(network, data, "mse", SGD(0.1), batch=batch, engine="cpu")
+        session = Session(network, data, "mse", SGD(0.1), batch=batch, engine=engine)
         session.advance(2)
         session.advance(len(session.operations), "operation")
         network([[0.0, 1.0]] * 200)
     wide = [[0.0] * 64] * 128  # worth two cores
-    Session(Network([64, 64], dtype=dtype), (wide, wide), "mse", SGD(0.1), engine="cpu").advance(1)
-    mark_of(dtype).touch()
+    Session(Network([64, 64], dtype=dtype), (wide, wide), "mse", SGD(0.1), engine=engine).advance(1)
 
 
 def compile_replicas() -> None:
     """Take a step of two networks side by side."""
     session = Session(Network([2, 3, 1], "tanh"), ([[0.0, 1.0]] * 4, [[1.0]] * 4), engine="cpu")
     replicate(session, seeds=range(2)).advance(1)
-    mark_of_replicas().touch()
 
 
-@final
-class Warming:
-    """A child that compiles for a session; while it works, the session runs on its objects.
+def compile_expression(dtype: str) -> None:
+    """The same of a compiled function, and the verbs by themselves."""
+    slope, shift = Value(1.0), Value(0.0)
+    line = compile_function(lambda x: slope * x + shift, inputs=1, dtype=dtype, engine="cpu")
+    session = Session(line, ([[0.0]] * 4, [[1.0]] * 4), "mse", SGD(0.1), engine="cpu")
+    session.advance(2)
+    session.advance(len(session.operations), "operation")
+    line.forward([[1.0]])
+    line.backward()
+    line.step(SGD(0.1))
 
-    waits  whether the session is too large for that, and stands still until then
-    """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.waits = False
-        self._child: Any = None
-        network = session.network
-        if session.engine != "cpu" or not hasattr(network, "layers"):
-            return
-        dtype = network.bank.dtype
-        if mark_of(dtype).exists():
-            return
-        try:
-            self._child = children.start([*COMMAND, dtype])
-        except OSError:  # then it is compiled when it is needed, as ever
-            return
-        self.waits = len(network.bank) * session.course.trainer.batches.size > LIGHT
-        if not self.waits:
-            session.to("python")
-
-    @property
-    def going_on(self) -> bool:
-        """Whether the child still works."""
-        return self._child is not None and self._child.poll() is None
-
-    def attend(self) -> bool:
-        """Whether the child has ended just now; the session is on its engine again then."""
-        if self._child is None or self.going_on:
-            return False
-        self._child = None
-        self.waits = False
-        if self.session.engine == "python":
-            self.session.to("cpu")
-        return True
-
-    def wait(self) -> None:
-        """Until the child has ended."""
-        if self._child is not None:
-            self._child.wait()
-
-    def stop(self) -> None:
-        """Nobody waits for it any more."""
-        if self._child is not None:
-            children.end(self._child)
-        self._child = None
+def compile_means() -> None:
+    """Fill the means of a plate, and of one that is made of small plates."""
+    wide, pair = Network([64, 64]), ([[0.0] * 64], [[0.0] * 64])
+    kernels = Network([Conv2d((16, 4, 4), 16, 3)])
+    pictures = [[0.0] * kernels.inputs], [[0.0] * kernels.outputs]
+    palette = np.zeros((4, 3), np.float32)
+    for network, data in ((wide, pair), (kernels, pictures)):
+        numbers = np.zeros(len(network.bank), np.float32)
+        for plate in layout_of(Session(network, data, engine="python")).plates:
+            if means.levels_of(plate):
+                rows, columns = means.room_of(plate)
+                table = np.zeros((rows, 4 * columns, 4), np.uint8)
+                means.fill(table, plate, numbers, numbers, (1.0, 0.0, 1.0), palette, 1)
 
 
 if __name__ == "__main__":
-    for kind in sys.argv[1:] or ["float32"]:
-        if kind == "replicas":
-            compile_replicas()
-        else:
-            compile_all("float64" if kind == "float64" else "float32")
+    for each in sys.argv[1:] or ["float32"]:
+        compile_kind(each)

@@ -130,18 +130,36 @@ def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType:
     """
     check_process()
     with _lock:
+        text = text_of(template, dtype, target)
+        if text not in _modules:
+            _modules[text] = import_text(text, stem_of(template, dtype))
+        return _modules[text]
+
+
+def text_of(template: str, dtype: Dtype, target: Target = "cpu") -> str:
+    """The text of a file of kernels, as the tables are just now."""
+    with _lock:
         known = _texts.get((template, dtype, target))
         if known is None or known.ingredients != ingredients(known.functions):
             known = _texts[template, dtype, target] = source(template, dtype, target)
-        if known.text not in _modules:
-            stem = f"{template.rpartition('.')[2]}_{dtype}"
-            _modules[known.text] = import_text(known.text, stem)
-        return _modules[known.text]
+        return known.text
 
 
-def compiled_mark(template: str, dtype: Dtype) -> Path:
-    """A file that is there once somebody has seen to it that all kernels are compiled."""
-    return path_of(source(template, dtype).text, f"compiled_{dtype}")
+def written(template: str, dtype: Dtype, target: Target = "cpu") -> Path:
+    """The file of the kernels that `load` would load; another process can `adopt` it."""
+    text = text_of(template, dtype, target)
+    path = path_of(text, stem_of(template, dtype))
+    write(path, text)
+    return path
+
+
+def adopt(path: Path, template: str, dtype: Dtype, target: Target = "cpu") -> None:
+    """Load the kernels that another process has written, with the formulas that it has."""
+    _texts[template, dtype, target] = Text(path.read_text(encoding="utf-8"), (), [])
+
+
+def stem_of(template: str, dtype: Dtype) -> str:
+    return f"{template.rpartition('.')[2]}_{dtype}"
 
 
 def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:

@@ -78,6 +78,17 @@ def load_course(path: object, data: object = None, limit: int | None = None) -> 
     return course
 
 
+def needs_of_run(path: object) -> tuple[str, set[str]]:
+    """The working type of a training in a file, and the engines that it has been on."""
+    description, _ = read(path, KIND)
+    try:
+        actions = [action for branch in description["branches"] for action in branch["journal"]]
+        chosen = {str(details["name"]) for _, _, kind, details, _ in actions if kind == "engine"}
+        return str(description["network"]["dtype"]), chosen | {str(description["start"]["engine"])}
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{shown(as_path(path))} holds no training: {error}") from error
+
+
 # ---- what is written ----------------------------------------------------------------------------
 
 

@@ -20,9 +20,10 @@ class Notice:
 
 @final
 class Messages:
-    """What was said lately, and what can be chosen."""
+    """What was said lately, and what can be chosen; `status` is said as long as it is so."""
 
     def __init__(self) -> None:
+        self.status = ""
         self._notices: list[Notice] = []
         self._offers: dict[str, Callable[[], None]] = {}
 
@@ -56,7 +57,8 @@ class Messages:
         return False
 
     def chips(self) -> list[tuple[str, str]]:
-        return [(each.text, each.action) for each in self._notices]
+        status = [(self.status, "")] if self.status else []
+        return [*status, *((each.text, each.action) for each in self._notices)]
 
     def offers(self) -> list[str]:
         return list(self._offers)

@@ -60,7 +60,7 @@ class Narration:
         if session.clock == Clock() and not session.playing:
             return show.about, "", ()
         # While operations fly past nobody can read.
-        if not motion.walking or (session.playing and motion.hasty):
+        if self.reading.asleep or not motion.walking or (session.playing and motion.hasty):
             return None
         said = self.caption(pinned)
         return said.title, said.formula, said.numbers

@@ -41,6 +41,7 @@ class Reading:
     way      of the focus sample through the network; empty for an expression
     place    where the clock stood: step, operation, and the number of the branch
     held     whether the focus sample is shown as it was before the clock moved
+    asleep   whether nothing may be computed: what the session does not just know is not shown
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -51,7 +52,7 @@ class Reading:
         self.way = Way()
         self.exhibit: Exhibit | None = None
         self.target: FloatArray | None = None
-        self.held = False
+        self.held = self.asleep = False
         self._before: tuple[Way, FloatArray | None] = (self.way, self.target)
         self._snapshot = session.snapshot()
         self._snapshot.request()
@@ -115,7 +116,8 @@ class Reading:
         earlier, which is made again for that.
         """
         step, operation, _ = self.place
-        if self.session.playing or operation or not step or self.since == step - 1:
+        near = operation or not step or self.since == step - 1
+        if self.asleep or self.session.playing or near:
             return self.last.value, self.since
         earlier = self.ask(self._earlier, self.key, self._make_earlier)
         return (self.last.value, self.since) if self._earlier.pending else (earlier, step - 1)
@@ -195,7 +197,9 @@ class Reading:
     def _look(self) -> None:
         """Ask a copy of the network; not all the time if that takes long."""
         key = (self.key, id(self.session.data), self.session.network.activations)
-        if key == self._exhibit_key or (self.session.playing and not self._asking.due):
+        if self.asleep or key == self._exhibit_key:
+            return
+        if self.session.playing and not self._asking.due:
             return
         batches = self.session.course.trainer.batches
         samples = None

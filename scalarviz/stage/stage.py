@@ -42,6 +42,8 @@ class Stage:
     rate            steps a second, as somebody else has measured them
     patience        seconds that a picture waits for what the session computes for it; what takes
                     longer is shown when it is there
+    status          said as long as it is so
+    asleep          whether nothing may be computed for it, since its kernels are being compiled
     """
 
     def __init__(
@@ -93,6 +95,22 @@ class Stage:
         self.hover = None
         self._picture = self._seen = None
         self._begin(self.eyes.name)
+
+    @property
+    def status(self) -> str:
+        return self.messages.status
+
+    @status.setter
+    def status(self, text: str) -> None:
+        self.messages.status = text
+
+    @property
+    def asleep(self) -> bool:
+        return self.reading.asleep
+
+    @asleep.setter
+    def asleep(self, on: bool) -> None:
+        self.reading.asleep = on
 
     # What is chosen.
 
@@ -270,7 +288,7 @@ class Stage:
             part,
             reading.exhibit,
             hover_card(session, self.hover, source, since),
-            self._card.card(self.pinned, source, since, reading.key),
+            None if reading.asleep else self._card.card(self.pinned, source, since, reading.key),
             chips,
             self.messages.offers(),
             self.keys if self.help else (),

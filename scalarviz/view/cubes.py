@@ -18,6 +18,7 @@ from vispy import gloo
 from vispy.visuals import Visual
 
 from scalarviz.checks import FloatArray
+from scalarviz.view import means
 from scalarviz.view.colors import NOT_A_NUMBER, ColorMap, rgb
 from scalarviz.view.cube_boxes import VERTEX
 from scalarviz.view.cube_shaders import (
@@ -140,6 +141,8 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         nothing = np.zeros(self.count, np.float32)
         self._given = (nothing, nothing)
         self._near: list[Near] = []
+        self._levels = [levels_of(plate) for plate in self.plates]
+        self._without_means = False
         self._numbers = texture_of(packed(self._staging, self.floats))
         self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
         self._colors = gloo.Texture2D(
@@ -186,6 +189,10 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         view.view_program.vert["inverse"] = transform.inverse
 
     def _prepare_draw(self, view: Any) -> None:
+        if self._without_means != means.held:
+            self._without_means = means.held
+            self._table[:, 2, 3] = 0.0 if means.held else self._levels
+            self._changed, self._fresh = True, False
         if self._changed:
             self._lines.set_data(packed(self._table, self.floats))
             self._changed = False

@@ -20,6 +20,7 @@ from scalarviz.view.cube_shaders import HALF, LEAST
 from scalarviz.view.plates import Plate
 
 WORTH = 48  # rows or columns from which on a plate has means
+held = False  # whether they are done without, while another process compiles what makes them
 Bytes = npt.NDArray[np.uint8]
 Scale = tuple[float, float, float]  # 1 / color scale, log2 of the largest size, 1 / their range
 

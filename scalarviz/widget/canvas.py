@@ -160,7 +160,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
     def get_frame(self) -> npt.NDArray[np.uint8]:
         """The stage as it is now."""
         frames: list[npt.NDArray[np.uint8]] = []
-        self.desk.playing.undisturbed(lambda: frames.append(self._draw()))
+        self.desk.drawing(lambda: frames.append(self._draw()))
         return frames[0]
 
     def _draw(self) -> npt.NDArray[np.uint8]:

@@ -91,12 +91,11 @@ class Live(Shown):
             return
         self.closed = True
         _open.remove(self)
-        if self._opening is not None:
-            self._opening.leave()
         for name in self.desk.exports.let_go():
             say(f"{name} is still being written, and is there when that is done")
         if not self._watched_elsewhere:
             self.desk.quit()
+        self.desk.warming.leave()
         close(self.widget)
 
     @property
@@ -150,7 +149,7 @@ class Live(Shown):
             self._opening = self._opening or self._begin()
             self._opening.attend()
         self.desk.attend()
-        self.desk.playing.undisturbed(partial(self._refresh, now))
+        self.desk.drawing(partial(self._refresh, now))
 
     def _refresh(self, now: float) -> None:
         self._count += 1

@@ -128,8 +128,9 @@ class Window(QMainWindow):
                 self.opening.attend()
             self.desk.attend()
             self.farewell.attend()
-            self.keep.now_and_then(self.desk.session)
-            self.desk.playing.undisturbed(self._refresh)
+            if not self.desk.warming.held:
+                self.keep.now_and_then(self.desk.session)
+            self.desk.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
             rest = REST * spent if self.desk.playing.flat_out else 1.0
@@ -219,8 +220,6 @@ class Window(QMainWindow):
         self.loop.quit()
         self._timer.stop()
         self.desk.quit()
-        if self.opening is not None:
-            self.opening.leave()
         self.view.close()
         event.accept()
 

@@ -79,7 +79,7 @@ class View(QObject):
         width, height = (max(1, round(side)) for side in self.canvas.physical_size)
         ratio = float(self.canvas.pixel_scale)
         try:
-            self.desk.playing.undisturbed(partial(self.desk.stage.draw, width, height, ratio))
+            self.desk.drawing(partial(self.desk.stage.draw, width, height, ratio))
             self.drawn = True
         except Exception as error:  # it would be lost in Qt
             failed, self._failed = self._failed, None

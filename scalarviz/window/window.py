@@ -59,11 +59,11 @@ def watch(
             window.run(opening)
         finally:
             desk.quit()
-            opening.leave()
             say(*desk.exports.told)
     if window.error is not None:
         raise window.error
     say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
+    desk.warming.leave()
     if saved := keep.at_end(desk.session, stop.asked):
         say(saved)
     return stop.code

@@ -17,6 +17,7 @@ from scalarviz.apps import terminal
 from scalarviz.apps.keep import Keep
 from scalarviz.apps.pace import Pace
 from scalarviz.apps.terminal import Watching
+from scalarviz.desk import warm
 from scalarviz.errors import GradientError, InputError, UnknownNameError
 from scalarviz.stage.show import Show
 from scalarviz.view.colors import MAPS, rgb, to_bytes
@@ -159,6 +160,19 @@ def test_watching_uses_a_screen_of_its_own_and_leaves_the_last_picture(
     assert "30 of 30" in after and "layer 0" in after
     assert f"30 steps: loss from {first:#.3g} to {last:#.3g}, of what is held out" in after
     assert "Next: more" in after
+
+
+def test_kernels_are_compiled_before_the_screen_is_taken_and_it_is_said(
+    show: Show, tty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = tmp_path / "done"
+    program = f"import pathlib, time; time.sleep(0.3); pathlib.Path({str(done)!r}).touch()"
+    monkeypatch.setattr(warm, "COMMAND", ("-c", program))
+    monkeypatch.setattr(warm, "is_ready", lambda kind: done.exists())
+    monkeypatch.setattr(terminal, "kinds_of", lambda session: {"float32"})
+    tty.watch(show, steps=3, speed=0)
+    before, _, _ = tty.getvalue().partition(ENTER)
+    assert done.exists() and "Compiling for float32 networks: 0 s" in before
 
 
 def test_a_bare_session_can_be_watched(colours: sv.Session, tty: Any) -> None:

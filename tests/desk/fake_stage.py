@@ -27,6 +27,8 @@ class FakeStage:
         self.keys: list[tuple[str, str]] = []
         self.rate = 0.0
         self.patience = 0.0
+        self.status = ""
+        self.asleep = False
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []
         self.notices: list[str] = []

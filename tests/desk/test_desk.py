@@ -594,24 +594,6 @@ def test_a_video_and_a_page_of_what_was_done_are_exported(desk: Any, tmp_path: P
 # How it opens.
 
 
-class FakeWarming:
-    """A compiler that is done when it is told to be."""
-
-    def __init__(self, session: sv.Session) -> None:
-        self.session = session
-        self.waits = self.going_on = True
-        self.stopped = False
-
-    def attend(self) -> bool:
-        if self.waits and not self.going_on:
-            self.waits = False
-            return True
-        return False
-
-    def stop(self) -> None:
-        self.stopped = True
-
-
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     clock = Ticks()
@@ -661,19 +643,15 @@ def test_the_tour_is_skipped_by_what_is_offered_with_it(desk: Any, ticks: Ticks)
     assert desk.session.playing and not opening.tour.active
 
 
-def test_a_training_that_waits_for_its_kernels_begins_with_them(
-    desk: Any, ticks: Ticks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(desk_opening, "Warming", FakeWarming)
-    opening: Any = Opening(desk, False)
-    assert "being compiled" in desk.message
+def test_a_training_that_is_held_begins_with_its_kernels(desk: Any, ticks: Ticks) -> None:
+    desk.warming.held = True
+    desk.warming.attend = lambda: False
+    opening = Opening(desk, False)
     opening.attend()
     assert not desk.session.playing
-    opening.warming.going_on = False
+    desk.warming.held = False
     opening.attend()
-    assert desk.session.playing and "kernels are ready" in desk.message
-    opening.leave()
-    assert opening.warming.stopped
+    assert desk.session.playing
 
 
 # Keys, and what is shown.

@@ -1,11 +1,11 @@
-"""The tour of the first step, and kernels that are compiled meanwhile."""
+"""The tour of the first step."""
 
 from pathlib import Path
 
 import pytest
 
 import scalarviz as sv
-from scalarviz.desk import tour, warm
+from scalarviz.desk import tour
 from scalarviz.desk.tour import OPENING, OPERATION, Tour
 
 
@@ -69,53 +69,3 @@ def test_a_cache_that_cannot_be_written_shows_it_again(
     Tour(session, None).skip()
     session.seek(0)
     assert Tour(session, None).active
-
-
-# Kernels.
-
-
-def cpu_session() -> sv.Session:
-    net = sv.Network([2, 2, 1], "tanh", seed=0)
-    return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine="cpu")
-
-
-def test_while_kernels_are_compiled_the_objects_do_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mark = tmp_path / "mark"
-    monkeypatch.setattr(warm, "mark_of", lambda dtype: mark)
-    monkeypatch.setattr(
-        warm, "COMMAND", ("-c", f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
-    )
-    s = cpu_session()
-    warming = warm.Warming(s)
-    assert s.engine == "python" and not warming.waits
-    s.advance(3)
-    warming.wait()
-    assert warming.attend() and s.engine == "cpu" and not warming.attend()
-    s.advance(3)
-    assert s.step_index == 6 and mark.exists()
-
-
-def test_nothing_is_compiled_where_it_is_done_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mark = tmp_path / "mark"
-    mark.touch()
-    monkeypatch.setattr(warm, "mark_of", lambda dtype: mark)
-    s = cpu_session()
-    warming = warm.Warming(s)
-    assert not warming.going_on and s.engine == "cpu" and not warming.attend()
-
-
-def test_a_network_too_large_for_objects_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warm, "mark_of", lambda dtype: tmp_path / "mark")
-    monkeypatch.setattr(warm, "COMMAND", ("-c", "import time; time.sleep(60)"))
-    monkeypatch.setattr(warm, "LIGHT", 1.0)
-    s = cpu_session()
-    warming = warm.Warming(s)
-    assert warming.waits and warming.going_on and s.engine == "cpu"
-    warming.stop()
-    assert not warming.going_on and not warming.attend()

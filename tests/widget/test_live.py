@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps import notebook
 from scalarviz.apps.scenes import find, load
-from scalarviz.desk import export
+from scalarviz.desk import export, warm
 from scalarviz.desk.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.stage.show import Show
@@ -69,6 +69,25 @@ def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
         live.close()
         assert "it.mp4 is still being written" in capsys.readouterr().out
         await until(lambda: (tmp_path / "it.mp4").exists())
+
+    run(program)
+
+
+def test_while_kernels_are_compiled_the_objects_do_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(warm, "COMMAND", ("-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(warm, "is_ready", lambda kind: False)
+
+    async def program() -> None:
+        session = colours("cpu")
+        live = watch(session)
+        assert session.engine == "python" and live.bundle()["image/png"]
+        session.reset()  # a cell does so
+        assert session.engine == "cpu" and live.snapshot() and session.engine == "python"
+        await until(lambda: live.desk.state.status.startswith("Compiling for float32 networks"))
+        live.close()
+        assert session.engine == "cpu"
 
     run(program)
 

@@ -33,9 +33,11 @@ QUICK = (
 )
 
 
-def run(cases: list[str], screen: Mapping[str, str]) -> dict[str, str]:
-    """What went wrong in each case."""
-    command = [sys.executable, "-m", "tests.window.window_cases", *cases]
+def run(
+    cases: list[str], screen: Mapping[str, str], module: str = "window_cases"
+) -> dict[str, str]:
+    """What went wrong in each case of a module beside this one."""
+    command = [sys.executable, "-m", f"tests.window.{module}", *cases]
     done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
     if len(lines) < len(cases):

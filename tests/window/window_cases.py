@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -717,17 +717,18 @@ def case_the_real_stage_is_seen() -> None:
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], cases: Mapping[str, Callable[[], None]] = CASES) -> None:
+    """Do some cases, and print how each went."""
     application()
     with quick_turns():
-        go(names)
+        go(names or list(cases), cases)
 
 
-def go(names: list[str]) -> None:
-    for name in names or list(CASES):
+def go(names: list[str], cases: Mapping[str, Callable[[], None]]) -> None:
+    for name in names:
         began = time.perf_counter()
         try:
-            CASES[name]()
+            cases[name]()
             wrong = ""
         except BaseException:
             wrong = traceback.format_exc()

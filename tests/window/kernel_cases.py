@@ -1,0 +1,247 @@
+"""What a window does while kernels are compiled; test_kernels.py runs it in a process of its own.
+
+    NUMBA_CACHE_DIR=... SCALARVIZ_CACHE_DIR=... python -m tests.window.kernel_cases CASE ...
+
+The cache is an empty folder, and what compiles never ends, or ends when it is told to. Every kernel
+that numba is asked to compile is noted with its thread; and so is the longest time between two
+looks of the window at everything.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from PySide6.QtWidgets import QApplication
+
+import scalarviz as sv
+from scalarviz.apps.scenes import find, load
+from scalarviz.apps.stop import Stop
+from scalarviz.desk import warm
+from scalarviz.desk.desk import WAIT, Desk
+from scalarviz.desk.opening import Opening
+from scalarviz.desk.options import Recipe
+from scalarviz.stage.show import Show
+from scalarviz.window import window as door
+from scalarviz.window.frame import Window
+from tests.window.window_cases import main
+
+LONGEST = 1.5  # seconds between two looks; to compile a kernel takes longer on every machine
+FOLDER = os.environ.get("NUMBA_CACHE_DIR")
+COMMAND = warm.COMMAND
+NEVER = ("-c", "import time; time.sleep(600)")
+
+compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
+_compile = Dispatcher._compile_for_args
+
+
+def noted(self: Any, *given: Any, **named: Any) -> Any:
+    """Note what is compiled; what numba finds on disk is not."""
+    missed = sum(self._cache_misses.values())
+    try:
+        return _compile(self, *given, **named)
+    finally:
+        if sum(self._cache_misses.values()) > missed:
+            compiled.append((self.py_func.__name__, threading.current_thread().name))
+
+
+class Open:
+    """A window with the real picture, hands to use it, and a look at what it did meanwhile."""
+
+    def __init__(self, show: Show, recipe: Recipe | None = None, *, play: bool = True) -> None:
+        show = Show.of(show)
+        compiled.clear()
+        self.desk = Desk(show, door.make_stage(show, "dark", True), recipe)
+        self.window = Window(self.desk, Stop())
+        self.window.opening = Opening(self.desk, False, play=play)
+        self.window.show()
+        self.looks: list[float] = []
+        look = self.desk.attend
+        self.desk.attend = lambda: [self.looks.append(time.perf_counter()), look()][1]
+        self.until(lambda: self.window.view.drawn and len(self.looks) > 3)
+        self.looks.clear()
+
+    @property
+    def session(self) -> Any:
+        return self.desk.session
+
+    @property
+    def chips(self) -> list[str]:
+        return [text for text, _ in self.desk.stage.messages.chips()]
+
+    def wait(self, seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            QApplication.processEvents()
+            time.sleep(0.002)
+
+    def until(self, happened: Callable[[], object], seconds: float = 20.0) -> None:
+        end = time.perf_counter() + seconds
+        while not happened():
+            assert time.perf_counter() < end, "it never happened"
+            self.wait(0.01)
+
+    def do(self, *deeds: Callable[[], object]) -> None:
+        """Each of some deeds, with time to draw what came of it."""
+        for deed in deeds:
+            count = len(self.looks)
+            deed()
+            self.until(lambda count=count: len(self.looks) > count + 3)
+
+    def __enter__(self) -> Open:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            gap = max(np.diff(self.looks), default=0.0)
+            assert not compiled, compiled
+            assert gap < LONGEST, f"the window stood still for {gap:.1f} seconds"
+        self.window.close()
+        self.desk.warming.leave()
+
+
+def scene(name: str, **values: Any) -> tuple[Show, Recipe]:
+    recipe = Recipe(load(find(name)), {"engine": "cpu", **values})
+    return recipe.make({}), recipe
+
+
+def everything(open_: Open) -> None:
+    """Whatever a user can do to a training."""
+    desk, session = open_.desk, open_.session
+    open_.do(desk.reset, lambda: desk.step(+1, 3), lambda: desk.seek(0))
+    open_.do(lambda: desk.edit(0, 0.25), desk.play, desk.pause, desk.undo)
+    open_.do(lambda: desk.seek(0), lambda: desk.operation(+1), lambda: desk.operation(+1))
+    open_.do(lambda: desk.operation(-1), lambda: desk.step(-1), lambda: desk.step(+1, 2))
+    open_.do(lambda: desk.stage.pin(1), desk.next_sample, lambda: desk.press("l"))
+    open_.do(lambda: desk.set_channel("color", "last change"), lambda: desk.freeze(1, True))
+    for fork in list(desk.state.branches):
+        open_.do(lambda fork=fork: desk.switch(fork.number), lambda: desk.step(+1))
+    open_.do(lambda: desk.set_engine("cpu"), lambda: desk.set_engine("python"))
+    open_.do(lambda: desk.step(+1), lambda: desk.set_engine("cpu"), lambda: desk.step(+1))
+    open_.do(lambda: session.seek(0), lambda: session.reset())  # past the desk, as a cell may
+    open_.do(lambda: desk.set_rate(0.01), desk.play)
+    open_.until(lambda: session.step_index > 1)
+    open_.do(desk.pause, desk.reset)
+
+
+def as_if_by_kernels(session: sv.Session) -> None:
+    """What the objects have computed becomes a past of the cpu engine; none is compiled for it."""
+    course, settings = session.course, session.course.trainer.settings
+    on_cpu = replace(settings, engine="cpu")
+    frames = course.branch.frames
+    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
+    course.trainer.adopt(on_cpu)
+
+
+def never_compiled() -> None:
+    os.environ["SCALARVIZ_CACHE_DIR"] = tempfile.mkdtemp(dir=FOLDER)
+    warm.COMMAND = NEVER
+
+
+def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
+    never_compiled()
+    with Open(*scene("rgb")) as it:
+        assert any(chip.startswith("Compiling for float32 networks: ") for chip in it.chips)
+        everything(it)
+        assert it.session.engine == "python"
+        it.do(lambda: it.desk.set_activation(0, "relu"), lambda: it.desk.step(+1))
+        it.do(lambda: it.desk.set_option("map", "grey"), lambda: it.desk.step(+1))
+
+
+def case_another_training_that_an_option_begins_does_so_too() -> None:
+    never_compiled()
+    with Open(*scene("rgb")) as it:
+        before = it.session
+        it.do(lambda: it.desk.set_option("hidden", "4"))
+        assert it.session is not before and it.session.engine == "python"
+        everything(it)
+
+
+def case_a_compiled_function_too() -> None:
+    never_compiled()
+    with Open(*scene("expression")) as it:
+        chip = "Compiling for float64 functions: "
+        assert any(each.startswith(chip) for each in it.chips)
+        everything(it)
+
+
+def case_what_kernels_have_computed_is_held_until_they_are_there() -> None:
+    never_compiled()
+    show, _ = scene("rgb", engine="python")
+    s = show.session
+    s.advance(20)
+    s.advance(5, "operation")
+    as_if_by_kernels(s)
+    with Open(show) as it:
+        before, clock = s.network.bank.value.copy(), s.clock
+        for deed in (it.desk.reset, it.desk.play, lambda: it.desk.step(-1), it.desk.undo):
+            it.do(deed)
+            assert it.desk.message == WAIT
+        it.do(lambda: it.desk.click(400, 300), lambda: it.desk.press("l"))
+        it.do(lambda: it.desk.set_channel("color", "last change"))
+        it.do(lambda: it.desk.edit(0, 1.0), lambda: it.desk.set_engine("python"))
+        assert s.clock == clock and (s.network.bank.value == before).all()
+
+
+def case_a_large_network_is_held_and_drawn_without_means() -> None:
+    never_compiled()
+    with Open(*scene("texture")) as it:
+        assert it.desk.warming.held
+        assert any("large pictures" in chip for chip in it.chips)
+        it.do(it.desk.reset, it.desk.play, lambda: it.desk.press("l"))
+        it.do(lambda: it.desk.stage.zoom(0.5, 600, 300))
+
+
+def case_a_run_is_opened_when_its_kernels_are_there() -> None:
+    never_compiled()
+    show, _ = scene("rgb", engine="python")
+    show.session.advance(3, "operation")
+    as_if_by_kernels(show.session)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.safetensors"
+        show.session.save(path)
+        other = sv.Session(sv.Network([3, 4, 3]), sv.data.Rgb(), batch=8, engine="python")
+        with Open(Show(other)) as it:
+            it.do(lambda: it.desk.load(path))
+            assert "run.safetensors opens as soon as" in it.desk.message
+            assert it.session is other
+            everything(it)
+
+
+def case_the_keys_of_a_first_start() -> None:
+    """The shortest of them: what freezes a window on a first start does so here too."""
+    never_compiled()
+    with Open(*scene("rgb")) as it:
+        it.do(it.desk.reset, lambda: it.desk.operation(+1), it.desk.play)
+        it.until(lambda: it.session.step_index > 1)
+        it.do(it.desk.reset, lambda: it.desk.press("l"), lambda: it.desk.seek(0))
+        it.do(lambda: it.desk.edit(0, 0.25), lambda: it.desk.step(+1))
+        assert it.session.engine == "python" and "Compiling" in it.chips[0]
+
+
+def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
+    """Not in play: what is compiled here takes a minute or two."""
+    warm.COMMAND = COMMAND
+    for name in ("rgb", "expression"):
+        with Open(*scene(name)) as it:
+            it.until(lambda: it.session.engine == "cpu", 300.0)
+            assert "from now on the engine cpu does the work" in it.desk.message
+            everything(it)
+            it.do(lambda: it.desk.set_engine("cpu"), lambda: it.desk.step(+1))
+            assert it.session.engine == "cpu" and not it.desk.warming.said
+
+
+CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
+
+if __name__ == "__main__":
+    Dispatcher._compile_for_args = noted
+    main(sys.argv[1:] or list(CASES), CASES)
