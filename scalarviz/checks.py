@@ -21,6 +21,7 @@ R = TypeVar("R")
 FloatArray = npt.NDArray[Any]
 
 MUCH = 100  # letters, or items
+MOST = 2**63
 LARGE = 10_000  # bits; Python refuses to write larger numbers in decimals
 
 
@@ -203,10 +204,13 @@ def shorten(x: object) -> str:
 
 
 def size(value: object, what: str) -> int:
-    """A count that must be an integer of at least 1."""
+    """A count that must be an integer of at least 1, and one that kernels can count to."""
+    asked = "of at least 1"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
-        return int(value)
-    raise InputError(f"{what} must be an integer of at least 1, not {shorten(value)}")
+        if value < MOST:
+            return int(value)
+        asked = "below 2**63"
+    raise InputError(f"{what} must be an integer {asked}, not {shorten(value)}")
 
 
 def number(

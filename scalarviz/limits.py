@@ -31,8 +31,8 @@ LARGEST_DIRECTORY = 2**20  # bytes: the names of what is in an NPZ file
 LONGEST_ARRAY_HEADER = 10_000  # letters: a type and a shape as numpy writes them
 LONGEST_LINE = 2**22  # letters: one line of a CSV file
 MOST_SCANS = 64  # of a JPEG picture
-MOST_PRODUCTS = {"python": 5 * 10**6}  # that are made again, of a step in the middle of which ...
-PRODUCTS = 10**10  # ... a run was saved; on other engines than these
+MOST_PRODUCTS = {"python": 5 * 10**5}  # that are made again, of a step in the middle of which ...
+PRODUCTS = 10**9  # ... a run was saved; on other engines than these
 
 
 REMEDY = "make it smaller, or, if you know where the file is from, pass limit="

@@ -81,7 +81,7 @@ def read_rows(path: Path) -> Rows:
     """The lines of a CSV file that are not empty, with their numbers."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            first = next((line for line in Lines(file, path) if line.strip()), "")
+            first = first_line(Lines(file, path))
             file.seek(0)
             separator = next((sign for sign in "\t;" if sign in first), ",")
             lines = Lines(file, path)
@@ -99,6 +99,15 @@ def read_rows(path: Path) -> Rows:
         raise unreadable(path, error) from error
 
 
+def first_line(lines: Lines) -> str:
+    """The first line that is not empty."""
+    for line in lines:
+        if line.strip():
+            return line
+        lines.letters = 0
+    return ""
+
+
 @final
 class Lines:
     """The lines of a text file; a row of cells, which may take several, is not read if it is huge.
@@ -111,20 +120,15 @@ class Lines:
         self._path = path
         self.letters = 0
 
-    def __iter__(self) -> Lines:
-        return self
-
-    def __next__(self) -> str:
-        line = self._file.readline(LONGEST_LINE + 1)
-        if not line:
-            raise StopIteration
-        self.letters = len(line) + (self.letters if line.strip() else 0)
-        if self.letters > LONGEST_LINE:
-            raise InputError(
-                f"{called(self._path)} has a line of more than {LONGEST_LINE:,} letters: write one "
-                "sample a line, and leave no quotation mark open"
-            )
-        return line
+    def __iter__(self) -> Iterator[str]:
+        while line := self._file.readline(LONGEST_LINE + 1):
+            self.letters += len(line)
+            if self.letters > LONGEST_LINE:
+                raise InputError(
+                    f"{called(self._path)} has a line of more than {LONGEST_LINE:,} letters: write "
+                    "one sample a line, and leave no quotation mark open"
+                )
+            yield line
 
 
 def read_numbers(
@@ -140,8 +144,21 @@ def read_numbers(
                 f"{called(path)}, line {line}, has {len(row)} cells where the first line has "
                 f"{width}: give every line as many"
             )
-        numbers.extend(to_number(row[column], path, line, column) for column in columns)
+        cells = [row[column] for column in columns]
+        found = as_numbers(cells)
+        if not found:
+            found = [to_number(row[column], path, line, column) for column in columns]
+        numbers.extend(found)
     return np.frombuffer(numbers, np.float64).reshape(-1, len(columns))
+
+
+def as_numbers(cells: list[str]) -> list[float]:
+    """The numbers in some cells; empty if there is anything to say of one of them."""
+    try:
+        found = list(map(float, cells))
+    except ValueError:
+        return []
+    return found if all(map(math.isfinite, found)) and "_" not in "".join(cells) else []
 
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
@@ -179,7 +196,8 @@ def choose_columns(
     if answers is None:
         answers = [width - 1]
     if wanted is None:
-        wanted = [column for column in range(width) if column not in answers]
+        given = {*answers}
+        wanted = [column for column in range(width) if column not in given]
     twice = sorted({*wanted} & {*answers})
     if twice:
         raise InputError(
@@ -200,7 +218,9 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
         columns = [columns]
     if not isinstance(columns, (Sequence, range)):
         raise InputError(f"columns are a list of names or numbers, not {shorten(columns)}")
-    numbers = {name: names.index(name) for name in names}
+    numbers: dict[str, int] = {}
+    for place, name in enumerate(names):
+        numbers.setdefault(name, place)
     found = []
     for column in columns:
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):

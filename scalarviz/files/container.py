@@ -26,6 +26,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.formulas.table import pick
 from scalarviz.limits import LARGEST_HEADER, MOST_PARTS
+from scalarviz.memory import memory_size
 
 Array = npt.NDArray[Any]
 Description = dict[str, Any]
@@ -38,6 +39,7 @@ KINDS = {kind: kind for kind in ("network", "run")}
 # What safetensors calls the types that travel, and what numpy does.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
 
+COPIES = 3  # of a file that are in memory while it is read
 LENGTH_BYTES = 8  # how safetensors begins: with the length of its header
 
 # The checksum is the first thing in our text, whose quotation marks have a backslash in the file.
@@ -119,6 +121,8 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
         with path.open("rb") as file:
             head = read_head(path, file, size)
             about = parse_about(path, head[LENGTH_BYTES:])
+            if 0 < memory_size() < COPIES * size:
+                raise MemoryError
             file.seek(0)
             data = file.read(size)
     except FileNotFoundError:

@@ -58,15 +58,21 @@ def load_network(
         net = build(description, arrays, new, budget)
         precision = precision_of(description)
         fill(net, description, arrays)
-    except (ScalarvizError, TypeError) as error:
-        name = shown(as_path(path))
-        raise FileError(f"{name} does not hold a network that can be made here: {error}") from error
-    if chosen != "python":
-        net.to(chosen, precision)
-        net.bank.state[:] = arrays["scaling"]  # a new engine has begun with its own
-    elif precision.mixed:
-        net.bank.start_scaling(net.precision)
+        if chosen != "python":
+            net.to(chosen, precision)
+            net.bank.state[:] = arrays["scaling"]  # a new engine has begun with its own
+        elif precision.mixed:
+            net.bank.start_scaling(net.precision)
+    except Exception as error:  # a hostile file must not get through by a check that is missing
+        raise not_made(path, "a network that can be made here", error) from error
     return net
+
+
+def not_made(path: object, what: str, error: Exception) -> FileError:
+    """The error for a file that is read, and of which nothing can be made."""
+    ours = isinstance(error, ScalarvizError)
+    why = error if ours else f"{type(error).__name__}: {error}"
+    return FileError(f"{shown(as_path(path))} does not hold {what}: {why}")
 
 
 # ---- the description ----------------------------------------------------------------------------

@@ -20,10 +20,10 @@ import numpy as np
 from scalarviz.bank import Bank
 from scalarviz.course import Course
 from scalarviz.data import DataSet
-from scalarviz.errors import FileError, InputError, ScalarvizError
+from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.container import Array, Description, read, write
-from scalarviz.files.networks import describe
+from scalarviz.files.networks import describe, not_made
 from scalarviz.files.pieces import Writer
 from scalarviz.files.rebuilding import build_course
 from scalarviz.limits import Budget
@@ -64,10 +64,7 @@ def load_course(path: object, data: object = None, limit: int | None = None) -> 
     try:
         course = build_course(description, arrays, given, limit)
     except Exception as error:  # a hostile file must not get through by a check that is missing
-        name, why = shown(as_path(path)), error
-        if not isinstance(error, ScalarvizError):
-            why = InputError(f"{type(error).__name__}: {error}")
-        raise FileError(f"{name} does not hold a run that can go on here: {why}") from error
+        raise not_made(path, "a run that can go on here", error) from error
     stands = list(course.clock.key) == description["clock"]
     if stands and description.get("bits") != bits_of(course.trainer.bank):
         warnings.warn(
@@ -85,8 +82,8 @@ def needs_of_run(path: object) -> tuple[str, set[str]]:
         actions = [action for branch in description["branches"] for action in branch["journal"]]
         chosen = {str(details["name"]) for _, _, kind, details, _ in actions if kind == "engine"}
         return str(description["network"]["dtype"]), chosen | {str(description["start"]["engine"])}
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{shown(as_path(path))} holds no training: {error}") from error
+    except Exception as error:  # it is checked in full when it is loaded
+        raise not_made(path, "a training", error) from error
 
 
 # ---- what is written ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import os
 import pickle
 import zipfile
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -278,6 +279,16 @@ def test_a_table_of_text_is_weighed_while_it_is_read(written: Any) -> None:
     with pytest.raises(InputError, match=r"some.csv holds up to line 6\d\d .* pass limit="):
         data.from_csv(path, limit=10_000)
     assert data.from_csv(path, limit=16_000).samples == 1000
+
+
+def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
+    names = [f"c{i}" for i in range(300_000)]
+    path = written(",".join([*names, "c7"]) + "\n" + ",".join("1" * 300_001) + "\n")
+    began = process_time()
+    known = data.from_csv(path, targets=names[100:200_000:2])
+    assert data.from_csv(path, inputs="c7", targets="c8").inputs == 1
+    assert process_time() - began < 2.0
+    assert known.inputs == 300_001 - len(names[100:200_000:2])
 
 
 def test_a_line_without_an_end_is_not_read(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,15 @@ def test_a_file_that_may_not_be_read_says_so(path: Path, monkeypatch: pytest.Mon
         read(path, "network")
 
 
+def test_a_file_that_is_larger_than_the_memory_is_not_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, "network", {}, {"a": np.zeros(100)})
+    monkeypatch.setattr(container, "memory_size", lambda: 2 * path.stat().st_size)
+    with pytest.raises(FileError, match="is too large for the memory of this machine: load it on"):
+        read(path, "network")
+
+
 # ---- hostile files, with a right checksum -------------------------------------------------------
 
 
