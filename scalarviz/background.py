@@ -82,10 +82,11 @@ class Background:
             if thread is None or thread is threading.current_thread():
                 return
             while self._thread is thread and thread.is_alive():
-                if (self._job is not None and self._now is not now) or time.monotonic() > limit:
+                left = limit - time.monotonic()
+                if (self._job is not None and self._now is not now) or left <= 0.0:
                     return
-                self._changed.wait(min(LOOK, seconds))
-        thread.join(seconds)
+                self._changed.wait(min(LOOK, left))
+        thread.join()
 
     def finish(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
         """Until no job is left; the thread itself does not wait. Whether none is."""

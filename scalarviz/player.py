@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import final
@@ -40,11 +41,11 @@ class Player:
         job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed)
         self._thread.start(resting(job, self._turns))
 
-    def pause(self, *, wait: bool = True) -> None:
+    def pause(self, timeout: float | None = None) -> None:
         """Stop, and raise the error that ended the playing, if there was one."""
         self._thread.stop()
-        if wait and not self._turns.mine:  # else each would wait for the other
-            self._thread.wait()
+        if not self._turns.mine:  # else each would wait for the other
+            self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
         self._raise_error()
 
     def _raise_error(self) -> None:

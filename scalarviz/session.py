@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, final
@@ -10,7 +11,7 @@ from weakref import finalize
 
 import numpy as np
 
-from scalarviz.checks import answered, shorten, size
+from scalarviz.checks import answered, number, shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
@@ -55,7 +56,7 @@ class Session(Standing):
       whole of `advance(1_000_000)`; while it plays, for a portion: some 5 ms, at least one step.
     - What looks on waits for nobody: the clock, losses, branches, settings, `pinned`, `history`,
       `playing`, `repr`, and `request` and `ready` of a `snapshot`, which is filled in between two
-      portions, also of a long `advance`. So do `pin`, `play` and `pause(wait=False)`.
+      portions, also of a long `advance`. So do `pin`, `play` and `pause(timeout=0)`.
     - `pause()` waits for the portion under way, `read` of a snapshot that is not ready for a turn,
       `history(wait=True)` for the background.
 
@@ -149,13 +150,15 @@ class Session(Standing):
             speed, unit = (None if speed is None else speed * steps), "step"
         self._player.play(self._portion, speed, unit)
 
-    def pause(self, *, wait: bool = True) -> None:
+    def pause(self, timeout: float | None = None) -> None:
         """Stop going on by itself, after the portion that is under way; safe to call at any time.
 
-        An error that ended the playing is raised here: by one call, the first one after it. Without
-        `wait` the portion is not waited for, and an error of it is raised by a later call.
+        The portion is waited for, at most `timeout` seconds if that is given. An error that ended
+        the playing is raised here: by one call, the first one after it.
         """
-        self._player.pause(wait=wait)
+        if timeout is not None:
+            timeout = number(timeout, "the timeout", 0.0)
+        self._player.pause(timeout)
 
     @property
     def playing(self) -> bool:
@@ -322,7 +325,7 @@ class Session(Standing):
     @contextmanager
     def still(self, seconds: float) -> Iterator[bool]:
         """Keep the training where it is; False if it does not come to rest within `seconds`."""
-        with self._turns.taken(seconds) as mine:
+        with self._turns.taken(-1 if seconds == math.inf else seconds) as mine:
             yield mine
 
     def _check_owner(self) -> None:

@@ -295,6 +295,7 @@ ORDER = """
     desk.undo
     desk.export
     desk.warming
+    desk.hand
     desk.state
     desk.desk
     desk.opening

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from scalarviz.background import Background
 from tests.test_session import wait_for
+from tests.test_session_threads import ours
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,7 +34,7 @@ def background() -> Iterator[Background]:
     yield thread
     thread.stop()
     thread.wait()
-    assert threading.active_count() == 1
+    assert ours() == []
 
 
 def test_what_is_started_replaces_what_was_under_way(background: Background) -> None:
@@ -45,7 +45,7 @@ def test_what_is_started_replaces_what_was_under_way(background: Background) -> 
     wait_for(lambda: "b" in seen)
     at = len(seen)
     wait_for(lambda: len(seen) > at + 5)
-    assert set(seen[at:]) == {"b"} and threading.active_count() == 2
+    assert set(seen[at:]) == {"b"} and len(ours()) == 1
 
 
 def test_what_is_stopped_has_stopped_once_it_was_waited_for(background: Background) -> None:
@@ -56,7 +56,7 @@ def test_what_is_stopped_has_stopped_once_it_was_waited_for(background: Backgrou
         assert not background.busy
         background.wait()
         at = len(seen)
-        assert threading.active_count() == 1
+        assert ours() == []
     time.sleep(0.01)
     assert len(seen) == at
 
@@ -66,7 +66,7 @@ def test_a_job_that_ends_leaves_no_thread(background: Background) -> None:
     background.start(counting(seen, "a", upto=3))
     background.finish()
     assert seen == ["a"] * 3 and not background.busy
-    wait_for(lambda: threading.active_count() == 1)
+    wait_for(lambda: ours() == [])
     background.start(counting(seen, "b", upto=3))
     background.finish()
     assert seen == ["a"] * 3 + ["b"] * 3
@@ -91,7 +91,7 @@ def test_a_job_may_stop_itself_and_wait(background: Background) -> None:
         yield 0.0
 
     background.start(itself())
-    wait_for(lambda: threading.active_count() == 1)
+    wait_for(lambda: ours() == [])
     assert done == [True]
 
 

@@ -14,7 +14,8 @@ from scalarviz.course import Course
 from scalarviz.errors import ScalarvizError
 from scalarviz.timeline import Branch
 from scalarviz.trainer import Trainer
-from tests.test_session import COLOURS, PAIR, session
+from tests.test_session import COLOURS, PAIR, session, wait_for
+from tests.test_session_threads import ours
 
 THREADS = 4
 FURTHEST = 400  # steps; a straight replay of every branch must not take long
@@ -84,7 +85,7 @@ DEEDS: dict[str, Deed] = {
     "branch": lambda s, rng, path: s.branch() if len(s.branches) < 40 else None,
     "switch": lambda s, rng, path: s.switch(int(rng.integers(len(s.branches)))),
     "play": play,
-    "pause": lambda s, rng, path: s.pause(wait=bool(rng.integers(2))),
+    "pause": lambda s, rng, path: s.pause((None, 0.0)[rng.integers(2)]),
     "read": read,
     "numbers": lambda s, rng, path: s.numbers(str(rng.choice(["affine 0", "tanh 0", "affine 1"]))),
     "explain": lambda s, rng, path: s.explain(row(rng)),
@@ -179,7 +180,6 @@ def found(s: sv.Session) -> list[tuple[Any, ...]]:
 
 
 def check(seed: int, seconds: float, path: Path) -> None:
-    before = set(threading.enumerate())
     s = session(("cpu", "python")[seed % 2], memory=2_000_000)
     s.advance(1)
     assert crowd(s, seed, seconds, path) == []
@@ -189,10 +189,7 @@ def check(seed: int, seconds: float, path: Path) -> None:
     assert found(s) == straight(s)
     s.switch(0)
     s.history(0, wait=True)
-    end = time.perf_counter() + 10.0
-    while set(threading.enumerate()) - before and time.perf_counter() < end:
-        time.sleep(0.01)
-    assert set(threading.enumerate()) <= before
+    wait_for(lambda: not ours())
 
 
 def test_four_threads_that_do_anything_leave_a_training_that_can_be_replayed(

@@ -52,12 +52,16 @@ class Keep:
                 "another folder"
             ) from error
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        return self.seconds is not None and monotonic() - self._last >= self.seconds
+
     def now_and_then(self, session: Session) -> None:
         """Save if it is time."""
-        if self.path is None or self.seconds is None or monotonic() - self._last < self.seconds:
-            return
-        session.save(self.path)
-        self._last = monotonic()
+        if self.path is not None and self.due:
+            session.save(self.path)
+            self._last = monotonic()
 
     def at_end(self, session: Session, stopped: bool) -> str:
         """Save, and say where; or how one could have."""

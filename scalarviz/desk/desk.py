@@ -1,12 +1,14 @@
 """Desk: everything that a user can do to a training and its picture, without any toolkit.
 
 A window or a widget is a thin face of it: it calls a command where something is clicked, asks for
-`state` some times a second, and calls `attend` about as often. All of that is one thread; the
-training that plays has its own.
+`state` some times a second, and calls `attend` about as often. All of that is one thread, which
+never waits for a training longer than a moment (answers.AT_ONCE): the training that plays has a
+thread of its own, what is done to it is done by a `Hand`, and a picture asks by an `Answer`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,9 +17,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
 from scalarviz.desk.export import Exports
+from scalarviz.desk.hand import Hand
 from scalarviz.desk.keys import deed_of, help_rows
 from scalarviz.desk.offers import offers_of
-from scalarviz.desk.options import DATA, Options, Recipe, settings_now
+from scalarviz.desk.options import DATA, Options, Recipe, rate_now, settings_now
 from scalarviz.desk.picture import Picture
 from scalarviz.desk.play import Playing
 from scalarviz.desk.state import UNITS, State, state_of, units_of
@@ -30,6 +33,7 @@ from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session, Unit
 from scalarviz.stage.show import Show
+from scalarviz.timeline import Branch
 
 WAIT = "This can be done as soon as the kernels are compiled"
 DONE = "The kernels are ready: from now on the engine {} does the work"
@@ -84,6 +88,7 @@ class Desk:
         stage.keys = help_rows()
         self.start_editing: Callable[[], None] = self.ask_for_pin
         self.leave: Callable[[], None] = lambda: None
+        self.hand = Hand()
         self.playing = Playing(show, steps, speed)
         self.options = Options(recipe, show)
         self.changes = Undo(show.session)
@@ -123,8 +128,11 @@ class Desk:
 
     def pause(self) -> None:
         """Stop; an error that has stopped it already is told."""
+        self._stop(self.playing.pause)
+
+    def _stop(self, pause: Callable[[], None]) -> None:
         try:
-            self.playing.pause()
+            pause()
         except ScalarvizError as error:
             self.tell(str(error))
         except Exception as error:  # what happened in its thread must not be lost with it
@@ -133,6 +141,7 @@ class Desk:
     def attend(self) -> None:
         """See to what happens by itself: an error, the end of a run, the speed of an opening."""
         playing = self.playing
+        self.hand.attend()
         self.stage.rate = playing.measured()
         self._rename()
         if self.warming.attend():
@@ -151,8 +160,10 @@ class Desk:
                 self.stage.offer({name: partial(self.take, name) for name in offers_of(self)})
             else:
                 self.seek(goal)
-        else:
+        elif self.session.playing:
             playing.quicken()
+        else:  # its last portion may have ended after it was paused, with an error
+            self._stop(partial(self.session.pause, 0.0))
 
     def take(self, offer: str) -> None:
         """Do what was offered at the end of a run."""
@@ -170,30 +181,30 @@ class Desk:
     @computes
     def _go(self, direction: int, times: int, unit: Unit) -> None:
         self._stand_still()
-        before = self.session.clock
-        with self._told():
-            each = self.session.course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-            if direction < 0:
-                self.session.back(times, unit)
-            elif times * each > AT_ONCE:
-                self.playing.run_to((before.step // each + times) * each)
-            else:
-                self.session.advance(times, unit)
+        session = self.session
+        each = session.course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        if direction < 0:
+            self.do(partial(session.back, times, unit))
+        elif times * each <= AT_ONCE:
+            self.do(partial(session.advance, times, unit))
+        else:
+            with self._told():
+                self.playing.run_to((session.step_index // each + times) * each)
 
     @computes
     def seek(self, step: int) -> None:
         """Go to a step that this branch has been at."""
         self._stand_still()
-        with self._told():
-            self.session.seek(max(0, min(step, self.session.course.branch.end.step)))
+        session = self.session
+        end = session.current_branch.end.step
+        self.do(partial(session.seek, max(0, min(step, end))), name="seek")
 
     @computes
     def reset(self) -> None:
         """Start again with the same first weights."""
         self._stand_still()
         self.playing.restart()
-        with self._told():
-            self.session.reset()
+        self.do(self.session.reset)
 
     def set_unit(self, unit: str) -> None:
         """Choose what the arrows move by."""
@@ -217,17 +228,28 @@ class Desk:
             self.show = self.stage.show = replace(self.show, title=title)
 
     def quit(self) -> None:
-        """Leave nothing behind that goes on."""
+        """Leave nothing behind that goes on, after what is under way; see `rest`."""
+        self.hand.drop()
         self.pause()
         self.exports.stop()
         self.warming.stop()
+
+    def rest(self) -> None:
+        """Wait until nothing goes on any more; for who has no face to look after."""
+        self.hand.finish()
+        self._stop(self.session.pause)
 
     # What the user changes.
 
     @computes
     def set_rate(self, rate: float) -> None:
-        with self._told():
-            self.session.learning_rate = rate
+        self.do(partial(setattr, self.session, "learning_rate", rate), name="rate")
+
+    @computes
+    def scale_rate(self, factor: float) -> None:
+        """So many times the learning rate of the next step that can still be changed."""
+        session = self.session
+        self.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
     def set_engine(self, name: str) -> None:
         """Run on another engine: from the next step on, or as soon as its kernels are there."""
@@ -238,56 +260,52 @@ class Desk:
 
     @computes
     def _set_engine(self, name: str) -> None:
-        with self._told():
-            self.session.to(name)
+        self.do(partial(self.session.to, name))
 
     @computes
     def set_activation(self, layer: int, name: str) -> None:
-        with self._told():
-            self.session.set_activation(layer, name)
+        self.do(partial(self.session.set_activation, layer, name))
 
     @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
         """Give a weight another value; the many of a number that is dragged are undone at once."""
-        with self._told():
-            self.changes.edit(row, as_number(value), dragged=dragged)
+        changes, name = self.changes, f"edit {row}" if dragged else ""
+        self.do(lambda: changes.edit(row, as_number(value), dragged=dragged), name=name)
 
     @computes
     def freeze(self, row: int, on: bool) -> None:
         """Keep a weight from moving, or let it move again."""
-        with self._told():
-            self.changes.freeze(row, on)
+        self.do(partial(self.changes.freeze, row, on))
 
     @computes
     def undo(self) -> None:
         """Do the reverse of the last edit or freeze that was done in this past."""
-        with self._told():
-            self.changes.undo()
+        self.do(self.changes.undo)
 
     @computes
     def set_option(self, name: str, value: object) -> None:
         """Choose an option of the scene; some of them begin another training."""
-        session = self.session
+        session, options = self.session, self.options
         if name == "engine":
             return self.set_engine(str(value))
-        with self._told():
-            if name == "lr":
-                return self.set_rate(as_number(value))
-            made = self.options.set(session, settings_now(session), name, value)
+        if name == "lr":
+            return self.do(lambda: setattr(session, "learning_rate", as_number(value)))
+
+        def begin(made: Show | None) -> None:
             if made is not None:
-                self._replace(made, self.options)
+                self._replace(made, options)
             elif name in DATA:
                 self.tell("Changing the target keeps the weights")
-        return None
+
+        return self.do(lambda: options.set(session, settings_now(session), name, value), begin)
 
     @computes
     def drop(self, path: str | Path) -> None:
         """Take a file that was dropped on the picture: a picture to learn, or a training."""
         if str(path).endswith(".safetensors"):
             return self.load(path)
-        with self._told():
-            self.options.set_picture(self.session, settings_now(self.session), str(path))
-        return None
+        session, options = self.session, self.options
+        return self.do(lambda: options.set_picture(session, settings_now(session), str(path)))
 
     # The numbers, the branches, the files.
 
@@ -305,37 +323,36 @@ class Desk:
     def switch(self, branch: int) -> None:
         """Go over to another branch."""
         self._stand_still()
-        with self._told(branching=False):
-            self.session.switch(branch)
+        self.do(partial(self.session.switch, branch), branching=False)
 
     @computes
     def save(self, path: str | Path) -> None:
         """Keep everything in a file."""
-        with self._told():
-            self.session.save(path)
-            self.tell(f"Saved to {path}")
+        self.do(partial(self.session.save, path), lambda _: self.tell(f"Saved to {path}"))
 
     @computes
     def export(self, path: str | Path) -> None:
         """Draw what was done so far into a video, or the next step into a page, meanwhile."""
-        with self._told():
-            self.exports.start(self.show, self.stage, Path(path))
-            self.tell(f"{Path(path).name} is being drawn, which takes a while")
+        said = f"{Path(path).name} is being drawn, which takes a while"
+        start = partial(self.exports.start, self.show, self.stage, Path(path))
+        self.do(start, lambda _: self.tell(said))
 
     def load(self, path: str | Path) -> None:
         """Go on with a training from a file, as soon as the kernels that it takes are there."""
-        for kind in kinds_of_run(path):
+        self.do(partial(kinds_of_run, path), partial(self._load_with, path))
+
+    def _load_with(self, path: str | Path, kinds: list[str]) -> None:
+        for kind in kinds:
             if self.warming.later("load", kind, partial(self.load, path)):
                 return self.tell(f"{Path(path).name} opens as soon as its kernels are compiled")
-        return self._load(path)
 
-    def _load(self, path: str | Path) -> None:
-        with self._told():
-            session = Session.load(path)
+        def begin(session: Session) -> None:
             same = session.data.name == self.session.data.name
             show = replace(self.show, session=session) if same else Show.of(session)
             self._replace(show, Options(self.options.recipe if same else None, show))
             self.tell(f"Goes on from {path}")
+
+        return self.do(partial(Session.load, path), begin)
 
     def _replace(self, show: Show, options: Options) -> None:
         """Go over to another training, and go on with it if this one was playing."""
@@ -363,7 +380,7 @@ class Desk:
     @computes
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a place of the picture, or press what can be pressed there."""
-        with self._told(branching=False):
+        with self._told():
             self.stage.click(x, y)
 
     def press(self, key: str, shift: bool = False) -> bool:
@@ -382,16 +399,51 @@ class Desk:
         self.message = visible(text, LONGEST_LINE)
         self.stage.notice(self.message, action, then)
 
+    def do(
+        self,
+        deed: Callable[[], Any],
+        then: Callable[[Any], None] = lambda _: None,
+        *,
+        name: str = "",
+        branching: bool = True,
+    ) -> None:
+        """Do something to the training, and `then`, with its result, something here.
+
+        What takes longer than a moment is done while the face goes on. Of what waits to be done
+        under one `name` the newest is done. An error is told, and a branch that has begun.
+        """
+        session, warming = self.session, self.warming
+        branches: list[Branch] = []  # before, and after
+
+        def done() -> Any:
+            branches.append(session.current_branch)
+            try:
+                return deed()
+            finally:
+                branches.append(session.current_branch)
+                warming.settle(math.inf)
+
+        def finish(result: Any, error: BaseException | None) -> None:
+            with self._told():
+                if error is not None:
+                    raise error
+                then(result)
+            if branching and session is self.session:
+                self._tell_branch(*branches)
+
+        self.hand.do(done, finish, name)
+
     @contextmanager
-    def _told(self, *, branching: bool = True) -> Iterator[None]:
-        """Tell an error, and that a branch has begun: with a way back."""
-        session, before = self.session, self.session.course.branch
+    def _told(self) -> Iterator[None]:
+        """Tell an error."""
         try:
             yield
         except ScalarvizError as error:
             self.tell(str(error))
-        now = session.course.branch
-        if branching and session is self.session and now is not before:
+
+    def _tell_branch(self, before: Branch, now: Branch) -> None:
+        """Tell that a branch has begun, if one has: with a way back."""
+        if now is not before:
             text = f"New branch from step {now.fork.step:,}; the old future is kept"
             self.tell(text, "return", partial(self.switch, before.number))
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scalarviz.desk.options import rate_now
-
 if TYPE_CHECKING:
     from scalarviz.desk.desk import Desk
 
@@ -40,17 +38,14 @@ def toggle_help(desk: Desk) -> None:
     desk.stage.help = not desk.stage.help
 
 
-def scale_rate(desk: Desk, factor: float) -> None:
-    desk.set_rate(rate_now(desk.session) * factor)
-
-
 def next_branch(desk: Desk) -> None:
     """Go round the branches, and say where that led."""
-    course = desk.session.course
-    if len(course.branches) == 1:
+    count = len(desk.session.branches)
+    if count == 1:
         return desk.tell("There is one branch so far: go back and change something")
-    desk.switch((course.branch.number + 1) % len(course.branches))
-    return desk.tell(f"Branch {course.branch.number + 1} of {len(course.branches)}")
+    following = (desk.session.current_branch.number + 1) % count
+    desk.switch(following)
+    return desk.tell(f"Branch {following + 1} of {count}")
 
 
 def next_color(desk: Desk) -> None:
@@ -87,7 +82,7 @@ KEYS = (
     Key(
         "↑ ↓",
         "double and halve the learning rate",
-        {"up": lambda d, _: scale_rate(d, 2.0), "down": lambda d, _: scale_rate(d, 0.5)},
+        {"up": lambda d, _: d.scale_rate(2.0), "down": lambda d, _: d.scale_rate(0.5)},
     ),
     Key(
         "< >",

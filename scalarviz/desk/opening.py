@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
@@ -48,6 +49,8 @@ class Opening:
 
     def _go_on(self) -> None:
         desk, session = self.desk, self.desk.session
+        if self.tour.active and desk.hand.busy:
+            return
         if self.tour.active:
             if session.playing or self._left not in (None, session.clock):
                 self.tour.active = self._plays = False
@@ -57,7 +60,7 @@ class Opening:
             if self._left is None:
                 desk.tell("One step, operation by operation", "skip", desk.play)
                 desk.stage.look("flat")  # face on one sees where the wires cross
-            self.tour.attend(perf_counter())
+            self.tour.attend(perf_counter(), self._do)
             self._left = session.clock
         elif self._plays:
             self._plays = False
@@ -65,3 +68,6 @@ class Opening:
                 desk.stage.look("perspective")
             if not session.playing:
                 desk.play()
+
+    def _do(self, deed: Callable[[], None]) -> None:
+        self.desk.do(deed, lambda _: setattr(self, "_left", self.desk.session.clock))

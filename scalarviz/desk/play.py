@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
 from time import perf_counter
 from typing import final
 
 from scalarviz.apps.pace import DOUBLING, SECONDS
 from scalarviz.checks import number, size
-from scalarviz.errors import OwnershipError
 from scalarviz.session import Session
+from scalarviz.stage.answers import AT_ONCE
 from scalarviz.stage.show import Show
 
 FASTEST = 1e5  # steps a second; an opening that would be faster goes on flat out
@@ -66,7 +65,7 @@ class Playing:
         self._played = self.seconds
         self.asked, self.errand = False, False
         self._seen.clear()
-        self.session.pause()
+        self.session.pause(AT_ONCE)
 
     def restart(self) -> None:
         """The opening begins again."""
@@ -130,9 +129,7 @@ class Playing:
         """
         if not (self.session.playing and self.session.engine == "python"):
             return work()
-        with ExitStack() as stack:
-            with suppress(OwnershipError):  # it ends the playing too, and is told then
-                stack.enter_context(self.session.doing())
+        with self.session.still(AT_ONCE):  # a step may take longer: then it is disturbed
             return work()
 
     def _go_at(self, speed: float | None) -> None:

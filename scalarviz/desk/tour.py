@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import final
 
 from scalarviz.engines.kernel_file import cache_folder
 from scalarviz.session import Session
+
+Do = Callable[[Callable[[], None]], object]
 
 OPENING, OPERATION = 3.0, 1.4  # seconds
 MOST = 40  # operations of a step that somebody would watch one by one
@@ -38,8 +42,8 @@ class Tour:
         self.session = session
         self._next: float | None = None
 
-    def attend(self, now: float) -> bool:
-        """Do what is due; whether it has come to its end just now."""
+    def attend(self, now: float, do: Do = lambda deed: deed()) -> bool:
+        """Do what is due, by `do`; whether it has come to its end just now."""
         if not self.active:
             return False
         if self._next is None:
@@ -49,7 +53,7 @@ class Tour:
         if self.session.step_index > 0:
             self._end()
             return True
-        self.session.advance(1, "operation")
+        do(partial(self.session.advance, 1, "operation"))
         self._next = now + OPERATION * (1.5 if self.session.step_index > 0 else 1.0)
         return False
 

@@ -8,6 +8,7 @@ and what can be done to it is refused until then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from threading import Thread
@@ -20,6 +21,7 @@ from scalarviz.desk import warm
 from scalarviz.desk.options import settings_now
 from scalarviz.network import Network
 from scalarviz.session import Session
+from scalarviz.stage.answers import AT_ONCE
 from scalarviz.stage.ground import layout_of
 from scalarviz.timeline import Action
 from scalarviz.view import means
@@ -113,6 +115,7 @@ class Warming:
         self.stood_in = ""
         self._large = False  # whether its picture has means of cubes
         self._lacking: set[str] = set()
+        self._lacked = False  # whether something has been lacking, and it is not told yet
         self._actions: list[Action] = []  # by which the objects were put to work
         self._later: dict[str, tuple[str, Callable[[], object]]] = {}
 
@@ -134,13 +137,21 @@ class Warming:
         self.held |= bool(self._lacking) and work_of(session) > LIGHT
         self.settle()
 
-    def settle(self) -> None:
-        """Put the objects to work where an engine would be, whose kernels are not there."""
+    def settle(self, seconds: float = AT_ONCE) -> None:
+        """Put the objects to work where an engine would be, whose kernels are not there.
+
+        While somebody is at work that is left for the next time, after so many `seconds`.
+        """
         session = self.session
         if session is None or self.held or not self._lacking:
             return
         if warm.kind_of(session, session.engine) not in self._lacking:
             return
+        with session.still(seconds) as is_still:
+            if is_still:
+                self._stand_in(session)
+
+    def _stand_in(self, session: Session) -> None:
         course = session.course
         with session.doing():
             clock = course.clock
@@ -157,25 +168,32 @@ class Warming:
         session = self.session
         if session is None:
             return False
-        lacked = bool(self._lacking)
+        self._lacked |= bool(self._lacking)
         if self.compiling.attend():
             self.take(session)
             for name, (kind, deed) in list(self._later.items()):
                 if not self.compiling.lacking([kind]):
                     del self._later[name]
                     deed()
-        if not self._lacking:
-            self._give_back()
-        return lacked and not self._lacking
+        if self._lacking or not self._give_back():
+            return False
+        lacked, self._lacked = self._lacked, False
+        return lacked
 
-    def _give_back(self) -> None:
-        """Let the engine do the work again where the objects have done it; not in the past."""
+    def _give_back(self, seconds: float = AT_ONCE) -> bool:
+        """Let the engine do the work again where the objects have done it; not in the past.
+
+        Whether that is settled: while somebody is at work it is left for the next time.
+        """
         session = self.session
         if session is None or session.engine != "python" or not self._actions:
-            return
-        course = session.course
-        if course.branch.end <= course.clock and last_change(course) in self._actions:
-            session.to(self.stood_in)
+            return True
+        with session.still(seconds) as is_still:
+            course = session.course
+            now = course.branch.end <= course.clock and last_change(course) in self._actions
+            if is_still and now:
+                session.to(self.stood_in)
+        return is_still
 
     def later(self, name: str, kind: str, deed: Callable[[], object]) -> bool:
         """Do something when a kind is there, in place of what was to be done under this name.
@@ -197,7 +215,7 @@ class Warming:
     def leave(self) -> None:
         """The session goes on without a window, on its own engine."""
         self.stop()
-        self._give_back()
+        self._give_back(math.inf)
         self.session = None
 
 

@@ -79,7 +79,10 @@ class Reading:
 
     def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
         """Ask the session for something; with a patience that is limited, see `pending`."""
-        return answer.get(key, question, math.inf if self.session.has_turn else self.patience)
+        patience = self.patience
+        if patience < math.inf and self.session.has_turn:  # the other thread would wait for this
+            patience = 0.0
+        return answer.get(key, question, patience)
 
     @property
     def pending(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, final
@@ -128,8 +129,8 @@ class Window(QMainWindow):
                 self.opening.attend()
             self.desk.attend()
             self.farewell.attend()
-            if not self.desk.warming.held:
-                self.keep.now_and_then(self.desk.session)
+            if self.keep.due and not self.desk.warming.held:
+                self.desk.do(partial(self.keep.now_and_then, self.desk.session), name="keep")
             self.desk.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)

@@ -62,6 +62,7 @@ def watch(
             say(*desk.exports.told)
     if window.error is not None:
         raise window.error
+    desk.rest()
     say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
     desk.warming.leave()
     if saved := keep.at_end(desk.session, stop.asked):

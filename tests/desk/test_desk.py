@@ -26,6 +26,13 @@ from tests.desk.fake_stage import FakeStage
 MakeDesk = Callable[..., Any]
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done here is quick; on a machine with much else to do it may take a while."""
+    for place in ("desk.hand", "desk.play"):
+        monkeypatch.setattr(f"scalarviz.{place}.AT_ONCE", 10.0)
+
+
 @pytest.fixture
 def make() -> Iterator[MakeDesk]:
     """make(show=..., **options) or make("scene", option=...): a desk, which is left in the end."""

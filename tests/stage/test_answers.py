@@ -1,6 +1,5 @@
 """What takes long is shown when it is there: a picture stands still for nobody."""
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ from scalarviz.stage.answers import AT_ONCE, Answer
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.test_session import wait_for
-from tests.test_session_threads import SOON, Gate
+from tests.test_session_threads import SOON, Gate, ours
 
 
 def slowly(value: object, asked: list[object], seconds: float = 0.2) -> Callable[[], Any]:
@@ -108,4 +107,4 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
     now, *same = seen(stages[0])
     assert str(same) == str(others) and now.caption == words.caption
     s.history(4, wait=True)
-    wait_for(lambda: threading.active_count() == 1)
+    wait_for(lambda: ours() == [])
