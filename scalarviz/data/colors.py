@@ -32,6 +32,7 @@ PALETTE = np.array(
     ]
 )
 
+PORTION = 2**16  # colours that are made at once
 HELD_OUT = 512  # random colours that are never trained on
 LEVELS, LARGEST_LEVELS = 16, 128  # a channel
 
@@ -188,8 +189,8 @@ def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
     """Each new channel is a mixture of the old ones; what leaves the cube is put on its side."""
     r, g, b = rgb.T
     channels = [row[0] * r + row[1] * g + row[2] * b for row in matrix]
-    mixed: FloatArray = np.clip(np.stack(channels, axis=1), 0.0, 1.0)
-    return mixed
+    mixed: FloatArray = np.stack(channels, axis=1)
+    return np.clip(mixed, 0.0, 1.0, out=mixed)
 
 
 def look_up_channels(table: FloatArray, rgb: FloatArray) -> FloatArray:
@@ -218,5 +219,9 @@ def grid(levels: int) -> FloatArray:
 
 def random_colors(count: int, seed: int, step: int) -> FloatArray:
     """So many colours, every one as likely as any other."""
-    draws = np.stack(unit_pairs(seed, STREAM_COLORS, step, 0, 2 * count), axis=1)
-    return draws.reshape(count, 4)[:, :3].copy()
+    colors = np.empty((count, 3))
+    for first in range(0, count, PORTION):
+        some = colors[first : first + PORTION]
+        pairs = unit_pairs(seed, STREAM_COLORS, step, 2 * first, 2 * len(some))
+        some[:] = np.stack(pairs, axis=1).reshape(-1, 4)[:, :3]
+    return colors

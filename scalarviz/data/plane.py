@@ -26,6 +26,7 @@ from scalarviz.data.base import (
 )
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 
+PORTION = 2**16  # points that are made at once
 SAMPLES = 500  # of a cloud, if nothing else is asked for
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
@@ -112,9 +113,16 @@ class PlaneSet(TableSet):
         }
         self.bounds = (-1.2 * scale, 1.2 * scale)  # of the square worth showing
         classes = np.arange(samples) % 2.0
-        points = self.places(classes, *unit_pairs(seed, STREAM_PLACES, 0, 0, samples))
-        points = points + noise * normals(*unit_pairs(seed, STREAM_NOISE, 0, 0, samples))
-        whole = same_bits(points) * scale, as_targets(classes, signed)
+        points = np.empty((samples, 2))
+        for first in range(0, samples, PORTION):
+            some = classes[first : first + PORTION]
+            drawn, shifts = [
+                unit_pairs(seed, stream, 0, first, len(some))
+                for stream in (STREAM_PLACES, STREAM_NOISE)
+            ]
+            moved = self.places(some, *drawn) + noise * normals(*shifts)
+            points[first : first + PORTION] = same_bits(moved) * scale
+        whole = points, as_targets(classes, signed)
         training, held_out = split(whole, share)
         super().__init__(training, settings, held_out, order)
 

@@ -7,8 +7,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.apps import cli
 from scalarviz.apps.options import RUNNING, SHARED, make_show, own_options
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors import FileError, InputError, UnknownNameError
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
 
@@ -101,6 +102,19 @@ def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> Non
         (name,) = given if "set" not in given else ("deep",)
         with pytest.raises(InputError, match=f"has its {name} from the file: leave out --{name}"):
             show(with_options, resume=kept, **given)
+
+
+def test_what_a_resumed_file_may_cost_can_be_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept.safetensors"
+    sv.Session(sv.Network([3, 3]), data.Rgb(levels=16), engine="python").save(kept)
+    with pytest.raises(FileError, match=r"its data set rgb would take .* pass limit="):
+        show(with_options, resume=kept, limit=50_000)
+    assert show(with_options, resume=kept, limit=10**9).step_index == 0
+    with pytest.raises(SystemExit):
+        cli.main(["replay", str(kept), "--limit", "50000"])
+    assert "its data set rgb would take" in capsys.readouterr().err
 
 
 def test_a_training_of_another_scene_is_not_resumed(tmp_path: Path) -> None:

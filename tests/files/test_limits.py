@@ -1,5 +1,6 @@
 """What a file may cost: honest files load whatever they are, and each limit can be raised."""
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.data import DATA_SETS, DataSet
+from scalarviz.data import DATA_SETS, DataSet, colors, plane
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
 from scalarviz.files.container import read, write
@@ -69,6 +70,27 @@ def test_a_data_set_takes_what_its_settings_say(name: str) -> None:
         taken = max(taken, sum(table.nbytes for table in getattr(made, "training", ())))
         assert taken <= made.cost(settings) + 10_000
         assert made.cost(settings) <= 2 * taken + 200_000
+
+
+MADE_OF_SAMPLES = ["rgb", "circle", "gaussians", "spiral", "moons", "quadrants"]
+
+
+@pytest.mark.parametrize("name", MADE_OF_SAMPLES)
+def test_a_data_set_is_made_in_little_more_memory(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"samples": 300_000, "seed": 5}
+    cost = DATA_SETS[name].cost(settings)
+    tracemalloc.start()
+    made: Any = DATA_SETS[name](**settings)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.6 * cost
+    for module in (colors, plane):
+        monkeypatch.setattr(module, "PORTION", 10**9)  # all at once
+    again: Any = DATA_SETS[name](**settings)
+    for one, other in zip(made.training, again.training, strict=True):
+        assert (one == other).all()
 
 
 def kept(path: Path, chosen: DataSet) -> Path:
