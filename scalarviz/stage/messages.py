@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
@@ -10,8 +11,10 @@ SECONDS = 8.0  # that a notice stays
 MOST = 2
 
 
-@dataclass(frozen=True)
+@dataclass
 class Notice:
+    """`until` is infinite before the time was told: nobody can have seen it then."""
+
     text: str
     action: str
     then: Callable[[], None] | None
@@ -24,19 +27,23 @@ class Messages:
 
     def __init__(self) -> None:
         self.status = ""
+        self._now = math.inf  # until somebody has told the time
         self._notices: list[Notice] = []
         self._offers: dict[str, Callable[[], None]] = {}
 
-    def notice(self, text: str, action: str, then: Callable[[], None] | None, now: float) -> None:
+    def notice(self, text: str, action: str, then: Callable[[], None] | None) -> None:
         """Say something; the oldest goes if there are too many."""
         kept = [each for each in self._notices if each.text != text]
-        self._notices = [*kept, Notice(text, action, then, now + SECONDS)][-MOST:]
+        self._notices = [*kept, Notice(text, action, then, self._now + SECONDS)][-MOST:]
 
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         self._offers = dict(offers)
 
     def tick(self, now: float) -> bool:
         """Let old notices go; whether one has gone just now."""
+        self._now = now
+        for each in self._notices:
+            each.until = min(each.until, now + SECONDS)
         kept = [each for each in self._notices if each.until > now]
         gone = len(kept) < len(self._notices)
         self._notices = kept

@@ -222,7 +222,7 @@ class Stage:
 
     def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
         """A message for some seconds, with something to press, or nothing."""
-        self.messages.notice(text, action, then, self._now)
+        self.messages.notice(text, action, then)
 
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         """Large choices; none takes them away."""

@@ -87,6 +87,13 @@ def test_frozen_cubes_stand_between_bars(studio: Studio, stage: Stage) -> None:
     assert near(stage, 30, changed) > 40 and near(stage, 30, changed) == changed.sum()
 
 
+def test_what_is_said_before_the_first_look_at_the_time_is_seen(stage: Stage) -> None:
+    stage.notice("at the very beginning")
+    stage.tick(1e6)
+    assert stage.messages.chips() == [("at the very beginning", "")]
+    assert stage.tick(1e6 + 9.0) and not stage.messages.chips()
+
+
 def test_notices_go_by_themselves_and_choices_wait(studio: Studio, stage: Stage) -> None:
     done = []
     stage.tick(0.0)
