@@ -222,8 +222,11 @@ class Warming:
 def work_of(session: Session) -> int:
     """About how many multiplications a step takes."""
     network: Any = session.network
-    table = network.bank if isinstance(network, Network) else network.recording.operations
-    return len(table) * session.course.trainer.batches.size
+    if isinstance(network, Network):
+        uses = sum(len(each.parameters) * each.each for each in network.program.operations)
+    else:
+        uses = len(network.recording.operations)
+    return uses * session.course.trainer.batches.size
 
 
 def kinds_of(session: Session) -> set[str]:

@@ -191,6 +191,13 @@ def test_a_network_too_large_for_objects_is_held(
     assert desk.warming.held and s.engine == "cpu"
 
 
+def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
+    work = {}
+    for name in ("rgb", "digits"):
+        work[name] = warming.work_of(load(scenes()[name])(engine="python").session)
+    assert work["rgb"] < warming.LIGHT < work["digits"]
+
+
 def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -> None:
     kept = network_session("python")
     kept.advance(2)
