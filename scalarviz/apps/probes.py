@@ -150,6 +150,7 @@ def window() -> str:
         toolkit = import_module("PySide6.QtGui")
     except ImportError as error:
         raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
+    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
     application = toolkit.QGuiApplication([])  # aborts where libraries are missing
     context = toolkit.QOpenGLContext()
     if not context.create():

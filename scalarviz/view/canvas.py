@@ -10,7 +10,7 @@ import numpy.typing as npt
 from vispy import gloo
 
 from scalarviz.view.camera import Camera
-from scalarviz.view.offscreen import make_canvas
+from scalarviz.view.offscreen import make_canvas, turn
 from scalarviz.view.picture import Picture
 from scalarviz.view.sight import Sight
 
@@ -45,15 +45,16 @@ class Canvas:
         """The same of what `draw(width, height, ratio)` draws."""
         wide, high = round(self.width * ratio), round(self.height * ratio)
         size = high * samples, wide * samples
-        self.canvas.set_current()
-        if self._room != size:
-            self._buffer = gloo.FrameBuffer(
-                gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
-            )
-            self._room = size
-        with self._buffer:
-            draw(size[1], size[0], ratio * samples)
-            pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
+        with turn:
+            self.canvas.set_current()
+            if self._room != size:
+                self._buffer = gloo.FrameBuffer(
+                    gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
+                )
+                self._room = size
+            with self._buffer:
+                draw(size[1], size[0], ratio * samples)
+                pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
         if samples == 1:
             return np.ascontiguousarray(pixels)
         total = np.zeros((high, wide, 3), np.uint16)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -14,6 +17,8 @@ from typing import Any
 from scalarviz.errors import DisplayError
 
 WINDOWED = "pyside6"
+turn = threading.RLock()  # which canvas is current is known to vispy once for all threads
+_toolkits: dict[str, Any] = {}
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
 
 
@@ -24,33 +29,75 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def use_offscreen() -> None:
-    """Have vispy draw without a window, unless it is in use for windows already."""
-    vispy_app = sys.modules.get("vispy.app")
-    if vispy_app is not None and vispy_app.use_app().backend_name.lower() in ("egl", WINDOWED):
-        return
-    if sys.platform == "linux":
+def toolkit(name: str) -> Any:
+    """vispy's way to draw by "egl" or by Qt: an Application of its own for each.
+
+    So a process can have both; `vispy.use` would allow it one.
+    """
+    if name not in _toolkits:
+        _toolkits[name] = import_module("vispy.app").Application(name)
+        import_module("vispy.gloo").gl.use_gl("gl+")
+    return _toolkits[name]
+
+
+def use_offscreen() -> Any:
+    """The toolkit that draws without a window."""
+    try:
+        if sys.platform != "linux" or binding() not in ("", "EGL"):
+            return toolkit(WINDOWED)
         if find_spec("OpenGL") is None:
             raise DisplayError(
                 "drawing without a window takes PyOpenGL, which is not installed: "
                 "pip install PyOpenGL"
             )
-        os.environ["EGL_PLATFORM"] = "surfaceless"
-        os.environ["PYOPENGL_PLATFORM"] = "egl"
-    vispy = import_module("vispy")
-    try:
-        vispy.use("egl" if sys.platform == "linux" else WINDOWED, "gl+")
+        with bound_to_egl(), environment(EGL_PLATFORM="surfaceless"):
+            return toolkit("egl")
+    except DisplayError:
+        raise
     except Exception as error:  # whatever a driver or a toolkit may raise
         raise no_opengl(error) from error
 
 
+def binding() -> str:
+    """The kind of contexts that PyOpenGL works with in this process, such as EGL; "" if none yet.
+
+    It decides when it is loaded. Contexts of another kind are no contexts to it.
+    """
+    found = sys.modules.get("OpenGL.platform")
+    return type(found.PLATFORM).__name__.removesuffix("Platform") if found is not None else ""
+
+
+@contextmanager
+def bound_to_egl() -> Iterator[None]:
+    """Have PyOpenGL work with EGL, if it has not been loaded."""
+    with environment(PYOPENGL_PLATFORM="egl"):
+        import_module("OpenGL.platform")
+        yield
+
+
+@contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Other variables for a while: what is told to a library is not told to other programs."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def make_canvas(width: int, height: int) -> Any:
     """A vispy canvas that is never shown, current and ready to be drawn on."""
-    use_offscreen()
+    application = use_offscreen()
     app = import_module("vispy.app")
     try:
-        canvas = app.Canvas(size=(width, height), show=False)
-        canvas.set_current()
+        with turn:
+            canvas = app.Canvas(app=application, size=(width, height), show=False)
+            canvas.set_current()
     except Exception as error:  # as above
         raise no_opengl(error) from error
     canvas.events.ignore_callback_errors = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -247,6 +248,8 @@ def application() -> QApplication:
     found = QApplication.instance()
     if isinstance(found, QApplication):
         return found
+    # By EGL Qt draws beside pictures without a window; it takes what it finds if there is no EGL.
+    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")
     made = QApplication(["scalarviz"])
     made.setApplicationDisplayName("scalarviz")
     made.setStyle("Fusion")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import ctypes
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -10,33 +10,77 @@ from importlib import import_module
 from typing import Any, cast, final
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QMouseEvent, QNativeGestureEvent, QWheelEvent
+from PySide6.QtGui import (
+    QMouseEvent,
+    QNativeGestureEvent,
+    QOffscreenSurface,
+    QOpenGLContext,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.pointer import Pointer
 from scalarviz.errors import DisplayError
-from scalarviz.view.offscreen import WINDOWED, no_opengl
+from scalarviz.view.offscreen import (
+    WINDOWED,
+    binding,
+    environment,
+    no_opengl,
+    toolkit,
+    turn,
+)
 
 
 def make_canvas() -> Any:
     """A vispy canvas whose `native` is a Qt widget."""
-    if os.environ.get("PYOPENGL_PLATFORM") == "egl" and "OpenGL" not in sys.modules:
-        del os.environ["PYOPENGL_PLATFORM"]  # somebody else's choice, with which Qt cannot draw
-    vispy, app = import_module("vispy"), import_module("vispy.app")
     try:
-        vispy.use(WINDOWED, "gl+")
-    except RuntimeError as error:  # vispy can be set up once
-        raise DisplayError(
-            "this program has drawn pictures without a window already, and cannot open one any "
-            "more: open the window first, or from another program"
-        ) from error
-    try:
-        canvas = app.Canvas(size=(960, 600), keys=None, show=False)
+        if sys.platform == "linux":
+            choose_binding()
+        app, application = import_module("vispy.app"), toolkit(WINDOWED)
+        with turn:
+            canvas = app.Canvas(app=application, size=(960, 600), keys=None, show=False)
+    except DisplayError:
+        raise
     except Exception as error:  # whatever a driver or a toolkit may raise
         raise no_opengl(error) from error
     canvas.events.ignore_callback_errors = False
+    set_current = canvas.set_current
+
+    def set_current_in_turn(event: object = None) -> None:
+        with turn:  # Qt makes it current whenever it likes
+            set_current(event)
+
+    canvas.set_current = set_current_in_turn
     return canvas
+
+
+def choose_binding() -> None:
+    """Have PyOpenGL work with what Qt works with: EGL if possible, as pictures without a window."""
+    kind = "EGL" if draws_by_egl() else "GLX"
+    if not binding():
+        with environment(PYOPENGL_PLATFORM=kind.lower()):
+            import_module("OpenGL.platform")
+    if binding() != kind:
+        raise DisplayError(
+            f"this program has drawn by {binding()} already, and Qt would draw by {kind}, which "
+            "cannot both be: open the window first, or from another program"
+        )
+
+
+def draws_by_egl() -> bool:
+    """Whether a context of Qt is one of EGL."""
+    surface, context = QOffscreenSurface(), QOpenGLContext()
+    surface.create()
+    try:
+        egl: Any = ctypes.CDLL("libEGL.so.1")
+        egl.eglGetCurrentContext.restype = ctypes.c_void_p
+        made = context.create() and context.makeCurrent(surface)
+        return made and bool(egl.eglGetCurrentContext())
+    except OSError:
+        return False
+    finally:
+        context.doneCurrent()
 
 
 @final
@@ -79,7 +123,10 @@ class View(QObject):
         width, height = (max(1, round(side)) for side in self.canvas.physical_size)
         ratio = float(self.canvas.pixel_scale)
         try:
-            self.desk.drawing(partial(self.desk.stage.draw, width, height, ratio))
+            with turn:
+                self.canvas.set_current()
+                self.desk.drawing(partial(self.desk.stage.draw, width, height, ratio))
+                self.canvas.context.flush_commands()
             self.drawn = True
         except Exception as error:  # it would be lost in Qt
             failed, self._failed = self._failed, None
