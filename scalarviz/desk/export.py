@@ -6,6 +6,7 @@ python -m scalarviz.desk.export RUN.safetensors OUT.mp4 '{"title": "...", "look"
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -35,7 +36,7 @@ class Export:
         self.path = path
         self.failed = False
         self._replaces = path.exists()
-        self._folder = TemporaryDirectory()
+        self._folder = TemporaryDirectory(ignore_cleanup_errors=True)
         run = Path(self._folder.name) / "run.safetensors"
         try:
             session.save(run)
@@ -128,6 +129,7 @@ def main(run: str, path: str, about: str) -> None:
     """Draw a run that was kept into a file."""
     told = json.loads(about)
     session = Session.load(run, limit=ANY)  # it has just been written by us
+    shutil.rmtree(Path(run).parent, ignore_errors=True)  # and whoever wrote it may be gone
     show = Show(session, title=told["title"])
     if Path(path).suffix.lower() in VIDEOS:
         steps = session.course.branch.end.step

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.bank import Dtype
-from scalarviz.engines import kernel_file
+from scalarviz.engines import ENGINES, kernel_file
 from scalarviz.engines.cpu_work import TEMPLATE
 from scalarviz.engines.kernel_file import Target
 from scalarviz.errors import ScalarvizError
@@ -72,8 +72,8 @@ def kinds_of_run(path: object) -> list[str]:
         dtype, engines = needs_of_run(path)
     except (ScalarvizError, OSError):
         return []
-    prefixes = {"python": None, "cpu": "", "cuda": "cuda-"}
-    found = [f"{prefixes[each]}{dtype}" for each in engines if prefixes.get(each) is not None]
+    here = {name for name, row in ENGINES.items() if not row.lack()} - {"python"}
+    found = [dtype if each == "cpu" else f"{each}-{dtype}" for each in engines & here]
     return [kind for kind in found if kind in KINDS]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from threading import Thread
 from time import monotonic
@@ -34,8 +35,13 @@ class Here:
     """Compiles on a thread of this process, where another process could not keep what it made."""
 
     def __init__(self, kind: str) -> None:
-        self._thread = Thread(target=warm.compile_kind, args=[kind], daemon=True)
+        self._kind = kind
+        self._thread = Thread(target=self._compile, daemon=True)
         self._thread.start()
+
+    def _compile(self) -> None:
+        with suppress(Exception):  # whatever numba raises: who trains on it is told
+            warm.compile_kind(self._kind)
 
     def poll(self) -> int | None:
         """As of a process: None while it goes on."""

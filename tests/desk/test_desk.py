@@ -587,6 +587,17 @@ def test_a_video_is_drawn_by_another_process(
 
 
 @pytest.mark.slow
+def test_who_draws_a_run_removes_it(desk: Any, tmp_path: Path) -> None:
+    desk.step(+1)
+    (tmp_path / "kept").mkdir()
+    desk.session.save(tmp_path / "kept" / "run.safetensors")
+    about = {"title": "it", "look": {"size": (320, 200)}}
+    run, out = tmp_path / "kept" / "run.safetensors", tmp_path / "it.html"
+    desk_export.main(str(run), str(out), json.dumps(about))
+    assert [path.name for path in tmp_path.iterdir()] == ["it.html"]
+
+
+@pytest.mark.slow
 def test_a_video_and_a_page_of_what_was_done_are_exported(desk: Any, tmp_path: Path) -> None:
     pytest.importorskip("av")
     desk.step(+1, 4)

@@ -15,7 +15,7 @@ from scalarviz import data
 from scalarviz.apps.scenes import load, scenes
 from scalarviz.desk import warm, warming
 from scalarviz.desk.desk import WAIT, Desk
-from scalarviz.engines import kernel_file
+from scalarviz.engines import ENGINES, kernel_file
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
 from scalarviz.stage.show import Show
@@ -212,6 +212,17 @@ def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -
     assert desk.session.step_index == 2 and desk.session.engine == "cpu"
     desk.load(compiler / "none.safetensors")
     assert "none.safetensors" in desk.message
+
+
+def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
+    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "needs_of_run", lambda path: ("float32", {"cuda", "cpu", "python"}))
+    cuda = replace(ENGINES["cuda"], lack=lambda: "no GPU")
+    monkeypatch.setitem(ENGINES, "cuda", cuda)
+    assert warm.kinds_of_run("it") == ["float32"]
+    monkeypatch.setitem(ENGINES, "cuda", replace(cuda, lack=str))
+    assert sorted(warm.kinds_of_run("it")) == ["cuda-float32", "float32"]
 
 
 def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
