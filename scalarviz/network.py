@@ -162,7 +162,7 @@ class Network(Part):
         place = self.check_activation(layer, name)
         if self.layers[place].activation != name:
             self.layers[place].set_activation(name)
-            del self.program
+            self.program = self._lowered()  # at once: others may look at it meanwhile
             self.to(self.engine)
 
     # The four verbs; zero_grad and step are those of every Part.
@@ -236,6 +236,9 @@ class Network(Part):
     @cached_property
     def program(self) -> Program:
         """The operations this network is made of, as engines run them and pictures show them."""
+        return self._lowered()
+
+    def _lowered(self) -> Program:
         program = Program(self.inputs)
         for program.layer, layer in enumerate(self.layers):
             layer.lower(program)

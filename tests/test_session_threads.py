@@ -1,6 +1,7 @@
 """Many threads at one session: one at a time, nobody in vain, nothing left running."""
 
 import gc
+import sys
 import threading
 import time
 import weakref
@@ -509,3 +510,18 @@ def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
     assert not s.current_branch.journal
     s.seek(8)
     assert state(s) == reached and not s.current_branch.journal
+
+
+def test_several_threads_may_exchange_an_activation() -> None:
+    network = sv.Network([3, *[4] * 10, 3], "tanh")
+
+    def exchange() -> None:
+        for i in range(100):
+            network.set_activation(3, ("relu", "tanh")[i % 2])
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        assert together(exchange, exchange, exchange) == []
+    finally:
+        sys.setswitchinterval(before)
