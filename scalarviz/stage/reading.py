@@ -9,6 +9,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from scalarviz.checks import FloatArray
+from scalarviz.course import Here
 from scalarviz.data.base import TableSet
 from scalarviz.engines.snapshot import HostSnapshot, Numbers
 from scalarviz.errors import ScalarvizError
@@ -38,6 +39,7 @@ class Reading:
     """The numbers of a session as they were when it was last looked at.
 
     numbers  of the bank; `last`, those before the clock moved, and `since`, the step then
+    program  of the network, as it was then: other activations make another one
     way      of the focus sample through the network; empty for an expression
     place    where the clock stood: step, operation, and the number of the branch
     held     whether the focus sample is shown as it was before the clock moved
@@ -47,7 +49,9 @@ class Reading:
     def __init__(self, session: Session, patience: float = math.inf) -> None:
         self.session = session
         self.patience = patience
+        here = session.course.here
         self.program: Program = session.network.program
+        self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = isinstance(session.network, Network)
         self.way = Way()
         self.exhibit: Exhibit | None = None
@@ -59,9 +63,8 @@ class Reading:
         at_once = HostSnapshot(session.network.bank)  # as they are, though somebody is at work
         self.numbers: Numbers = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
-        self.since = session.step_index
-        self.moments: tuple[Moment, ...] = session.course.trainer.moments
-        self.key = self._key()
+        self.since = here.clock.step
+        self.key = key_of(here)
         self._twin: Any = None
         self._twin_key: Any = None
         self._asking, self._curving, self._following = Sparing(), Sparing(), Sparing()
@@ -73,9 +76,6 @@ class Reading:
         self._first: Answer[Any] = Answer(None)
         self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first]
         self._follow()
-
-    def _key(self) -> tuple[int, ...]:
-        return (*self.session.clock.key, self.session.current_branch.number)
 
     def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
         """Ask the session for something; with a patience that is limited, see `pending`."""
@@ -95,7 +95,12 @@ class Reading:
 
     def refresh(self) -> None:
         """Look again; while somebody is at work, as it was when the last portion was done."""
-        key, old, shot = self._key(), self.numbers, self._snapshot
+        here, program = self.session.course.here, self.session.network.program
+        if self.moments is not here.moments and self.moments != here.moments:
+            if program.moments != here.moments:  # somebody is looking up a step that had others
+                return
+            self.program, self.moments = program, here.moments
+        key, old, shot = key_of(here), self.numbers, self._snapshot
         if self.session.playing:
             if shot.ready:
                 self.numbers = shot.read()
@@ -251,3 +256,8 @@ class Reading:
             self._curve_key = key
         steps, losses, *ghosts = self._curves
         return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)
+
+
+def key_of(here: Here) -> tuple[int, ...]:
+    """The clock, and the number of the branch."""
+    return (*here.clock.key, here.branch.number)

@@ -251,7 +251,10 @@ class Stage:
         """All that a picture shows now."""
         reading, session = self.reading, self.session
         reading.patience = self.patience
+        program = reading.program
         reading.refresh()
+        if reading.program is not program:
+            self._lay_out()
         self.motion.follow(self._now)
         source = self._source()
         since = reading.before()[1] if self._inspects else 0
@@ -298,6 +301,13 @@ class Stage:
     def captioned(self) -> Caption:
         """What the operation does that is just done."""
         return self.narration.caption(self.pinned)
+
+    def _lay_out(self) -> None:
+        """Show the operations that the network has now; eyes and scales stay as they are."""
+        self.plan = self.eyes.layout = layout_of(self.session, self._layout_name)
+        self.motion.stop()
+        if self._picture is not None:
+            self._picture.program = self.reading.program
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         """Draw it into the OpenGL context that is current."""

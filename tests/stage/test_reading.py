@@ -8,7 +8,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.stage.reading import POINTS, Reading
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 from scalarviz.view.swatches import Swatches
+from tests.test_session import session
 
 
 @pytest.fixture
@@ -178,3 +181,42 @@ def test_an_expression_has_numbers_and_no_sample() -> None:
     assert not reading.has_layers and not reading.buffers(0).values
     np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
     assert reading.exhibit is not None
+
+
+@pytest.mark.parametrize("activation", ["relu", "linear"])
+@pytest.mark.parametrize("within", [0, 4])
+def test_after_another_activation_its_numbers_are_shown(activation: str, within: int) -> None:
+    s = session()
+    stage = Stage(Show(s), camera="flat")
+    s.advance(2)
+    stage.sight()
+    camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
+    s.set_activation(0, activation)
+    inputs = s.course.trainer.batches.at(1)[0]
+    said, shown = s.network.layers[0](inputs)[s.focus], stage.sight().buffers.values
+    assert shown[name] == pytest.approx(said) and "tanh 0" not in shown
+    s.advance(1)
+    if within:
+        s.advance(within, "operation")
+        said = s.numbers(name).outputs[s.focus]
+    else:
+        said = s.network.layers[0](s.course.trainer.batches.at(2)[0])[s.focus]
+    shown = stage.sight().buffers.values
+    assert shown[name] == pytest.approx(said) and stage.eyes.camera == camera
+    assert [each.name for each in stage.reading.moments] == s.operations
+    s.seek(1)
+    assert "tanh 0" in stage.sight().buffers.values
+
+
+def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
+    s = session()
+    stage = Stage(Show(s), camera="flat")
+    s.advance(2)
+    s.set_activation(0, "relu")
+    stage.sight()
+    program, plan = stage.reading.program, stage.plan
+    with s.course.at_work():  # as on another thread: the step before had tanh
+        assert "tanh 0" in [each.target.name for each in s.network.program.operations]
+        assert "relu 0" in stage.sight().buffers.values
+    stage.sight()
+    assert stage.reading.program is program and stage.plan is plan
