@@ -44,6 +44,7 @@ class Operation:
 
     weights, biases  the first rows of its parameters in the bank, or NONE
     state            the first of its numbers in `bank.state`, or NONE
+    held_by          the rows of its layer, if its statistics stand still while all these are frozen
     layer            the place in the network of the layer that it belongs to; `label` says so
     other            a second buffer that takes part: see the kinds "branch" and "sum"
     """
@@ -59,11 +60,16 @@ class Operation:
     label: str = ""
     other: Buffer | None = None
     state: int = NONE
+    held_by: range = range(0)
 
     @property
     def about(self) -> Kind:
         """What is known of its kind."""
         return KINDS[self.kind]
+
+    def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
+        """Whether its layer is frozen as a whole, so that its statistics stand still."""
+        return bool(self.held_by) and bool(frozen[self.held_by].all())
 
     @property
     def formula_place(self) -> int:

@@ -73,6 +73,7 @@ class Program:
         shape: Shape = (),
         other: Buffer | None = None,
         state: int = NONE,
+        held_by: range = range(0),
     ) -> Buffer:
         """One more operation, on what the last one wrote; the buffer it writes, `size` a sample."""
         formulas = pick(KINDS, kind, "kind of operation").formulas
@@ -80,7 +81,7 @@ class Program:
             pick(formulas, formula, f"formula of the kind {kind}")
         source, label = self.outputs, f"{self.layer}{self.part}"
         target = self.buffer(f"{formula or kind} {label}", size, shape)
-        ours = weights, biases, settings, self.layer, label, other, state
+        ours = weights, biases, settings, self.layer, label, other, state, held_by
         self.operations.append(Operation(kind, formula, source, target, *ours))
         self.outputs = target
         return target

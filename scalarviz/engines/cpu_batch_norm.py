@@ -16,6 +16,8 @@ from scalarviz.engines.cpu_products import ONE, TILE, ZERO, Index, Numbers
 from scalarviz.engines.cpu_tiles import (
     FLOW_IN,
     FLOW_OUT,
+    HELD_FROM,
+    HELD_TO,
     MEMO,
     SOURCE,
     STATE,
@@ -71,13 +73,21 @@ def batch_norm_inputs(
 
 @kernel
 def gather_batch_norm(
-    op: Table, settings: Numbers, state: Numbers, spaces: Numbers, samples: Index, chunks: Index,
-    stride: Index,
+    op: Table, settings: Numbers, state: Numbers, frozen: Table, spaces: Numbers, samples: Index,
+    chunks: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Mean and scale of every feature over all tiles; the running ones go some way to them."""
+    """Mean and scale of every feature over all tiles; the running ones go some way to them.
+
+    Of a frozen layer they are the running ones.
+    """
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
-    count = float(samples * pixels)
+    count, held = float(samples * pixels), is_held(op, frozen)
     for f in range(features):
+        a, b = op[STATE] + f, op[STATE] + features + f
+        if held:
+            put(spaces, op[MEMO] + f, MEAN, state[a], stride)
+            put(spaces, op[MEMO] + f, DEVIATION, 1.0 / math.sqrt(state[b] + settings[2]), stride)
+            continue
         mean = sum_over(spaces, op[SOURCE] + f * pixels, pixels, samples, chunks, stride)
         mean /= count
         start = op[SOURCE] + f * pixels
@@ -87,20 +97,23 @@ def gather_batch_norm(
         put(spaces, op[MEMO] + f, DEVIATION, 1.0 / math.sqrt(variance + settings[2]), stride)
         # The variance of a sample, as one estimates by it that of all there could be.
         estimate = squares / max(count - 1.0, 1.0)
-        a, b = op[STATE] + f, op[STATE] + features + f
         state[a] += settings[3] * (mean - state[a])
         state[b] += settings[3] * (estimate - state[b])
 
 
 @kernel
 def gather_batch_norm_back(
-    op: Table, settings: Numbers, spaces: Numbers, flows: Numbers, samples: Index, chunks: Index,
-    stride: Index,
+    op: Table, settings: Numbers, frozen: Table, spaces: Numbers, flows: Numbers, samples: Index,
+    chunks: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """The mean of g and of g y of every feature over all tiles."""
+    """The mean of g and of g y of every feature over all tiles; 0 of a frozen layer."""
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
-    count = float(samples * pixels)
+    count, held = float(samples * pixels), is_held(op, frozen)
     for f in range(features):
+        if held:
+            put(spaces, op[MEMO] + f, SHIFT, 0.0, stride)
+            put(spaces, op[MEMO] + f, STRETCH, 0.0, stride)
+            continue
         start = op[FLOW_OUT] + f * pixels
         shift = sum_over(flows, start, pixels, samples, chunks, stride)
         stretch = products_over(
@@ -108,6 +121,15 @@ def gather_batch_norm_back(
         )
         put(spaces, op[MEMO] + f, SHIFT, shift / count, stride)
         put(spaces, op[MEMO] + f, STRETCH, stretch / count, stride)
+
+
+@kernel
+def is_held(op: Table, frozen: Table) -> bool:
+    """Whether all parameters of the layer are frozen, so that its statistics stand still."""
+    for row in range(op[HELD_FROM], op[HELD_TO]):
+        if not frozen[row]:
+            return False
+    return bool(op[HELD_FROM] < op[HELD_TO])
 
 
 @kernel
@@ -158,15 +180,15 @@ def products_over(
 
 @kernel
 def nothing_to_gather(
-    op: Table, settings: Numbers, state: Numbers, spaces: Numbers, samples: Index, chunks: Index,
-    stride: Index,
+    op: Table, settings: Numbers, state: Numbers, frozen: Table, spaces: Numbers, samples: Index,
+    chunks: Index, stride: Index,
 ) -> None:  # fmt: skip
     """Of an operation that takes each sample by itself."""
 
 
 @kernel
 def nothing_to_gather_back(
-    op: Table, settings: Numbers, spaces: Numbers, flows: Numbers, samples: Index, chunks: Index,
-    stride: Index,
+    op: Table, settings: Numbers, frozen: Table, spaces: Numbers, flows: Numbers, samples: Index,
+    chunks: Index, stride: Index,
 ) -> None:  # fmt: skip
     """The same on the way back."""

@@ -94,19 +94,19 @@ def input_gradient(
 
 @kernel
 def gather(
-    op: Table, settings: Numbers, state: Numbers, spaces: Numbers, samples: Index, chunks: Index,
-    stride: Index,
+    op: Table, settings: Numbers, state: Numbers, frozen: Table, spaces: Numbers, samples: Index,
+    chunks: Index, stride: Index,
 ) -> None:  # fmt: skip
     """What an operation must know of the whole batch before it can be done."""
     run = chosen(KERNELS, op[KIND])[GATHER]
-    run(op, settings, state, spaces, samples, chunks, stride)
+    run(op, settings, state, frozen, spaces, samples, chunks, stride)
 
 
 @kernel
 def gather_back(
-    op: Table, settings: Numbers, spaces: Numbers, flows: Numbers, samples: Index, chunks: Index,
-    stride: Index,
+    op: Table, settings: Numbers, frozen: Table, spaces: Numbers, flows: Numbers, samples: Index,
+    chunks: Index, stride: Index,
 ) -> None:  # fmt: skip
     """The same on the way back."""
     run = chosen(KERNELS, op[KIND])[GATHER_BACK]
-    run(op, settings, spaces, flows, samples, chunks, stride)
+    run(op, settings, frozen, spaces, flows, samples, chunks, stride)

@@ -54,17 +54,17 @@ def begin_step(
 
 @kernel
 def gather_for(
-    which: Index, ops: Table, settings: Numbers, state: Numbers, samples: Index, spaces: Numbers,
-    flows: Numbers,
+    which: Index, ops: Table, settings: Numbers, state: Numbers, frozen: Table, samples: Index,
+    spaces: Numbers, flows: Numbers,
 ) -> None:  # fmt: skip
     """What must be known of the whole batch before a pass; see the columns of passes."""
     chunks, stride = count_chunks(samples), row_stride(samples)
     if which > 0:
         k = which - 1
-        gather(ops[k], settings[k], state, spaces, samples, chunks, stride)
+        gather(ops[k], settings[k], state, frozen, spaces, samples, chunks, stride)
     elif which < 0:
         k = -which - 1
-        gather_back(ops[k], settings[k], spaces, flows, samples, chunks, stride)
+        gather_back(ops[k], settings[k], frozen, spaces, flows, samples, chunks, stride)
 
 
 @parallel_kernel
@@ -151,7 +151,7 @@ def train_alone(
         chunks = count_chunks(samples)
         for p in range(len(passes)):
             what, low, high = passes[p, WHAT], passes[p, LOW], passes[p, HIGH]
-            gather_for(passes[p, GATHERS], ops, settings, state, samples, spaces, flows)
+            gather_for(passes[p, GATHERS], ops, settings, state, frozen, samples, spaces, flows)
             for chunk in range(chunks):
                 c = np.uint64(chunk)
                 place = first_tile(c, chunks, samples) if what & DO_KEEP else ZERO
@@ -189,7 +189,7 @@ def train(
         mean = loss_scale(plan, factor, samples)
         scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
         for p in range(len(passes)):
-            gather_for(passes[p, GATHERS], ops, settings, state, samples, spaces, flows)
+            gather_for(passes[p, GATHERS], ops, settings, state, frozen, samples, spaces, flows)
             batch_work(
                 passes[p, WHAT], passes[p, LOW], passes[p, HIGH], plan, ops, settings, weights,
                 state, counts[0], source, rows, goals, goal_rows, data, samples, spaces, flows,

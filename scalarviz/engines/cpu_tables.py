@@ -82,6 +82,8 @@ def make_tables(
                 max(operation.state, 0),
                 operation.other.offset if operation.other else 0,
                 flows[operation.other] if operation.other else 0,
+                operation.held_by.start,
+                operation.held_by.stop,
             ]
         )
         gradients += len(operation.parameters)

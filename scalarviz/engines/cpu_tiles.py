@@ -18,12 +18,13 @@ Table = Any  # the operations: one row each, unsigned
 
 # The columns of the table of operations. GRADIENTS is where in a chunk's gradient those of its
 # parameters begin, COUNT how many they are, EACH how many numbers share a bias, STATE where its
-# numbers are in the bank's state; OTHER and FLOW_OTHER are places of the other buffer.
+# numbers are in the bank's state; OTHER and FLOW_OTHER are places of the other buffer. Its
+# statistics stand still while the rows from HELD_FROM to before HELD_TO are frozen.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHTS, BIASES, HAS_BIASES, MEMO, FLOW_IN,
-    FLOW_OUT, GRADIENTS, COUNT, EACH, STATE, OTHER, FLOW_OTHER,
-) = [np.uint64(i) for i in range(18)]  # fmt: skip
-COLUMNS = 18
+    FLOW_OUT, GRADIENTS, COUNT, EACH, STATE, OTHER, FLOW_OTHER, HELD_FROM, HELD_TO,
+) = [np.uint64(i) for i in range(20)]  # fmt: skip
+COLUMNS = 20
 
 
 @kernel

@@ -80,6 +80,7 @@ class Work:
                     tables.operations,
                     tables.settings,
                     self.bank.state,
+                    self.bank.frozen,
                     np.uint64(samples),
                     spaces,
                     flows,

@@ -16,6 +16,9 @@ from scalarviz.engines.cuda_dispatch import Real, deviation_factor, kernel
 from scalarviz.engines.cuda_plan import (
     DEVIATION,
     FLOW,
+    FROZEN,
+    HELD_FROM,
+    HELD_TO,
     INPUTS,
     LEARNING,
     MEAN,
@@ -80,10 +83,11 @@ def gather_batch_norm(whole: Whole, op: Index, reals: Numbers, exact: Exact, cou
     features, pixels = np.int64(reals[settings]), np.int64(reals[settings + 1])
     eps, momentum = np.float64(reals[settings + 2]), np.float64(reals[settings + 3])
     stride, numbers = whole[STRIDE], np.float64(count * pixels)
+    learning = whole[LEARNING] != 0 and not is_held(whole, op, reals)
     for f in range(cuda.blockIdx.x, features, cuda.gridDim.x):
         known = STATE_NUMBERS + whole[op + STATE] + f
         mean, variance = exact[known], exact[known + features]
-        if whole[LEARNING] != 0:
+        if learning:
             x = whole[SPACE] + (whole[op + SOURCE] + f * pixels) * stride
             mean = sum_of(reals, x, pixels, stride, count) / numbers
             squares = sum_of_products(reals, x, x, mean, pixels, stride, count)
@@ -106,14 +110,24 @@ def gather_batch_norm_back(
     settings, found = whole[op + SETTINGS], whole[op + STATISTICS]
     features, pixels = np.int64(reals[settings]), np.int64(reals[settings + 1])
     stride, numbers = whole[STRIDE], np.float64(count * pixels)
+    held = is_held(whole, op, reals)
     for f in range(cuda.blockIdx.x, features, cuda.gridDim.x):
         row = (whole[op + TARGET] + f * pixels) * stride
         y, g = whole[SPACE] + row, whole[FLOW] + row
         shift = sum_of(reals, g, pixels, stride, count)
         stretch = sum_of_products(reals, g, y, 0.0, pixels, stride, count)
         if cuda.threadIdx.x == 0:
-            exact[found + f * MOMENTS + SHIFT] = shift / numbers
-            exact[found + f * MOMENTS + STRETCH] = stretch / numbers
+            exact[found + f * MOMENTS + SHIFT] = 0.0 if held else shift / numbers
+            exact[found + f * MOMENTS + STRETCH] = 0.0 if held else stretch / numbers
+
+
+@kernel
+def is_held(whole: Whole, op: Index, reals: Numbers) -> bool:
+    """Whether all parameters of the layer are frozen, so that its statistics stand still."""
+    for row in range(whole[op + HELD_FROM], whole[op + HELD_TO]):
+        if reals[whole[FROZEN] + row] == Real(0):
+            return False
+    return bool(whole[op + HELD_FROM] < whole[op + HELD_TO])
 
 
 @kernel

@@ -35,12 +35,13 @@ PLAN_FIELDS = 47
 
 # The columns of the table of operations; places of buffers are rows of a workspace. EACH is how
 # many numbers share a bias, OTHER the place of the other buffer, STATE where its numbers are in the
-# bank's state, STATISTICS where in `exact` it notes what it finds out about the whole batch.
+# bank's state, STATISTICS where in `exact` it notes what it finds out about the whole batch; the
+# running ones stand still while the rows from HELD_FROM to before HELD_TO are frozen.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHT_ROW, BIAS_ROW, HAS_BIASES, COUNT,
-    PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS,
-) = range(17)  # fmt: skip
-COLUMNS = 17
+    PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS, HELD_FROM, HELD_TO,
+) = range(19)  # fmt: skip
+COLUMNS = 19
 MOST_SETTINGS = 7  # of an operation
 
 # The places in `exact`. The bank's state begins with the loss scale and what goes with it, and is

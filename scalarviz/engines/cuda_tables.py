@@ -165,6 +165,8 @@ def fill_operations(
             operation.other.offset if operation.other else 0,
             max(operation.state, 0),
             statistics,
+            operation.held_by.start,
+            operation.held_by.stop,
         ]
         settings[i, : len(operation.settings)] = operation.settings
         partial += len(operation.parameters)

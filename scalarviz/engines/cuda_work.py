@@ -239,7 +239,7 @@ class Work:
             read(other.offset, other.size, count) if other else None,
             self.values(operation.target.offset, operation.target.size, count) if back else None,
             self.gradients(operation.target.offset, operation.target.size, count) if back else None,
-            bool(whole[plan.LEARNING]),
+            bool(whole[plan.LEARNING]) and not operation.is_held(self.bank.frozen),
         )
 
     def _kept(self, table: FloatArray) -> FloatArray:

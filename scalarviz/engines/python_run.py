@@ -102,7 +102,8 @@ class PythonRun(Run):
             self._values[operation.target] = self._due[operation.target]
         else:
             more = self._values.get(operation.other) if operation.other else None
-            self._values[operation.target] = operation_forward(operation, self._numbers(x, more))
+            numbers = self._numbers(operation, x, more)
+            self._values[operation.target] = operation_forward(operation, numbers)
 
     def _delta(self, operation: Operation) -> None:
         outputs = self.engine.program.outputs
@@ -120,6 +121,7 @@ class PythonRun(Run):
             self._flows[operation.source] = self._due_flows[operation.source]
             return
         numbers = self._numbers(
+            operation,
             self._values[operation.source],
             self._flows.get(operation.other) if operation.other else None,
             self._values[operation.target],
@@ -129,13 +131,15 @@ class PythonRun(Run):
 
     def _numbers(
         self,
+        operation: Operation,
         x: FloatArray,
         more: FloatArray | None,
         y: FloatArray | None = None,
         upstream: FloatArray | None = None,
     ) -> Numbers:
         bank = self.engine.bank
-        return Numbers(bank.value, bank.state, bank.step_count, x, more, y, upstream)
+        learning = not operation.is_held(bank.frozen)
+        return Numbers(bank.value, bank.state, bank.step_count, x, more, y, upstream, learning)
 
     def _layer_backward(self, operation: Operation) -> None:
         """The objects of a layer go backward, if they have not yet."""

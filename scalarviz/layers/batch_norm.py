@@ -25,7 +25,8 @@ class BatchNorm(Layer):
 
     `shape` is a number of features; or the shape of a picture, whose features are its channels.
     A forward takes mean and variance of its batch, over all pixels, and moves `running_mean` and
-    `running_variance` by a share of `momentum` towards them. Calling the layer uses those.
+    `running_variance` by a share of `momentum` towards them. Calling the layer uses those, and so
+    does a forward while all gains and shifts are frozen; the running numbers stand still then.
 
     >>> layer = BatchNorm(1)
     >>> layer.forward([[1], [3]]).round(2).tolist()
@@ -99,6 +100,7 @@ class BatchNorm(Layer):
             settings=(float(self.features), float(self.pixels), self.eps, self.momentum),
             shape=self.output_shape,
             state=self.first_state,
+            held_by=range(self.rows.start, self.rows.stop),
         )
         program.add(
             "scale",
@@ -110,24 +112,30 @@ class BatchNorm(Layer):
         )
 
     def forward_rows(self, batch: Batch) -> Batch:
-        means, variances = zip(*map(mean_and_variance, self._by_feature(batch)), strict=True)
+        held = bool(self.bank.frozen[self.rows].all())
+        if held:
+            means, variances = self.running_mean.tolist(), self.running_variance.tolist()
+        else:
+            found = list(map(mean_and_variance, self._by_feature(batch)))
+            means, variances = [mean for mean, _ in found], [variance for _, variance in found]
+            self._remember(means, variances, len(batch) * self.pixels)
         scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
         standard = self._standardized(batch, means, scales)
-        self.kept.append((standard, scales))
-        self._remember(means, variances, len(batch) * self.pixels)
+        self.kept.append((standard, scales, held))
         return self._scaled(standard, Weight.forward)
 
     def backward_rows(self, upstream: Batch) -> Batch:
         inner = self._unscaled(upstream)
-        standard, scales = self.kept.pop()
+        standard, scales, held = self.kept.pop()
         count = len(upstream) * self.pixels
         gradients: Batch = [[0.0] * self.inputs for _ in upstream]
         for feature, scale in enumerate(scales):
             places = range(feature * self.pixels, (feature + 1) * self.pixels)
             pairs = [(g[i], y[i]) for g, y in zip(inner, standard, strict=True) for i in places]
-            # What moves the feature as a whole, or stretches it, has no effect: it is taken out.
-            shift = sum(g for g, _ in pairs) / count
-            stretch = sum(g * y for g, y in pairs) / count
+            # What moves the feature as a whole, or stretches it, has no effect on numbers that are
+            # brought to one scale by their own statistics: it is taken out.
+            shift = 0.0 if held else sum(g for g, _ in pairs) / count
+            stretch = 0.0 if held else sum(g * y for g, y in pairs) / count
             for row, g, y in zip(gradients, inner, standard, strict=True):
                 for i in places:
                     row[i] = scale * (g[i] - shift - y[i] * stretch)

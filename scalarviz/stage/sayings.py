@@ -105,11 +105,16 @@ def batch_norm(tale: Followed) -> Caption:
     own = inputs.astype(np.float64).reshape(len(inputs), int(features), -1)[:, feature]
     x, y = tale.of_sample(inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
     mean, variance = float(own.mean()), float(own.var())
-    count = f"feature {feature}: mean {said(mean)}, variance {said(variance)}"
-    over = f"{count}, over {counted(own.size, 'number')}"
+    over = f"over {counted(own.size, 'number')}"
+    title = "Over the whole batch each feature is brought to mean 0 and variance 1."
+    if operation.is_held(tale.network.bank.frozen):
+        first = operation.state + feature
+        mean, variance = (float(tale.network.bank.state[i]) for i in (first, first + int(features)))
+        over = "running numbers, which stand still"
+        title = "This layer is frozen: each feature is brought to scale by its running numbers."
+    over = f"feature {feature}: mean {said(mean)}, variance {said(variance)}, {over}"
     above = f"({said(x)} - {said(mean)})".replace("- -", "+ ")
     line = f"{tale.unit}: {above} / sqrt({said(variance)} + {eps:g}) = {said(y)}"
-    title = "Over the whole batch each feature is brought to mean 0 and variance 1."
     return Caption(title, "y = (x - mean) / sqrt(variance + eps)", (over, line))
 
 

@@ -171,3 +171,77 @@ def test_a_copy_has_them_too() -> None:
     assert (twin.bank.state == net.bank.state).all()
     net.forward(X)
     assert (twin.bank.state != net.bank.state).any()
+
+
+# ---- frozen -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_a_frozen_norm_learns_with_its_running_numbers_and_they_stand_still(engine: str) -> None:
+    net = made(engine)
+    for _ in range(3):
+        net.forward(X)  # some statistics
+    net.forget()
+    net.layers[1].freeze()
+    state, value = net.bank.state.copy(), net.layers[1].bank.value.copy()
+    assert net.forward(X[:9]) == pytest.approx(net(X[:9]), rel=1e-12)
+    net.backward()
+    net.train(X, X[:, :2], "mse", sv.SGD(0.1), steps=20)
+    assert (net.bank.state == state).all()
+    rows = net.layers[1].rows
+    assert (net.bank.value[rows] == value[rows]).all()
+    assert (net.bank.value != value).any()
+    net.layers[1].weight(0).unfreeze()  # one gain may move: the layer learns again
+    net.forward(X)
+    assert (net.bank.state != state).any()
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_the_gradients_of_a_frozen_norm_are_right(engine: str) -> None:
+    net = made("python")
+    net.forward(X)
+    net.forget()
+    net.layers[1].freeze()
+    twin = net.copy().to(engine)
+    x, upstream = X[:7], np.random.default_rng(1).normal(size=(7, 2))
+    twin.forward(x)
+    by_inputs = twin.backward(upstream)
+    # With running numbers every sample is by itself, and the network is what a call says it is.
+    for sample, place in [(0, 0), (3, 5), (6, 7)]:
+        nudged = [x.copy(), x.copy()]
+        nudged[0][sample, place] -= 1e-6
+        nudged[1][sample, place] += 1e-6
+        low, high = [float((net(each) * upstream).sum()) for each in nudged]
+        assert by_inputs[sample, place] == pytest.approx((high - low) / 2e-6, rel=1e-5, abs=1e-8)
+    w = twin.layers[0].perceptrons[1].weights[2]
+    ends = []
+    for change in (-1e-6, 1e-6):
+        other = net.copy()
+        other.bank.value[w.index] += change
+        ends.append(float((other(x) * upstream).sum()))
+    assert w.grad == pytest.approx((ends[1] - ends[0]) / 2e-6, rel=1e-5)
+
+
+def test_a_frozen_norm_is_the_same_moment_by_moment_and_after_a_thaw() -> None:
+    runs = []
+    for engine in RUNNABLE:
+        for by_operation in (False, True):
+            s = session(engine)
+            s.advance(2)
+            s.freeze(s.network.layers[1])
+            state = s.network.bank.state.copy()
+            if by_operation:
+                s.advance(3 * len(s.operations), "operation")
+            else:
+                s.advance(3)
+            assert (s.network.bank.state == state).all()
+            s.freeze(s.network.layers[1], on=False)
+            s.advance(2)
+            assert (s.network.bank.state != state).any()
+            runs.append((s.network.bank.value.copy(), s.network.bank.state.copy()))
+            s.seek(0)
+            s.seek(7)
+            assert (s.network.bank.state == runs[-1][1]).all()
+    for value, state in runs:
+        assert value == pytest.approx(runs[0][0], rel=1e-9)
+        assert state == pytest.approx(runs[0][1], rel=1e-9)
