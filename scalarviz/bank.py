@@ -6,7 +6,7 @@ picture is drawn from them; so nothing is ever copied to keep two things alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from typing import Any, Literal, NoReturn, final
@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.checks import FloatArray, as_floats, number, shorten
-from scalarviz.errors import GradientError, InputError, NotFiniteError, OrderError, ShapeError
+from scalarviz.errors import (
+    GradientError,
+    InputError,
+    NotFiniteError,
+    OrderError,
+    ShapeError,
+    UpdateError,
+)
 from scalarviz.formulas.table import pick
 from scalarviz.memory import enough_memory
 from scalarviz.optimizer import Optimizer
@@ -26,6 +33,7 @@ Dtype = Literal["float32", "float64"]
 Rows = slice | npt.NDArray[np.intp]
 
 NONE = -1  # no row
+LARGE = 1e9  # a product of four numbers up to here fits into a float32
 SCALING = 3  # numbers of `Bank.state` that are its `scaling`
 ROW_NAME = "row {}".format
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
@@ -229,6 +237,14 @@ class Bank:
         self.start_scaling(precision)
         self.has_gradients = False
 
+    def count_of_steps(self) -> tuple[int, npt.NDArray[np.bool_]]:
+        """How many steps were taken, and which rows have taken the last one."""
+        return self.step_count, self._moved.copy()
+
+    def restore_count(self, count: tuple[int, npt.NDArray[np.bool_]]) -> None:
+        """Write back what `count_of_steps` gave."""
+        self.step_count, self._moved[:] = count
+
     def restart_count(self, steps: int) -> None:
         """Say how many steps were taken, all rows together."""
         self.step_count = steps
@@ -287,22 +303,49 @@ class Bank:
             return
         if not self.has_gradients and not gradients.any():
             raise OrderError("there are no gradients to step with: call forward and backward first")
-        alive = ~self.frozen[rows]
         bad = self.find_bad(optimizer, rows)
         if bad != NONE:
             raise self.bad_gradient(bad)
-        scale = optimizer.norm_scale(gradients[alive])
-        self.count_step(rows)
+        scale = optimizer.norm_scale(gradients[~self.frozen[rows]])
+        moving = np.arange(len(self))[rows][~self.frozen[rows]]
         # Everything is computed before anything is written.
-        moving = np.arange(len(self))[rows][alive]
+        count = self.step_count + self.begins_step(rows)
         arrays = [self.value, *self.slot_block(optimizer.row.slots)]
-        weights, *kept = [array[moving].tolist() for array in arrays]
-        g = optimizer.gradients(self.grad[moving].tolist(), weights, scale)
-        arguments = map(repeat, optimizer.arguments(self.step_count - 1))
-        moved = map(optimizer.row.update, weights, g, *kept, *arguments)
-        with np.errstate(over="ignore"):  # a float32 that grows too large is inf
-            for array, column in zip(arrays, zip(*moved, strict=True), strict=False):
-                array[moving] = column
+        moved = self._moved_by(optimizer, arrays, moving, scale, count - 1)
+        found = first_not_finite(moved)
+        if found is not None:
+            array, place = found
+            number = float(moved[array][place])
+            raise self._bad_update(array, int(moving[place]), number, optimizer, count - 1)
+        self.count_step(rows)
+        for array, numbers in zip(arrays, moved, strict=True):
+            array[moving] = numbers
+
+    def _moved_by(
+        self, optimizer: Optimizer, arrays: list[FloatArray], rows: Any, scale: float, step: int
+    ) -> list[FloatArray]:
+        """What an optimizer makes of some rows of the values and its slots.
+
+        It is computed in float64 and then rounded; where numbers are so large that a float32 could
+        overflow on the way, in the type of the bank, as the kernels do.
+        """
+        arguments = optimizer.arguments(step)
+        numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
+        largest = max(max(map(abs, each), default=0.0) for each in (arguments, *numbers))
+        kind: Any = float
+        if self.dtype == "float32" and max(largest, optimizer.l1, optimizer.l2) > LARGE:
+            kind, numbers = np.float32, [list(map(np.float32, each)) for each in numbers]
+        with np.errstate(all="ignore"):
+            g, weights, *kept = numbers
+            g = optimizer.gradients(g, weights, scale)
+            fixed = [repeat(kind(argument)) for argument in arguments]
+            moved = list(map(optimizer.row.update, weights, g, *kept, *fixed))
+            table = np.array(moved, np.float64).reshape(len(moved), len(arrays))
+            return list(table.T.astype(self.dtype))
+
+    def begins_step(self, rows: Rows) -> bool:
+        """Whether a step of these rows is a new one, because one of them took the last one."""
+        return self.step_count == 0 or bool(self._moved[rows].any())
 
     def count_steps(self, steps: int) -> None:
         """Note that all rows have taken so many steps."""
@@ -311,7 +354,7 @@ class Bank:
 
     def count_step(self, rows: Rows) -> None:
         """Note that these rows step now: a new step if one of them has taken the last one."""
-        if self.step_count == 0 or self._moved[rows].any():
+        if self.begins_step(rows):
             self.step_count += 1
             self._moved[:] = False
         self._moved[rows] = True
@@ -331,9 +374,45 @@ class Bank:
             'not_finite="zero"'
         )
 
+    def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
+        """The error of a step, the first being 0, that has left weights or slots not finite."""
+        names = optimizer.row.slots
+        found = first_not_finite(
+            [np.where(self.frozen, 0, array) for array in (self.value, *self.slot_block(names))]
+        )
+        assert found is not None, "only a step that overflowed is asked about"
+        array, row = found
+        number = (self.value, *self.slot_block(names))[array][row]
+        return self._bad_update(array, row, number, optimizer, step)
+
+    def _bad_update(
+        self, array: int, row: int, number: float, optimizer: Optimizer, step: int
+    ) -> UpdateError:
+        """The error that says what a step would have made infinite, and what to do about it."""
+        what = ("", *[f"{name} of " for name in optimizer.row.slots])[array]
+        return UpdateError(
+            step,
+            f"{what}{self.name_of(row)} {number}, so it was not taken: lower the learning "
+            f"rate (it is {optimizer.rate(step):g}), l1 or l2, clip with clip_norm=, or scale the "
+            "data down",
+        )
+
     def __repr__(self) -> str:
         slots = "".join(f", {name}" for name in self.slots)
         return f"Bank({len(self)} rows of {self.dtype}: value, grad{slots}; step {self.step_count})"
+
+
+def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
+    """The first place at which one of these is not finite: which one, and where; else None.
+
+    The first array is named only if no other is so at this place: what follows from them.
+    """
+    bad = [np.flatnonzero(~np.isfinite(array)) for array in arrays]
+    places = [(int(found[0]), i == 0, i) for i, found in enumerate(bad) if len(found)]
+    if not places:
+        return None
+    place, _, array = min(places)
+    return array, place
 
 
 @final

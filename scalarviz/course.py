@@ -16,7 +16,7 @@ import numpy as np
 
 from scalarviz.bank import NONE
 from scalarviz.checks import shorten
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.formulas.table import pick
 from scalarviz.program import Moment
 from scalarviz.timeline import Action, Branch, Clock, Keyframes
@@ -170,6 +170,11 @@ class Course:
             self._stop_before_step()
             self._torn = False
             raise self.trainer.bank.bad_gradient(outcome.bad)
+        if outcome.overflow is not None:
+            self.mend()
+            self._stop_before_step()
+            self._torn = False
+            raise outcome.overflow.at(self.clock.step)
         self._keep_frame()
         self.each_portion()
         self._torn = False
@@ -191,8 +196,10 @@ class Course:
             self.trainer.begin(step)
         try:
             self.trainer.perform(operation)
-        except GradientError:
+        except GradientError as error:
             self._torn = False  # nothing was changed
+            if isinstance(error, UpdateError):
+                raise error.at(step) from None
             raise
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss

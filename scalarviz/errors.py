@@ -12,11 +12,16 @@
     ├── SceneError             the code of a scene fails; names its file and line
     ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
+    │   └── UpdateError            a step would make a weight, or a slot of its optimizer, so
     └── GradientMismatchError  a derivative and its finite differences disagree
 
 A message is one sentence that says what was wrong, with the value, and what to do. When one of
-these is raised nothing is half-done: what cannot be used is refused first, and a bad gradient
-before any parameter has moved. Names out of files are shown as `foreign.visible` writes them.
+these is raised nothing is half-done: what cannot be used is refused first, a bad gradient before
+any parameter has moved, and a step that overflows is taken back. Names out of files are shown as
+`foreign.visible` writes them.
+
+    KeyboardInterrupt
+    └── Interrupted            Ctrl-C during `Network.train`; has the losses so far
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.spellings import meaning
@@ -134,7 +140,42 @@ class FileError(ScalarvizError, ValueError):
 
 
 class GradientError(ScalarvizError, ArithmeticError):
-    """A gradient is NaN or infinite, so no step was taken."""
+    """A gradient is NaN or infinite, so no step was taken.
+
+    `losses` are those of the steps before, if `Network.train` raised it.
+    """
+
+    losses: Any = ()
+
+
+class UpdateError(GradientError):
+    """A step would make a weight, or a slot of its optimizer, NaN or infinite: it was not taken.
+
+    step    the number of that step, the first being 0
+    change  which number would become what, and what to do about it
+    """
+
+    def __init__(self, step: int, change: str) -> None:
+        super().__init__(f"step {step:,} would make {change}")
+        self.change = change
+
+    def at(self, step: int) -> UpdateError:
+        """The same error, for whoever counts steps in another way."""
+        return UpdateError(step, self.change)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a training of several steps, which ended after a whole one.
+
+    `losses` are those of the steps that were taken.
+    """
+
+    def __init__(self, losses: Any, steps: int) -> None:
+        super().__init__(
+            f"stopped after {len(losses):,} of {steps:,} steps; the losses of this exception are "
+            "those of the steps that were taken"
+        )
+        self.losses = losses
 
 
 class GradientMismatchError(ScalarvizError, AssertionError):

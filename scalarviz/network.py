@@ -14,6 +14,7 @@ from scalarviz.checks import FloatArray, answered, as_batch, as_pairs, shorten, 
 from scalarviz.displays.network import network_html
 from scalarviz.engines import choose
 from scalarviz.engines.base import Run
+from scalarviz.engines.portions import take_steps
 from scalarviz.engines.snapshot import Snapshot
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.files.networks import load_network, save_network
@@ -22,7 +23,6 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
 from scalarviz.layers.chain import as_layers
-from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import Program, columns
@@ -212,14 +212,17 @@ class Network(Part):
         *,
         steps: int,
     ) -> FloatArray:
-        """So many steps of training on one batch; returns the loss before each."""
+        """So many steps of training on one batch; returns the loss before each.
+
+        Ctrl-C ends it after a whole step with `scalarviz.errors.Interrupted`, a KeyboardInterrupt.
+        A gradient that is not finite, or a step that would make a weight so, is a GradientError,
+        and that step is not taken. Both have the losses so far in `losses`.
+        """
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
         batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the network")
-        outcome = self.run(InOrder(batch, wanted), loss).steps(optimizer, 0, size(steps, "steps"))
-        if outcome.bad != NONE:
-            raise self._bank.bad_gradient(outcome.bad)
-        return outcome.losses
+        run = self.run(InOrder(batch, wanted), loss)
+        return take_steps(self._engine, run, optimizer, size(steps, "steps"))
 
     def run(self, batches: Batches, loss: Loss) -> Run:
         """A training of this network on its engine, for a session."""

@@ -20,6 +20,7 @@ from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.table import table
 
 NONE = -1  # the place of parameters that are not there
+OVERFLOW = -2  # instead of the row of a bad gradient: an update whose result is not finite
 
 Places = npt.NDArray[np.intp]
 Shape = tuple[int, ...]

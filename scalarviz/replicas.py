@@ -25,7 +25,8 @@ class Replicas:
 
     Each has, bit for bit, the numbers of a session of its own with this seed. `networks`, which run
     on the python engine when they are used by themselves, and their `banks` are current after every
-    `advance`. One whose gradient goes bad stops, and its losses are NaN from there on.
+    `advance`. One whose gradient goes bad stops before that step, and so does one that a step would
+    make infinite; its losses are NaN from there on.
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:

@@ -95,7 +95,9 @@ ORDER = """
     layers.residual
     layers
     engines.snapshot
+    engines.before
     engines.base
+    engines.portions
     engines.one_operation
     engines.python_run
     engines.python

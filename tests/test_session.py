@@ -344,12 +344,12 @@ def test_an_unknown_branch_is_refused() -> None:
 
 @every_engine
 def test_a_bad_gradient_stops_before_the_step_and_one_can_go_back(engine: str) -> None:
-    net = sv.Network([1, 1], dtype="float32")
-    s = sv.Session(net, ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine=engine)
+    net = sv.Network([1, 1, 1], dtype="float32")
+    s = sv.Session(net, ([[1.0]], [[0.0]]), "mse", sv.SGD(1e30), engine=engine)
     with pytest.raises(GradientError, match="the gradient of layer 0, perceptron 0"):
         s.advance(1000)
-    assert s.next == "step" and 0 < s.step_index < 20
-    assert not np.isnan(net.bank.value).any() and not np.isfinite(net.bank.grad).all()
+    assert s.next == "step" and s.step_index == 1
+    assert np.isfinite(net.bank.value).all() and not np.isfinite(net.bank.grad).all()
     with pytest.raises(GradientError):
         s.advance(1)
     s.seek(0)

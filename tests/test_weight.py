@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 
 
 def test_forward_multiplies() -> None:
@@ -169,11 +169,12 @@ def test_stepping_one_by_one_counts_as_one_step() -> None:
     assert together.bank.step_count == apart.bank.step_count == 3
 
 
-def test_a_weight_that_grows_too_large_for_float32_is_inf_and_no_crash() -> None:
+def test_a_step_that_is_too_large_for_float32_is_not_taken() -> None:
     bank = sv.Bank(1)
     bank.grad[0] = 3e38
-    bank.step(sv.SGD(1e10), slice(None))
-    assert bank.value[0] == -math.inf
+    with pytest.raises(UpdateError, match="step 0 would make row 0 -inf, so it was not taken"):
+        bank.step(sv.SGD(1e10), slice(None))
+    assert bank.value[0] == 0.0 and bank.step_count == 0
 
 
 def test_a_weight_and_a_bank_print_their_state() -> None:

@@ -17,7 +17,7 @@ from scalarviz.bank import Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.snapshot import HostSnapshot, Snapshot
-from scalarviz.errors import EngineError, OrderError, ShapeError
+from scalarviz.errors import EngineError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.operations import NONE, Buffer
@@ -98,13 +98,17 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of some steps: their losses, and the row of a gradient that went bad, or NONE.
+    """What came of some steps.
 
-    `losses` has one for each step that was taken, each computed before the step.
+    losses    one for each step that was taken, each computed before the step
+    bad       the row of a gradient that is not finite, so that the next step was not taken, or NONE
+    overflow  the error of the next step, if it has left a weight or a slot not finite: the numbers
+              in the bank are of no use then, and whoever asked for the steps restores them
     """
 
     losses: FloatArray
     bad: int = NONE
+    overflow: UpdateError | None = None
 
 
 class Run(ABC):
@@ -126,6 +130,7 @@ class Run(ABC):
 
         Where a gradient of a weight that moves is not finite, and the optimizer does not count such
         gradients as 0, that step is not taken, nor are those after it; its gradients can be read.
+        A step that leaves a weight or a slot not finite is the last one: see `Outcome.overflow`.
         """
 
     @abstractmethod
@@ -134,7 +139,11 @@ class Run(ABC):
 
     @abstractmethod
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
-        """Do one moment of the step; a GradientError if it is "step" and a gradient is bad."""
+        """Do one moment of the step.
+
+        If it is "step": a GradientError if a gradient is bad, and an UpdateError if a weight would
+        not be finite; nothing is changed then.
+        """
 
     @abstractmethod
     def values(self, buffer: Buffer) -> FloatArray:

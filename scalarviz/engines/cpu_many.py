@@ -18,7 +18,7 @@ from scalarviz.engines.cpu_run import Room, make_room
 from scalarviz.engines.cpu_tables import drawing_of, make_tables, plan_loss, set_order, workspaces
 from scalarviz.engines.cpu_work import TEMPLATE, Work, add_errors, means
 from scalarviz.formulas.losses import Loss
-from scalarviz.operations import NONE
+from scalarviz.operations import NONE, OVERFLOW
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import Program
@@ -75,10 +75,44 @@ class CpuMany:
 
     def steps(self, first: int, count: int) -> FloatArray:
         """So many steps of every network: their losses, NaN from where a gradient went bad on."""
-        room, blocks, chunks = self.room, self.blocks, self.room.partial.shape[1]
+        chunks = self.room.partial.shape[1]
         errors = np.full((len(self.banks), count, chunks), np.nan)
         errors[self.done[:, 1] == NONE] = 0.0
-        before = self.done[:, 0].copy()
+        before = [array.copy() for array in self._changing]
+        self._train(first, errors)
+        stopped = (self.done[:, 1] == OVERFLOW) & (before[-1][:, 1] == NONE)
+        for network in np.flatnonzero(stopped).tolist():
+            self._take_back(network, first, before)
+        for bank, steps in zip(self.banks, self.blocks.counts[:, 0].tolist(), strict=True):
+            bank.has_gradients = True
+            bank.restart_count(steps)
+        taken = (self.done[:, 0] - before[-1][:, 0])[:, np.newaxis]
+        errors[np.arange(count) >= taken] = np.nan
+        losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
+        outputs = self.program.outputs.size
+        return losses * means(self.loss, self.batches, outputs, first, count)
+
+    @property
+    def _changing(self) -> tuple[Any, ...]:
+        """What steps change; the last is how far each network has got, and what stopped it."""
+        blocks = self.blocks
+        return blocks.value, blocks.slots, blocks.state, blocks.counts, self.done
+
+    def _take_back(self, network: int, first: int, before: list[Any]) -> None:
+        """Bring a network back to before the step that made it infinite."""
+        taken = int(self.done[network, 0] - before[-1][network, 0])
+        for array, old in zip(self._changing, before, strict=True):
+            array[network] = old[network]
+        others = self.done.copy()
+        self.done[:, 1] = OVERFLOW
+        self.done[network, 1] = NONE
+        self._train(first, np.zeros((len(self.banks), taken, self.room.partial.shape[1])))
+        others[network] = self.done[network, 0], OVERFLOW
+        self.done[:] = others
+
+    def _train(self, first: int, errors: FloatArray) -> None:
+        """Steps of every network that has not stopped; `errors` has a row for each step."""
+        room, blocks = self.room, self.blocks
         with ONE_AT_A_TIME:
             self.kernels.train_networks(
                 self.plan,
@@ -109,14 +143,6 @@ class CpuMany:
                 first,
                 self.done,
             )
-        for bank, steps in zip(self.banks, blocks.counts[:, 0].tolist(), strict=True):
-            bank.has_gradients = True
-            bank.restart_count(steps)
-        taken = (self.done[:, 0] - before)[:, np.newaxis]
-        errors[np.arange(count) >= taken] = np.nan
-        losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
-        outputs = self.program.outputs.size
-        return losses * means(self.loss, self.batches, outputs, first, count)
 
 
 def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:

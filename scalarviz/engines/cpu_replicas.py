@@ -9,6 +9,7 @@ from scalarviz.engines.cpu_draws import Drawing
 from scalarviz.engines.cpu_products import Index, Numbers
 from scalarviz.engines.cpu_steps import train_alone
 from scalarviz.engines.cpu_tiles import Table
+from scalarviz.engines.cpu_updates import NONE
 from scalarviz.engines.dispatch import parallel_kernel
 
 
@@ -21,7 +22,7 @@ def train_networks(
     arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
     scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
 ) -> None:  # fmt: skip
-    """`train` for every network that has not stopped at a bad gradient.
+    """`train` for every network that has not stopped.
 
     The numbers of networks have one row a network; what is only room, one for each group of
     networks that take turns.
@@ -29,7 +30,7 @@ def train_networks(
     groups = len(spaces)
     for group in prange(groups):
         for r in range(group, len(value), groups):
-            if done[r, 1] < 0:
+            if done[r, 1] == NONE:
                 train_alone(
                     plan, passes, ops, settings, value[r], grad[r], slots[r], frozen[r], state[r],
                     counts[r], data, goals, drawing[r], draw_settings, points[group], rows[group],

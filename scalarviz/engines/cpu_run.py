@@ -12,6 +12,7 @@ from numba.np.ufunc.parallel import get_thread_count
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Engine, Outcome, Run
+from scalarviz.engines.before import Before
 from scalarviz.engines.cores import ONE_AT_A_TIME
 from scalarviz.engines.cpu_moments import Moments
 from scalarviz.engines.cpu_orders import Order
@@ -26,7 +27,7 @@ from scalarviz.engines.cpu_tables import (
 )
 from scalarviz.engines.cpu_work import Work, add_errors, count_chunks, count_tiles, means
 from scalarviz.formulas.losses import Loss
-from scalarviz.operations import NONE, Buffer
+from scalarviz.operations import NONE, OVERFLOW, Buffer
 from scalarviz.optimizer import Optimizer
 from scalarviz.program import Moment
 
@@ -148,6 +149,9 @@ class CpuRun(Run):
         taken, bad = done.tolist()
         outputs = self.engine.program.outputs.size
         losses = add_errors(errors) * means(self.loss_function, batches, outputs, first, count)
+        if bad == OVERFLOW:
+            error = bank.bad_update(optimizer, bank.step_count - 1)
+            return Outcome(losses[:taken], overflow=error)
         return Outcome(losses[:taken], bad)
 
     def begin(self, step: int) -> None:
@@ -169,6 +173,7 @@ class CpuRun(Run):
         """The optimizer's part of a step, by the same kernel."""
         bank = self.engine.bank
         order, counts = self._ordered(optimizer), np.array([bank.step_count])
+        before = Before(bank, optimizer)
         bad = self._work.kernels.move(
             self._plan,
             bank.value,
@@ -181,6 +186,10 @@ class CpuRun(Run):
             self._room.scratch,
             counts,
         )
+        if bad == OVERFLOW:
+            error = bank.bad_update(optimizer, bank.step_count)
+            before.restore()
+            raise error
         if bad != NONE:
             raise bank.bad_gradient(bad)
         bank.count_steps(int(counts[0]) - bank.step_count)

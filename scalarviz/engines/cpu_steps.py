@@ -26,7 +26,7 @@ from scalarviz.engines.cpu_kernels import gather, gather_back
 from scalarviz.engines.cpu_lanes import borrowed
 from scalarviz.engines.cpu_products import ZERO, Index, Numbers
 from scalarviz.engines.cpu_tiles import Table
-from scalarviz.engines.cpu_updates import LOSS_SCALE, add_chunks, move
+from scalarviz.engines.cpu_updates import LOSS_SCALE, NONE, add_chunks, move
 from scalarviz.engines.dispatch import kernel, parallel_kernel
 
 
@@ -100,13 +100,13 @@ def end_step(
     schedule_settings: Numbers, arguments: Numbers, scratch: Numbers, counts: Numbers,
     done: Numbers,
 ) -> bool:  # fmt: skip
-    """Add up what the chunks found, and move the weights: whether all gradients were good."""
+    """Add up what the chunks found, and move the weights: whether all of them are finite."""
     add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, scaling)
     bad = move(
         plan, value, grad, slots, frozen, scaling, how, optimizer_settings, schedule_settings,
         arguments, scratch, counts,
     )  # fmt: skip
-    if bad >= 0:
+    if bad != NONE:
         done[1] = bad
         return False
     done[0] += 1
@@ -132,7 +132,7 @@ def train_alone(
     """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
 
     All on one core. `done` becomes how many steps were taken; and the row of a gradient that went
-    bad, before anything was changed by it, or -1.
+    bad, before anything was changed by it, or OVERFLOW, after the weights were changed, or NONE.
     """
     ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
     passes, state = borrowed(passes), borrowed(state)

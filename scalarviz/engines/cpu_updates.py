@@ -28,7 +28,7 @@ from scalarviz.engines.dispatch import (
 RATE, CLIP_NORM, CLIP_VALUE, L1, L2 = [np.uint64(i) for i in range(5)]
 LOSS_SCALE, GOOD_STEPS, SKIPPED = [np.uint64(i) for i in range(3)]
 
-NONE = -1
+NONE, OVERFLOW = -1, -2  # see `operations`
 
 
 @kernel
@@ -105,6 +105,7 @@ def move(
 ) -> Index:  # fmt: skip
     """One step of the optimizer; or the row of a bad gradient, and then nothing has changed.
 
+    Returns OVERFLOW if a weight or a slot that has moved is not finite.
     counts[0] is how many steps were taken; it goes on by one, unless the step is skipped.
     """
     if plan[REFUSE] or plan[DYNAMIC]:
@@ -135,6 +136,6 @@ def move(
     optimizer_constants(plan[OPTIMIZER], step + 1.0, optimizer_settings, exact[1 + count :])
     for k in range(len(arguments)):
         arguments[k] = exact[k]
-    optimizer_update(plan[OPTIMIZER], value, scratch, slots, arguments, frozen, 0, rows)
+    finite = optimizer_update(plan[OPTIMIZER], value, scratch, slots, arguments, frozen, 0, rows)
     counts[0] += 1
-    return NONE
+    return NONE if finite else OVERFLOW

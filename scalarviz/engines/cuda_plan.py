@@ -26,12 +26,13 @@ from __future__ import annotations
 ) = range(35)  # fmt: skip
 
 # ... what an order to take steps says: the tables, the optimizer, whether the network learns, the
-# first step and how many steps the network has taken; and what comes of it.
+# first step and how many steps the network has taken; and what comes of it. OVERFLOWED is the first
+# step, counted from that one, after which a weight or a slot was not finite.
 (
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP, TAKEN,
-    TAKEN_AFTER, FOUND, BAD, DONE,
-) = range(35, 47)  # fmt: skip
-PLAN_FIELDS = 47
+    TAKEN_AFTER, FOUND, BAD, DONE, OVERFLOWED, SLOT_COUNT,
+) = range(35, 49)  # fmt: skip
+PLAN_FIELDS = 49
 
 # The columns of the table of operations; places of buffers are rows of a workspace. EACH is how
 # many numbers share a bias, OTHER the place of the other buffer, STATE where its numbers are in the
@@ -59,4 +60,4 @@ SHARES = 128  # a sum over a whole batch is taken in so many parts
 TILE, TILE_SIZE = 16, 256  # a matrix product is cut into tiles of so many rows and columns
 GROUP = 256  # rows whose squares are added up by one thread
 MOST_ARGUMENTS, TOLD = 16, 17  # of an optimizer's update; and the norm's scale before them
-NOBODY = 2**62  # the row of a bad gradient where there is none
+NOBODY = 2**62  # the row of a bad gradient, or the step of an overflow, where there is none

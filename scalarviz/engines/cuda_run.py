@@ -10,6 +10,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines.base import Engine, Outcome, Run
+from scalarviz.engines.before import Before
 from scalarviz.engines.cuda_memory import CudaSnapshot
 from scalarviz.engines.cuda_tables import (
     MOST_STEPS,
@@ -52,6 +53,8 @@ class CudaRun(Run):
             steps = min(MOST_STEPS, count - done)
             outcome = self._some_steps(optimizer, first + done, steps)
             losses.append(outcome.losses)
+            if outcome.overflow is not None:
+                return Outcome(np.concatenate(losses), overflow=outcome.overflow)
             bad, done = outcome.bad, done + steps
         return Outcome(np.concatenate(losses), bad)
 
@@ -69,9 +72,16 @@ class CudaRun(Run):
         # A step that was refused has moved no running statistics either.
         refused = not self.whole and memory.host_whole[plan.BAD] != NONE
         memory.take_state(bank, before=bool(refused))
-        bank.count_steps(int(memory.host_whole[plan.TAKEN_AFTER]) - bank.step_count)
+        before = bank.step_count
+        bank.count_steps(int(memory.host_whole[plan.TAKEN_AFTER]) - before)
         bank.has_gradients = True
         start, taken = self._work.layout.losses_place, int(memory.host_whole[plan.DONE])
+        if memory.host_whole[plan.OVERFLOWED] != plan.NOBODY:
+            taken = int(memory.host_whole[plan.OVERFLOWED])
+            return Outcome(
+                memory.host_exact[start : start + taken].copy(),
+                overflow=bank.bad_update(optimizer, before + taken),
+            )
         return Outcome(
             memory.host_exact[start : start + taken].copy(), int(memory.host_whole[plan.BAD])
         )
@@ -128,7 +138,12 @@ class CudaRun(Run):
         else:
             self._moment(moment, 0, self._count)
         memory.take_plan()
+        before = Before(bank, optimizer) if moment.kind == "step" else None
         memory.take_bank(bank, kept)
+        if before is not None and whole[plan.OVERFLOWED] != plan.NOBODY:
+            error = bank.bad_update(optimizer, bank.step_count)
+            before.restore()
+            raise error
         memory.take_state(bank)
         if moment.kind == "loss":
             self.loss = float(exact[self._work.layout.losses_place])

@@ -28,6 +28,7 @@ from scalarviz.engines.cuda_plan import (
     ERRORS_ROW,
     FIRST_NEEDED,
     OPERATIONS,
+    OVERFLOWED,
     PARTIAL_SIZE,
     PARTIALS,
     PLAN_FIELDS,
@@ -159,6 +160,8 @@ def train(whole: Whole, reals: Numbers, exact: Exact, data: Numbers, steps: Inde
         if not move(whole, reals, exact, k):
             break
         everybody.sync()
+        if whole[OVERFLOWED] <= k:
+            break
 
 
 @launched

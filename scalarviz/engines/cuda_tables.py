@@ -197,6 +197,7 @@ def set_optimizer(whole: Whole, exact: FloatArray, optimizer: Optimizer) -> None
     schedule = optimizer.schedule
     whole[plan.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
     whole[plan.OPTIMIZER_SETTINGS] = len(optimizer.settings)
+    whole[plan.SLOT_COUNT] = len(optimizer.row.slots)
     whole[plan.SCHEDULE] = list(SCHEDULES).index(schedule.name)
     whole[plan.REFUSE] = optimizer.not_finite == "error" and not whole[plan.HALF]
     limits = optimizer.clip_norm, optimizer.clip_value
@@ -215,6 +216,7 @@ def set_start(
     whole[plan.FIRST_STEP], whole[plan.LEARNING] = first, learning
     whole[plan.TAKEN] = whole[plan.TAKEN_AFTER] = bank.step_count
     whole[plan.FOUND], whole[plan.BAD], whole[plan.DONE] = plan.NOBODY, NONE, 0
+    whole[plan.OVERFLOWED] = plan.NOBODY
     set_state(exact, bank)
 
 

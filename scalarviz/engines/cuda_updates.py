@@ -44,6 +44,7 @@ from scalarviz.engines.cuda_plan import (
     OPTIMIZER,
     OPTIMIZER_NUMBERS,
     OPTIMIZER_SETTINGS,
+    OVERFLOWED,
     PARTIAL,
     PARTIAL_SIZE,
     PARTIALS,
@@ -54,6 +55,7 @@ from scalarviz.engines.cuda_plan import (
     SCHEDULE,
     SCHEDULE_NUMBERS,
     SKIPPED,
+    SLOT_COUNT,
     SLOTS,
     TAKEN,
     TAKEN_AFTER,
@@ -163,9 +165,12 @@ def write_arguments(whole: Whole, exact: Exact, told: Exact) -> None:
 
 @kernel
 def move_rows(
-    whole: Whole, reals: Numbers, exact: Exact, told: Exact, worker: Index, workers: Index
+    whole: Whole, reals: Numbers, exact: Exact, told: Exact, k: Index, worker: Index, workers: Index
 ) -> None:
-    """Move every weight that is not frozen; gradients that are not finite count as 0."""
+    """Move every weight that is not frozen; gradients that are not finite count as 0.
+
+    Note the k-th step as the one that overflowed if a weight or a slot is not finite then.
+    """
     arguments = cuda.local.array(MOST_ARGUMENTS, Real)
     for i in range(MOST_ARGUMENTS):
         arguments[i] = Real(told[1 + i])
@@ -181,6 +186,11 @@ def move_rows(
             if changed:
                 g = condition_one(g, value[0], scale, limit, l1, l2)
             move_one(whole[OPTIMIZER], value, g, slots[row::rows], arguments)
+            finite = is_finite(value[0])
+            for place in range(row, whole[SLOT_COUNT] * rows, rows):
+                finite = finite and is_finite(slots[place])
+            if not finite:
+                cuda.atomic.min(whole, OVERFLOWED, k)
             if whole[HALF] != 0:
                 reals[whole[WEIGHTS] + row] = kept(whole, value[0])
 
@@ -199,7 +209,7 @@ def move(whole: Whole, reals: Numbers, exact: Exact, k: Index) -> bool:
         if cuda.threadIdx.x == 0:
             write_arguments(whole, exact, told)
         cuda.syncthreads()
-        move_rows(whole, reals, exact, told, worker, cuda.gridsize(1))
+        move_rows(whole, reals, exact, told, k, worker, cuda.gridsize(1))
         cuda.syncthreads()
     if worker == 0:
         conclude(whole, exact, skipped, k)

@@ -243,17 +243,21 @@ def row_loss_backward(
 def optimizer_update(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, frozen: FloatArray, first: Index, last: Index,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     """Move value[first:last] and its slots (slot, row); what is frozen stays as it is.
 
-    `arguments` is what `Optimizer.arguments` gives, in the type of the weights.
+    `arguments` is what `Optimizer.arguments` gives, in the type of the weights. Returns whether
+    all that has moved is finite.
     """
     start, stop = np.uint64(first), np.uint64(last)
+    zero = value.dtype.type(0)
+    excess = zero
     while start < stop:
         end = end_of_run(frozen, frozen[start], start, stop)
         if not frozen[start]:
-            move_rows(formula, value, gradient, slots, arguments, start, end)
+            excess += move_rows(formula, value, gradient, slots, arguments, start, end)
         start = end
+    return bool(excess == zero)
 
 
 def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Index:
@@ -274,11 +278,16 @@ def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Ind
 def move_rows(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, first: Index, last: Index,
-) -> None:  # fmt: skip
-    """`optimizer_update` of rows of which none is frozen."""
+) -> Any:  # fmt: skip
+    """`optimizer_update` of rows of which none is frozen: 0, or NaN if not all are finite then."""
     row = nth(OPTIMIZERS, formula)
+    zero = value.dtype.type(0)
+    excess = zero
     for i in range(first, last):
         value[i], *slots[:, i] = row.update(value[i], gradient[i], *slots[:, i], *arguments)
+        for number in (value[i], *slots[:, i]):
+            excess += number * zero
+    return excess
 
 
 def condition_gradients(

@@ -10,10 +10,12 @@ import numpy.typing as npt
 from scalarviz.bank import Bank
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cpu_chunks, expression_kernels, kernel_file
+from scalarviz.engines.before import Before
 from scalarviz.engines.cpu_orders import Order
 from scalarviz.engines.expression_engines import ExpressionEngine
 from scalarviz.engines.expression_tables import ExpressionTables
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.operations import NONE, OVERFLOW
 from scalarviz.optimizer import Optimizer
 from scalarviz.recording import Recording
 
@@ -119,8 +121,12 @@ class CpuExpressionEngine(ExpressionEngine):
         if not (self._whole and bank.has_gradients):
             bank.step(optimizer, self.rows)
             return
-        self._prepare(optimizer)
-        self._moved(self.kernels.move(self._plan, bank.value, *self._moving(self._orders)))
+        before = self._prepare(optimizer)
+        self._moved(
+            self.kernels.move(self._plan, bank.value, *self._moving(self._orders)),
+            before,
+            optimizer,
+        )
 
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         if not self._whole:
@@ -137,12 +143,13 @@ class CpuExpressionEngine(ExpressionEngine):
             error = self.learn_by_verbs(inputs, targets, loss)
             self.step(optimizer)
             return error
-        self._prepare(optimizer)
-        self._moved(self._kernel(inputs, targets, loss, *self._moving(self._orders)))
+        before = self._prepare(optimizer)
+        moving = self._moving(self._orders)
+        self._moved(self._kernel(inputs, targets, loss, *moving), before, optimizer)
         return float(self._error[0])
 
     def _kernel(self, inputs: FloatArray, targets: FloatArray, loss: Loss, *moving: Any) -> int:
-        """The kernel of a whole step: the row of a bad gradient, or less than 0."""
+        """The kernel of a whole step: the row of a bad gradient, NONE or OVERFLOW."""
         self._plan[cpu_chunks.LOSS] = LOSS_NUMBERS[loss.name]
         bad: int = self.kernels.train(
             *self._program,
@@ -160,8 +167,8 @@ class CpuExpressionEngine(ExpressionEngine):
         self.bank.has_gradients = True
         return bad
 
-    def _prepare(self, optimizer: Optimizer) -> None:
-        """Bring the plan up to date with an optimizer."""
+    def _prepare(self, optimizer: Optimizer) -> Before:
+        """Bring the plan up to date with an optimizer; what a step must be able to take back."""
         order = Order.of(optimizer, self._order)
         if order is not self._order:
             self._order = order
@@ -171,6 +178,7 @@ class CpuExpressionEngine(ExpressionEngine):
             slots = self.bank.slot_block(order.slots)
             arguments = np.empty(order.arguments, self.bank.dtype)
             self._orders = slots, *order.numbers, arguments
+        return Before(self.bank, optimizer)
 
     def _moving(self, orders: tuple[FloatArray, ...]) -> tuple[Any, ...]:
         """What a kernel needs to take a step, from the gradients on."""
@@ -180,8 +188,12 @@ class CpuExpressionEngine(ExpressionEngine):
             bank.grad, slots, bank.frozen, bank.scaling, *numbers, self._scratch, self._counts
         )  # fmt: skip
 
-    def _moved(self, bad: int) -> None:
-        """Note that a step was taken; or, with the row of a bad gradient, that it was not."""
-        if bad >= 0:
+    def _moved(self, bad: int, before: Before, optimizer: Optimizer) -> None:
+        """Note that a step was taken; or raise the error that says why it was not."""
+        if bad == OVERFLOW:
+            error = self.bank.bad_update(optimizer, self.bank.step_count)
+            before.restore()
+            raise error
+        if bad != NONE:
             raise self.bank.bad_gradient(bad)
         self.bank.count_step(slice(0, len(self.bank)))

@@ -119,10 +119,10 @@ class PythonExpressionEngine(ExpressionEngine):
         samples = zip(self._passes.pop(), upstream.tolist(), strict=True)
         gradients = np.array([self._gradients(numbers, g) for numbers, g in samples])
         first, end = self.recording.first_parameter, self.recording.first_made
+        self.bank.has_gradients = True
         with np.errstate(over="ignore"):
             self.bank.grad[self.rows] += gradients[:, first:end].sum(axis=0)
-        self.bank.has_gradients = True
-        return gradients[:, : self.recording.inputs].astype(self.bank.dtype)
+            return gradients[:, : self.recording.inputs].astype(self.bank.dtype)
 
     def _gradients(self, numbers: list[float], upstream: list[float]) -> list[float]:
         """The gradient by every number of a sample, from those by its results."""

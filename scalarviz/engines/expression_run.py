@@ -10,7 +10,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Outcome, Run
 from scalarviz.engines.expression_engines import ExpressionEngine
-from scalarviz.errors import GradientError
+from scalarviz.errors import GradientError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import Buffer
 from scalarviz.optimizer import Optimizer
@@ -47,6 +47,8 @@ class ExpressionRun(Run):
             inputs, targets = self.batches.at(first + i)
             try:
                 losses[i] = self.engine.train(inputs, targets, self.loss_function, optimizer)
+            except UpdateError as error:
+                return Outcome(losses[:i], overflow=error)
             except GradientError:
                 return Outcome(losses[:i], self.engine.bank.find_bad(optimizer, self.engine.rows))
         return Outcome(losses)

@@ -16,6 +16,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Engine, Outcome, Run
 from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
+from scalarviz.errors import UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE, Buffer, Operation
 from scalarviz.optimizer import Optimizer
@@ -50,7 +51,11 @@ class PythonRun(Run):
             if bad != NONE:
                 bank.state[:] = state  # as if the step had not been
                 return Outcome(np.array(losses), bad)
-            bank.step(optimizer, slice(0, len(bank)))
+            try:
+                bank.step(optimizer, slice(0, len(bank)))
+            except UpdateError as error:
+                bank.state[:] = state
+                return Outcome(np.array(losses), overflow=error)
             losses.append(value)
         return Outcome(np.array(losses))
 

@@ -16,7 +16,7 @@ from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines import cuda_tables, cuda_work
 from scalarviz.engines.cuda_api import cuda
 from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
-from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError
+from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -335,6 +335,44 @@ def test_a_bad_gradient_has_a_name_moment_by_moment() -> None:
     with pytest.raises(GradientError, match="layer 0, perceptron 0, weight from input 0 is"):
         run.perform(net.program.moments[-1], sv.SGD(0.1))
     assert (net.bank.value == before).all()
+    assert net.bank.step_count == 0
+
+
+OVERFLOWS = {
+    "weight": (lambda: sv.SGD(0.1, schedule=sv.Schedule("step", every=2, factor=1e300)), 1.0, 2),
+    "slot": (lambda: sv.Adam(0.01), 1e25, 0),
+}
+
+
+@whole_or_not
+@pytest.mark.parametrize("kind", OVERFLOWS)
+def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool) -> None:
+    optimizer, factor, step = OVERFLOWS[kind]
+    x = np.random.default_rng(0).random((18, 3))
+    batches = kinds.InOrder(x, factor * (2 - x), 9)
+    net = sv.Network([3, 3], seed=1)
+    other = net.copy()
+    outcome = run_of(net, batches, whole=whole).steps(optimizer(), 0, 6)
+    slow = other.run(batches, sv.Loss("mse")).steps(optimizer(), 0, 6)
+    assert len(outcome.losses) == len(slow.losses) == step
+    assert outcome.overflow is not None and slow.overflow is not None
+    assert str(outcome.overflow.at(step)) == str(slow.overflow.at(step))
+    # An optimizer that keeps nothing is not stopped by what another one has left behind.
+    net.bank.copy_from(other.bank)
+    assert run_of(net, batches, whole=whole).steps(sv.SGD(1e-30), 0, 2).overflow is None
+
+
+def test_a_step_that_overflows_changes_nothing_moment_by_moment() -> None:
+    x = np.random.default_rng(0).random((9, 3))
+    net = sv.Network([3, 3], seed=1)
+    run = run_of(net, kinds.InOrder(x, 1e25 * x, 9))
+    run.begin(0)
+    for moment in net.program.moments[:-1]:
+        run.perform(moment, sv.Adam(0.1))
+    before = net.bank.value.copy()
+    with pytest.raises(UpdateError, match="step 0 would make v of layer 0, perceptron 0, weight"):
+        run.perform(net.program.moments[-1], sv.Adam(0.1))
+    assert (net.bank.value == before).all() and not net.bank.slots["v"].any()
     assert net.bank.step_count == 0
 
 

@@ -151,6 +151,25 @@ def test_a_dropout_draws_anew_for_every_step_sample_and_layer(
 
 
 @pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
+def test_a_frozen_norm_learns_with_its_running_statistics(
+    here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not here:
+        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+    layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
+    net = sv.Network(layers, dtype="float64", seed=3)
+    net.forward(numbers(9, 3))
+    net.forget()
+    net.layers[1].freeze()
+    other, state = net.copy(), net.bank.state.copy()
+    batches = kinds.InOrder(numbers(9, 3), numbers(9, 2), 9)
+    run_of(net, batches, whole=False).steps(sv.SGD(0.1), 0, 3)
+    other.run(batches, sv.Loss("mse")).steps(sv.SGD(0.1), 0, 3)
+    assert (net.bank.state == state).all()
+    assert difference(other.bank.value, net.bank.value) < 1e-12
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
 def test_a_step_that_is_refused_leaves_running_statistics_as_they_were(
     here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,20 @@ def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
     assert line.startswith("channel 1 at 2, 2: ") and numbers_in(line)[-1] == close(y)
 
 
+def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
+    session = pictures()
+    session.freeze(session.network.layers[1])
+    norm = session.network.layers[1]
+    assert isinstance(norm, sv.BatchNorm)
+    told = walk(session, 31)["batch_norm 1"]
+    assert told.title.startswith("This layer is frozen")
+    count, line = told.numbers
+    known = [close(norm.running_mean[1]), close(norm.running_variance[1])]
+    assert numbers_in(count)[1:3] == known and count.endswith("which stand still")
+    y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
+    assert numbers_in(line)[-1] == close(y)
+
+
 def test_a_branch_and_its_sum_are_told_on_both_ways() -> None:
     session = pictures()
     told = walk(session, 31)

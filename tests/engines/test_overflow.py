@@ -1,0 +1,187 @@
+"""A step that would make a weight or a slot infinite is not taken, on any engine, by any way."""
+
+import math
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import GradientError, Interrupted, UpdateError
+from tests.strategies import RUNNABLE
+
+X = np.random.default_rng(0).random((8, 3))
+every_engine = pytest.mark.parametrize("engine", RUNNABLE)
+
+# An optimizer, by what targets are multiplied, the step that overflows, and what it overflows.
+CASES = {
+    "rate": (lambda: sv.SGD(1e300), 1.0, 0, "layer 0, perceptron 0, weight from input 0"),
+    "l2": (lambda: sv.SGD(0.1, l2=1e38), 1.0, 1, "layer 0, perceptron 0, weight from input 0"),
+    "adamw": (lambda: sv.AdamW(0.1, decay=1e38), 1.0, 1, "v of layer 0, perceptron 0"),
+    "velocity": (lambda: sv.Momentum(1e-30), 1e38, 3, "velocity of layer 0, perceptron 0, bias"),
+    "v": (lambda: sv.Adam(0.01), 1e25, 0, "v of layer 0, perceptron 0, weight from input 0"),
+    "square": (lambda: sv.RMSProp(0.01), 1e25, 0, "square of layer 0, perceptron 0"),
+}
+every_case = pytest.mark.parametrize("case", CASES)
+Numbers = tuple[bytes, ...]
+
+
+def network(engine: str) -> sv.Network:
+    return sv.Network([3, 3], seed=1, engine=engine)
+
+
+def numbers(bank: sv.Bank) -> Numbers:
+    """Everything that a step changes, but for gradients."""
+    blocks = [bank.blocks[names] for names in sorted(bank.blocks) if names]
+    count = np.array([bank.step_count])
+    return tuple(array.tobytes() for array in (bank.value, *blocks, bank.state, count))
+
+
+def after(engine: str, case: str, steps: int) -> Numbers:
+    """The numbers after so many good steps, one by one."""
+    optimizer, factor, *_ = CASES[case]
+    net, chosen = network(engine), optimizer()
+    net.bank.slot_block(chosen.row.slots)
+    for _ in range(steps):
+        net.train_step(X, factor * (2 - X), "mse", chosen)
+    return numbers(net.bank)
+
+
+@every_engine
+@every_case
+def test_a_session_stops_before_that_step_and_all_engines_agree(engine: str, case: str) -> None:
+    optimizer, factor, step, what = CASES[case]
+    s = sv.Session(network(engine), (X, factor * (2 - X)), "mse", optimizer(), engine=engine)
+    with pytest.raises(UpdateError, match=f"^step {step} would make {what}.*(inf|nan), so it was"):
+        s.advance(60)
+    assert (s.step_index, s.next, len(s.losses)) == (step, "step", step)
+    assert numbers(s.network.bank) == after(engine, case, step)
+    with pytest.raises(UpdateError, match=f"^step {step} "):  # operation by operation too
+        s.advance(1, "operation")
+    assert numbers(s.network.bank) == after(engine, case, step)
+    s.learning_rate = 0.0
+    s.optimizer = sv.SGD(0.0)
+    s.seek(0)
+    assert numbers(s.network.bank)[0] == network(engine).bank.value.tobytes()
+
+
+@every_engine
+@every_case
+def test_training_without_a_session_stops_there_and_keeps_its_losses(
+    engine: str, case: str
+) -> None:
+    optimizer, factor, step, what = CASES[case]
+    net = network(engine)
+    with pytest.raises(UpdateError, match=f"^step {step} would make {what}") as caught:
+        net.train(X, factor * (2 - X), "mse", optimizer(), steps=60)
+    assert len(caught.value.losses) == step
+    assert numbers(net.bank) == after(engine, case, step)
+    assert net.bank.grad.any()  # of the step that was not taken
+    net.train(X, 1 - X, "mse", sv.SGD(0.0), steps=2)  # and it can go on
+
+
+@every_engine
+def test_the_verb_step_changes_nothing_then(engine: str) -> None:
+    net = network(engine)
+    net.forward(X)
+    net.backward()
+    before = numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()
+    for part in (net, net.layers[0], net.weight(0)):
+        with pytest.raises(UpdateError, match="step 0 would make layer 0, perceptron 0"):
+            part.step(sv.SGD(1e300))
+    assert (numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()) == before
+    net.step(sv.SGD(0.1))
+    assert net.bank.step_count == 1
+
+
+@every_engine
+def test_a_frozen_weight_cannot_overflow(engine: str) -> None:
+    net = network(engine)
+    net.layers[0].freeze()
+    net.layers[0].perceptrons[2].bias.unfreeze()
+    with pytest.raises(UpdateError, match="layer 0, perceptron 2, bias"):
+        net.train(X, 1 - X, "mse", sv.SGD(1e300), steps=3)
+
+
+@every_engine
+def test_running_statistics_are_those_before_that_step(engine: str) -> None:
+    def made() -> sv.Network:
+        layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 3)]
+        return sv.Network(layers, seed=1, engine=engine)
+
+    net, straight = made(), made()
+    schedule = sv.Schedule("step", every=5, factor=1e300)
+    with pytest.raises(UpdateError) as caught:
+        net.train(X, 1 - X, "mse", sv.SGD(1e-2, schedule=schedule), steps=20)
+    steps = len(caught.value.losses)
+    assert steps == 5
+    losses = straight.train(X, 1 - X, "mse", sv.SGD(1e-2, schedule=schedule), steps=steps)
+    assert (losses == caught.value.losses).all()
+    assert numbers(net.bank) == numbers(straight.bank)
+
+
+def test_a_compiled_function_stops_too() -> None:
+    for engine in ("python", "cpu"):
+        slope = sv.Value(1.0)
+        line = sv.compile(lambda x, slope=slope: slope * x, inputs=1, dtype="float32")
+        line.to(engine)
+        with pytest.raises(UpdateError, match=r"would make parameter 0 -?inf"):
+            line.train_step([[2.0]], [[1.0]], "mse", sv.SGD(1e300))
+        assert slope.data == 1.0
+        s = sv.Session(line, ([[2.0]], [[1.0]]), "mse", sv.Momentum(1e3), engine=engine)
+        with pytest.raises(GradientError):
+            s.advance(1000)
+        assert math.isfinite(slope.data) and s.next == "step"
+        assert s.step_index == len(s.losses) > 3
+
+
+def test_a_replica_stops_alone_with_the_numbers_of_a_session() -> None:
+    data = (X, 1 - X)
+
+    def session(seed: int) -> sv.Session:
+        schedule = sv.Schedule("step", every=7, factor=1e30)
+        optimizer = sv.Momentum(1e-2, schedule=schedule)
+        return sv.Session(sv.Network([3, 4, 3], "relu", seed=seed), data, "mse", optimizer,
+                          batch=4, engine="cpu", seed=seed)  # fmt: skip
+
+    runs = sv.replicate(session(0), seeds=range(4))
+    runs.advance(3)
+    runs.advance(40)
+    for seed, bank in zip(runs.seeds, runs.banks, strict=True):
+        alone = session(seed)
+        with pytest.raises(GradientError):
+            alone.advance(43)
+        taken = alone.step_index
+        assert (np.isfinite(runs.losses[seed]) == (np.arange(43) < taken)).all()
+        assert (runs.losses[seed, :taken] == alone.losses).all()
+        assert bank.value.tobytes() == alone.network.bank.value.tobytes()
+        assert bank.step_count == taken
+    before = [bank.value.copy() for bank in runs.banks]
+    runs.advance(2)
+    assert all((bank.value == old).all() for bank, old in zip(runs.banks, before, strict=True))
+
+
+# ---- Ctrl-C -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
+    net, straight = network(engine), network(engine)
+    net.train_step(X, 1 - X, "mse", sv.Adam(0.01))  # what is compiled is compiled before
+    straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    steps = 3_000_000
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(Interrupted, match=r"stopped after .* of 3,000,000 steps") as caught:
+        net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
+    losses = caught.value.losses
+    assert 0 < len(losses) < steps
+    assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
+    assert numbers(net.bank) == numbers(straight.bank)
+    with pytest.raises(sv.ScalarvizError, match="without a forward"):
+        net.backward()
+
+
+def test_ctrl_c_is_the_interrupt_that_programs_know() -> None:
+    assert issubclass(Interrupted, KeyboardInterrupt)
