@@ -199,7 +199,9 @@ def test_a_bad_gradient_ends_the_run_before_it_is_applied(engine: str) -> None:
 def test_made_batches_must_have_the_size_they_were_announced_with() -> None:
     batches = Made(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
     assert batches.at(3)[0].shape == (3, 2)
-    with pytest.raises(InputError, match="must give as many samples at every step"):
+    with pytest.raises(
+        InputError, match=r"shapes \(\(4, 2\), \(4, 1\)\), where .* there must be as many"
+    ):
         batches.at(4)
 
 
