@@ -171,11 +171,14 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, losses: Any, steps: int) -> None:
-        super().__init__(
-            f"stopped after {len(losses):,} of {steps:,} steps; the losses of this exception are "
-            "those of the steps that were taken"
+        super().__init__(losses, steps)
+        self.losses, self.steps = losses, steps
+
+    def __str__(self) -> str:
+        return (
+            f"stopped after {len(self.losses):,} of {self.steps:,} steps; the losses of this "
+            "exception are those of the steps that were taken"
         )
-        self.losses = losses
 
 
 class GradientMismatchError(ScalarvizError, AssertionError):

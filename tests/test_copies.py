@@ -76,6 +76,7 @@ def test_errors_are_pickled_whatever_they_are_made_from() -> None:
         errors.UnknownNameError("map", "gray", ["grey"]),
         errors.SceneError("mine.py, line 3: NameError: x", ["  File mine.py, line 3\n"]),
         errors.InputError("one line", "and another"),
+        errors.UpdateError(3, "weight 1 inf: take a smaller learning rate"),
     ]
     for error in errors_of_ours:
         again = pickle.loads(pickle.dumps(error))

@@ -1,6 +1,7 @@
 """A step that would make a weight or a slot infinite is not taken, on any engine, by any way."""
 
 import math
+import pickle
 import signal
 import threading
 
@@ -183,5 +184,8 @@ def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
         net.backward()
 
 
-def test_ctrl_c_is_the_interrupt_that_programs_know() -> None:
+def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_processes() -> None:
     assert issubclass(Interrupted, KeyboardInterrupt)
+    error = Interrupted(np.array([2.0, 1.0]), 5)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and (again.losses == error.losses).all()
