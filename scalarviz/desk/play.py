@@ -12,6 +12,7 @@ from scalarviz.checks import number, size
 from scalarviz.session import Session
 from scalarviz.stage.answers import AT_ONCE
 from scalarviz.stage.show import Show
+from scalarviz.timeline import Clock
 
 FASTEST = 1e5  # steps a second; an opening that would be faster goes on flat out
 SLOW = 3.0  # steps a second, up to which one sees what each operation does
@@ -45,6 +46,7 @@ class Playing:
         self.errand = False  # whether it plays only to get to `until`, as fast as it can
         self._played = 0.0  # seconds, up to the last pause
         self._since = 0.0
+        self._long: Clock | None = None  # where a portion goes on that takes longer than AT_ONCE
         self._seen: deque[tuple[float, int]] = deque(maxlen=11)
 
     def play(self) -> None:
@@ -125,11 +127,14 @@ class Playing:
         """Draw, say, while the python engine waits.
 
         It hands Python over every moment, and drawing gives it away a thousand times: one picture
-        would take seconds. Compiled engines leave Python to others and need not wait.
+        would take seconds. Compiled engines leave Python to others and need not wait. A step that
+        takes long is disturbed, and waited for only once.
         """
-        if not (self.session.playing and self.session.engine == "python"):
+        now = self.session.clock
+        if not (self.session.playing and self.session.engine == "python") or now == self._long:
             return work()
-        with self.session.still(AT_ONCE):  # a step may take longer: then it is disturbed
+        with self.session.still(AT_ONCE) as still:
+            self._long = None if still else now
             return work()
 
     def _go_at(self, speed: float | None) -> None:

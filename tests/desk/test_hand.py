@@ -10,6 +10,7 @@ import pytest
 from scalarviz.desk.desk import Desk
 from scalarviz.desk.hand import Hand
 from scalarviz.desk.opening import Opening
+from scalarviz.stage.answers import AT_ONCE
 from scalarviz.stage.show import Show
 from tests.desk.fake_stage import FakeStage
 from tests.test_session import wait_for
@@ -131,6 +132,17 @@ def test_no_command_waits_for_the_step_that_goes_on(
     desk.quit()
     desk.rest()
     assert not desk.session.playing and not desk.hand.busy
+
+
+def test_no_picture_waits_twice_for_one_step(desk: Any, gate: Gate) -> None:
+    with gate.closed(desk.play):
+        desk.drawing(lambda: None)
+        start = time.perf_counter()
+        for _ in range(20):
+            desk.drawing(lambda: None)
+        assert time.perf_counter() - start < AT_ONCE
+    desk.pause()
+    settle(desk)
 
 
 def test_what_was_asked_for_meanwhile_is_done_in_order(desk: Any, gate: Gate) -> None:
