@@ -51,14 +51,17 @@ class Session(Standing):
 
     Any thread may call anything at any time; one thing is done at a time.
 
-    - What moves, changes or computes (advance, back, seek, reset, edit, freeze, settings, branch,
-      switch, numbers, explain, copy, save) waits for the call that is under way, such as the
-      whole of `advance(1_000_000)`; while it plays, for a portion: some 5 ms, at least one step.
-    - What looks on waits for nobody: the clock, losses, branches, settings, `pinned`, `history`,
-      `playing`, `repr`, and `request` and `ready` of a `snapshot`, which is filled in between two
-      portions, also of a long `advance`. So do `pin`, `play` and `pause(timeout=0)`.
+    - What moves, changes or computes waits for the call that is under way, such as the whole of
+      `advance(1_000_000)`; while it plays, for a portion: some 5 ms, at least one step. These are
+      `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`, `branch`,
+      `switch`, `numbers`, `explain`, `copy`, `save`, and setting a rate, optimizer, data or engine.
+    - What looks on waits for nobody: every property, `repr`, `history`, and `request` and `ready`
+      of a `snapshot`, which is filled in between two portions, also of a long `advance`. Nor do
+      `play`, `pin` and `pause(timeout=0)` wait.
     - `pause()` waits for the portion under way, `read` of a snapshot that is not ready for a turn,
       `history(wait=True)` for the background.
+    - The thread of a window, or of a picture in a notebook, never waits for a training: what it
+      asks a session for or has it do goes on elsewhere where it takes longer than 50 ms.
 
     Playing ends when nobody holds the session any more, and at the end of the program.
 

@@ -1,12 +1,15 @@
 """Many threads at one session: one at a time, nobody in vain, nothing left running."""
 
 import gc
+import re
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, OrderError, OwnershipError
+from scalarviz.standing import Standing
 from tests.test_session import PAIR, every_engine, session, state, wait_for
 
 SOON = 0.5  # seconds; far less than a step behind the gate takes
@@ -225,19 +229,17 @@ def test_a_session_that_nobody_holds_stops_playing() -> None:
 
 # Who waits for whom.
 
+PUBLIC = {
+    name: what
+    for part in (Standing, sv.Session)
+    for name, what in vars(part).items()
+    if not name.startswith("_")
+}
 LOOKS: dict[str, Callable[[sv.Session], object]] = {
-    "step_index": lambda s: s.step_index,
-    "clock": lambda s: s.clock,
-    "epoch": lambda s: s.epoch,
-    "loss": lambda s: s.loss,
-    "losses": lambda s: s.losses,
-    "done": lambda s: (s.done, s.next, s.phase, s.operations),
-    "branches": lambda s: (s.branches, s.current_branch),
+    **{name: attrgetter(name) for name, what in PUBLIC.items() if isinstance(what, property)},
     "curve": lambda s: s.current_branch.curve(),
-    "playing": lambda s: s.playing,
-    "settings": lambda s: (s.learning_rate, s.optimizer, s.data, s.engine),
-    "focus": lambda s: (s.focus, setattr(s, "focus", 2)),
-    "pinned": lambda s: (s.pinned, s.history(4)),
+    "set focus": lambda s: setattr(s, "focus", 2),
+    "history": lambda s: s.history(4),
     "pin": lambda s: (s.pin(5), s.pin(6, on=False)),
     "snapshot": lambda s: (shot := s.snapshot(), shot.request(), shot.ready),
     "repr": lambda s: (repr(s), s._repr_html_()),
@@ -256,26 +258,35 @@ def test_who_only_looks_on_does_not_wait(look: str) -> None:
     gate.session.pause()
 
 
-DEEDS: dict[str, Callable[[sv.Session], object]] = {
-    "advance": lambda s: s.advance(1),
-    "back": lambda s: s.back(1),
-    "seek": lambda s: s.seek(1),
-    "edit": lambda s: s.edit(3, 0.5),
-    "write": lambda s: setattr(s.network.parameters()[3], "value", 0.5),
-    "freeze": lambda s: s.freeze(3),
-    "rate": lambda s: setattr(s, "learning_rate", 0.5),
-    "branch": lambda s: s.branch(),
-    "explain": lambda s: s.explain(3),
-    "numbers": lambda s: s.numbers("affine 0"),
-    "copy": lambda s: s.copy(),
-    "read": lambda s: s.snapshot().read(),
+DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
+    "advance": lambda s, path: s.advance(1),
+    "back": lambda s, path: s.back(1),
+    "seek": lambda s, path: s.seek(1),
+    "reset": lambda s, path: s.reset(),
+    "edit": lambda s, path: s.edit(3, 0.5),
+    "write": lambda s, path: setattr(s.network.parameters()[3], "value", 0.5),
+    "freeze": lambda s, path: s.freeze(3),
+    "learning_rate": lambda s, path: setattr(s, "learning_rate", 0.5),
+    "optimizer": lambda s, path: setattr(s, "optimizer", sv.Momentum(0.5)),
+    "data": lambda s, path: setattr(s, "data", PAIR),
+    "engine": lambda s, path: setattr(s, "engine", "cpu"),
+    "to": lambda s, path: s.to("cpu"),
+    "set_activation": lambda s, path: s.set_activation(0, "relu"),
+    "branch": lambda s, path: s.branch(),
+    "switch": lambda s, path: s.switch(0),
+    "explain": lambda s, path: s.explain(3),
+    "numbers": lambda s, path: s.numbers("affine 0"),
+    "copy": lambda s, path: s.copy(),
+    "save": lambda s, path: s.save(path / "run.safetensors"),
+    "read": lambda s, path: s.snapshot().read(),
 }
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_whoever_does_something_waits_for_what_goes_on(deed: str) -> None:
+def test_whoever_does_something_waits_for_what_goes_on(deed: str, tmp_path: Path) -> None:
     gate = Gate()
-    other = threading.Thread(target=DEEDS[deed], args=(gate.session,), daemon=True)
+    args = gate.session, tmp_path
+    other = threading.Thread(target=DEEDS[deed], args=args, daemon=True)
     with gate.closed(lambda: gate.session.advance(2)):
         other.start()
         other.join(0.05)
@@ -283,6 +294,14 @@ def test_whoever_does_something_waits_for_what_goes_on(deed: str) -> None:
         assert gate.session.step_index == 3 and not gate.session.current_branch.journal
     other.join(10.0)
     assert not other.is_alive()
+
+
+def test_of_every_call_it_is_said_whether_it_waits() -> None:
+    calls = {name for name, what in PUBLIC.items() if callable(what)} - {"doing", "still"}
+    settable = {name for name, what in PUBLIC.items() if getattr(what, "fset", None)} - {"focus"}
+    waiting, looking = str(sv.Session.__doc__).split("    - ")[1:3]
+    waits, looks = (set(re.findall(r"`(\w+)", part)) & calls for part in (waiting, looking))
+    assert waits | looks == calls and waits | settable <= set(DEEDS) and looks - waits <= set(LOOKS)
 
 
 def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:

@@ -39,7 +39,8 @@ def watch(
     """Open a window on a session, a show or a scene, and let it play; the exit code that suits.
 
     In a notebook: show it in the cell that runs; what shows it is returned. A scene is called by
-    its name, or by the path of a file of one's own.
+    its name, or by the path of a file of one's own. The window's thread never waits for a training,
+    and any other thread may call the session meanwhile.
 
     steps      after how many it pauses
     speed      steps a second, 0 for flat out; None: the show's own way
