@@ -17,7 +17,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import GradientError, OrderError, OwnershipError
+from scalarviz.errors import GradientError, OrderError, OwnershipError, UpdateError
 from scalarviz.standing import Standing
 from tests.test_session import PAIR, every_engine, session, state, wait_for
 
@@ -136,7 +136,7 @@ def test_an_error_of_the_playing_thread_is_raised_by_exactly_one_pause() -> None
         s.play()
         wait_for(lambda s=s: not s.playing)
         errors = together(*[s.pause] * 6)
-        assert [type(error) for error in errors] == [GradientError]
+        assert [type(error) for error in errors] == [UpdateError]
         s.pause()
 
 
