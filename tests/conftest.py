@@ -1,6 +1,7 @@
 """What every test shares: how hypothesis searches, a compiler to CUDA, a session, a canvas."""
 
 import importlib.util
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +19,10 @@ from tests.studio import Studio
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+
+# A shell that starts the tests in the background lets them, and what they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class FakeDevice:
