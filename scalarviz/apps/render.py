@@ -113,8 +113,9 @@ def picture(
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
     if place is not None:
         check_place(place)
-    with look.on(session) as stage:
-        frame = drawn(look.canvas(), stage, look)
+    show = Show.of(session)
+    with look.canvas() as canvas, look.on(show) as stage:
+        frame = drawn(canvas, stage, look)
     if place is not None:
         replace_file(place, png(frame))
     return frame
@@ -157,10 +158,16 @@ def record(
         moments = by_steps(show.session, steps, every, stop)
         total = 1 - (-steps // every)
     encoder = encoder_for(path, look.size, look.ratio, fps)
-    with look.on(show) as stage, stop, telling(progress, total) as tell, encoder:
+    with (
+        look.canvas() as canvas,  # closed last: what the stage lets go of is freed with it
+        look.on(show) as stage,
+        stop,
+        telling(progress, total) as tell,
+        encoder,
+    ):
         stage.motion.cuts = stage.eyes.cuts = unit == "step"
         stage.narration.pause = f"{every:,} step{'s' * (every > 1)} a picture"
-        canvas, path_of = look.canvas(), camera_path(stage, move, cameras)
+        path_of = camera_path(stage, move, cameras)
         frame = drawn(canvas, stage, look)
         encoder.add(frame)
         count = 1
@@ -203,8 +210,7 @@ def story(
     """A storyboard as text: how many pictures it has, and the page."""
     look = looked(look or Look(camera="flat", size=(1200, 760), samples=1), options)
     show = Show.of(session)
-    with replaying(show) as shown, look.on(shown) as stage:
-        canvas = look.canvas()
+    with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills = []
         for _ in shown.session.operations:
             shown.session.advance(1, "operation")

@@ -232,6 +232,7 @@ class Reading:
             engine = "cpu" if network.engine == "cuda" else network.engine
             if self._twin.engine != engine:
                 self._twin.to(engine)
+            self._twin.bank.name_of = "row {}".format  # no circle: its memory ends with this
             self._twin_key = network.activations, network.engine
         self._twin.bank.value[:] = self.numbers.value
         return self._twin

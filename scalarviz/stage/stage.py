@@ -92,8 +92,8 @@ class Stage:
         """Look at another session from now on."""
         self.pin(None)
         self.show = Show.of(show)
-        self.hover = None
-        self._picture = self._seen = None
+        self.hover = self._seen = None
+        self.release()
         self._begin(self.eyes.name)
 
     @property
@@ -323,8 +323,15 @@ class Stage:
         self.eyes.frame(self._extent)
 
     def leave(self) -> None:
-        """Nobody looks any more: let go of what was asked of the session."""
+        """Nobody looks any more: let go of what was asked of the session, and of the picture."""
         self.pin(None)
+        self.release()
+
+    def release(self) -> None:
+        """Free the picture's memory on the graphics card; the next picture is made anew."""
+        if self._picture is not None:
+            self._picture.release()
+            self._picture = None
 
     def picture(self) -> Any:
         """What draws it; bound to the context in which it is first used."""

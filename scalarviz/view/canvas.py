@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import final
+from typing import Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
 from vispy import gloo
 
 from scalarviz.view.camera import Camera
-from scalarviz.view.offscreen import make_canvas, turn
+from scalarviz.view.offscreen import drawing
 from scalarviz.view.picture import Picture
 from scalarviz.view.sight import Sight
 
 
 @final
 class Canvas:
-    """A place to draw on, of so many logical pixels."""
+    """A place to draw on, of so many logical pixels; `with` it, or `close` it at the end."""
 
     def __init__(self, width: int, height: int) -> None:
-        self.canvas = make_canvas(width, height)
+        with drawing():
+            pass  # where that is impossible, it is said now
         self.width, self.height = width, height
         self._room = (0, 0)
+        self._buffer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the memory of its pixels, and of all pictures that have been released."""
+        with drawing():
+            self._buffer, self._room = None, (0, 0)
 
     def render(
         self,
@@ -45,8 +58,7 @@ class Canvas:
         """The same of what `draw(width, height, ratio)` draws."""
         wide, high = round(self.width * ratio), round(self.height * ratio)
         size = high * samples, wide * samples
-        with turn:
-            self.canvas.set_current()
+        with drawing():
             if self._room != size:
                 self._buffer = gloo.FrameBuffer(
                     gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")

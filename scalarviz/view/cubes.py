@@ -112,6 +112,15 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self._ids = on
         self.shared_program["u_ids"] = float(on)
 
+    def release(self) -> None:
+        """Free its memory on the graphics card; it cannot be drawn any more.
+
+        Visuals refer to themselves: else that waits for the garbage collector.
+        """
+        textures = self._numbers, self._lines, self._colors, self._mean_texture
+        for part in (*self._buffers, *textures):
+            part.delete()
+
     # How it gets there.
 
     def _set_geometry(self) -> None:
@@ -128,12 +137,16 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             ):
                 parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
             parts.setdefault("a_corner", []).append(CORNERS)
+        self._buffers: list[Any] = []
         if not index:
             return
         for name, values in parts.items():
             data = np.concatenate(values).astype(np.float32)
-            self.shared_program[name] = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
+            buffer = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
+            self._buffers.append(buffer)
+            self.shared_program[name] = buffer
         self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+        self._buffers.append(self._index_buffer)
 
     def _set_textures(self) -> None:
         self._height = max(1, -(-self.count // SPLIT))

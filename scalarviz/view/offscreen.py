@@ -19,7 +19,64 @@ from scalarviz.errors import DisplayError
 WINDOWED = "pyside6"
 turn = threading.RLock()  # which canvas is current is known to vispy once for all threads
 _toolkits: dict[str, Any] = {}
+_kept: Kept | None = None
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
+
+
+class Kept:
+    """The one canvas of this process that is never shown.
+
+    vispy never destroys an OpenGL context of EGL, nor what a driver keeps for it: so there is one,
+    and pictures of any size are drawn into framebuffers of it.
+    """
+
+    def __init__(self) -> None:
+        self.canvas = make_canvas(1, 1)
+        self.process = os.getpid()
+        self.thread = threading.get_ident()
+
+    def begin(self) -> None:
+        """Make it current on this thread."""
+        backend = self.canvas._backend
+        if hasattr(backend, "_secondary_context"):  # Qt's
+            if threading.get_ident() != self.thread:
+                raise DisplayError(
+                    "Qt draws pictures on one thread only: draw this one where the first was drawn"
+                )
+            backend._secondary_context.makeCurrent(backend._surface)
+        self.canvas.set_current()
+
+    def end(self) -> None:
+        """Let go of it, so that another thread can have it, or a window its own."""
+        self.canvas.context.flush_commands()
+        backend = self.canvas._backend
+        if hasattr(backend, "_secondary_context"):
+            backend._secondary_context.doneCurrent()
+        else:
+            module = self.canvas.app.backend_module
+            module.egl.eglMakeCurrent(module._EGL_DISPLAY, None, None, None)
+
+
+@contextmanager
+def drawing() -> Iterator[Any]:
+    """A vispy canvas that is never shown, current and ready to be drawn on, for one thread a time.
+
+    Framebuffers and what is in them are the caller's: what is dropped inside is freed at the end.
+    Raises DisplayError if OpenGL cannot be used here.
+    """
+    global _kept
+    if _kept is not None and _kept.process != os.getpid():
+        raise DisplayError(
+            "this process was forked from one that has drawn pictures, and OpenGL does not work in "
+            'both: start it by multiprocessing.get_context("spawn")'
+        )
+    with turn:
+        _kept = _kept or Kept()
+        _kept.begin()
+        try:
+            yield _kept.canvas
+        finally:
+            _kept.end()
 
 
 def has_display() -> bool:

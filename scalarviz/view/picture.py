@@ -52,6 +52,12 @@ class Picture:
         if self._cubes is not None:
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
 
+    def release(self) -> None:
+        """Free its memory on the graphics card; what is drawn after it is made anew."""
+        if self._cubes is not None:
+            self._cubes.release()
+            self._cubes = None
+
     def see(self, sight: Sight, camera: Camera, width: float, height: float) -> Projection:
         """Where the points of the scene are in a picture of so many logical pixels."""
         box = Division.of(width, height).inner
@@ -152,6 +158,7 @@ class Picture:
     def _visual(self, sight: Sight) -> Cubes:
         """The cubes of this layout; made anew only when it changes."""
         if self._cubes is None or self._layout is not sight.layout:
+            self.release()
             self._cubes = Cubes(sight.layout.plates, len(sight.cubes.colors))
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
             self._cubes.transform = MatrixTransform()

@@ -169,6 +169,11 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         self.spent = perf_counter() - began
         return frame
 
+    def release(self) -> None:
+        """Free the memory of the picture; a next one is made anew."""
+        self.desk.stage.release()
+        self._canvas.close()
+
     # What jupyter_rfb does on the thread that it is called on.
 
     def _rfb_schedule_maybe_draw(self, *args: object) -> None:

@@ -274,21 +274,21 @@ class Controls:
             self._choices, before = choices, self.scene.children
             self.scene.children = tuple(self._field(choice) for choice in choices)
             for group_before in before:
-                for control in (*group_before.children, group_before):
+                for control in group_before.children:
                     self._touched.pop(control, None)
-                    control.close()
+                close(group_before)
 
     def _field(self, choice: Choice) -> Any:
         """The control that suits an option of the scene."""
         field: Any
+        layout = Layout(width="120px")
         if choice.kind is bool:
-            field = ipywidgets.Checkbox(value=choice.value, indent=False)
+            field = ipywidgets.Checkbox(value=choice.value, indent=False, layout=layout)
         elif choice.choices:
             names = [*dict.fromkeys((*choice.choices, str(choice.value)))]
-            field = ipywidgets.Dropdown(options=names, value=str(choice.value))
+            field = ipywidgets.Dropdown(options=names, value=str(choice.value), layout=layout)
         else:
-            field = ipywidgets.Text(value=str(choice.value), continuous_update=False)
-        field.layout = Layout(width="120px")
+            field = ipywidgets.Text(value=str(choice.value), continuous_update=False, layout=layout)
         note = f"{choice.help}; another choice starts again" if choice.restarts else choice.help
         self._named(field, note, partial(self.desk.set_option, choice.name))
         return group(choice.name, field)
@@ -303,6 +303,17 @@ def group(name: str, *controls: Any) -> Any:
 def row(*children: Any) -> Any:
     """A row that goes on in the next line where it is too narrow."""
     return ipywidgets.HBox(children, layout=Layout(flex_flow="row wrap", align_items="center"))
+
+
+def close(widget: Any) -> None:
+    """A widget and all in it, and what says how it looks: ipywidgets keeps all that is open."""
+    for child in getattr(widget, "children", ()):
+        close(child)
+    widget.close()
+    for name in ("layout", "style"):
+        part = getattr(widget, name, None)
+        if isinstance(part, ipywidgets.Widget):
+            part.close()
 
 
 def power_of(rate: float) -> float:

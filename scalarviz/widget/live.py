@@ -19,7 +19,7 @@ from scalarviz.desk.opening import Opening
 from scalarviz.errors import InputError
 from scalarviz.foreign import say
 from scalarviz.widget.canvas import LiveCanvas
-from scalarviz.widget.controls import Controls
+from scalarviz.widget.controls import Controls, close
 from scalarviz.widget.place import Shown, run_of, shell
 
 FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
@@ -97,6 +97,7 @@ class Live(Shown):
             self.desk.quit()
         self.desk.warming.leave()
         close(self.widget)
+        self.canvas.release()
 
     @property
     def _watched_elsewhere(self) -> bool:
@@ -215,10 +216,3 @@ def loop_of_cells() -> asyncio.AbstractEventLoop:
         raise InputError(
             "a live picture is made by a cell: call sv.watch there, not on a thread of your own"
         ) from None
-
-
-def close(widget: Any) -> None:
-    """A widget and all in it."""
-    for child in getattr(widget, "children", ()):
-        close(child)
-    widget.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, final
 
+import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -114,6 +115,11 @@ class Window(QMainWindow):
         self.stop.at_once = None
         if self.stop.hurried:
             raise KeyboardInterrupt
+
+    def release(self) -> None:
+        """Free its memory, which closing does not; it cannot be used any more."""
+        self.view.release()
+        shiboken6.delete(self)
 
     # Time.
 

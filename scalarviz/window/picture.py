@@ -117,6 +117,13 @@ class View(QObject):
         self.widget.removeEventFilter(self)
         self.canvas.events.draw.disconnect(self._draw)
 
+    def release(self) -> None:
+        """Free the memory of the picture; nothing can be drawn any more."""
+        with turn:
+            self.canvas.set_current()
+            self.desk.stage.release()
+            self.canvas.context.flush_commands()
+
     def _draw(self, event: object) -> None:
         if self._failed is None:
             return

@@ -60,6 +60,7 @@ def watch(
         finally:
             desk.quit()
             say(*desk.exports.told)
+            window.release()
     if window.error is not None:
         raise window.error
     desk.rest()

@@ -122,7 +122,7 @@ def test_what_is_not_installed_is_named(
     package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notebook, "find_spec", lambda name: None if name == package else name)
-    monkeypatch.setattr(canvas, "make_canvas", no_opengl)
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
     sv.watch(session)
     assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
 
@@ -130,7 +130,7 @@ def test_what_is_not_installed_is_named(
 def test_without_opengl_the_step_is_drawn_flat(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(canvas, "make_canvas", no_opengl)
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
 
     async def program() -> None:
         sv.watch(session)
@@ -145,7 +145,7 @@ def test_without_opengl_the_step_is_drawn_flat(
 def test_an_expression_without_opengl_says_where_it_stands(
     shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(canvas, "make_canvas", no_opengl)
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
     slope = sv.Value(0.5)
     line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
     session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")

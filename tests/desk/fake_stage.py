@@ -55,6 +55,9 @@ class FakeStage:
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         self.offers = offers
 
+    def release(self) -> None:
+        self.asked.append(("release",))
+
     def replace(self, show: Any) -> None:
         self.asked.append(("replace",))
         self.show = show

@@ -50,3 +50,29 @@ def test_a_screen_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) 
     assert not offscreen.has_display()
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
     assert offscreen.has_display()
+
+
+FORKED = """
+import multiprocessing
+import scalarviz as sv
+from scalarviz.errors import DisplayError
+s = sv.Session(sv.Network([1, 1]), ([[0.0]], [[1.0]]), engine="python")
+def draw():
+    try:
+        sv.picture(s, size=(32, 32))
+    except DisplayError as error:
+        print(error)
+sv.picture(s, size=(32, 32))
+child = multiprocessing.get_context("fork").Process(target=draw, daemon=True)
+child.start()
+child.join(30)
+assert child.exitcode == 0
+"""
+
+
+@linux
+@pytest.mark.usefixtures("studio")
+def test_a_forked_child_is_told_to_spawn_instead_of_waiting_for_ever() -> None:
+    command = [sys.executable, "-c", FORKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 'start it by multiprocessing.get_context("spawn")' in done.stdout

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.many_pictures import MOST, grown, linux
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -49,3 +51,9 @@ def test_where_qt_must_draw_by_glx_it_says_what_is_possible(screen: Mapping[str,
     command = [sys.executable, "-m", "tests.window.one_process", "picture", "watch"]
     done = subprocess.run(command, env=glx, cwd=ROOT, capture_output=True, text=True)
     assert "this program has drawn by EGL already, and Qt would draw by GLX" in done.stderr
+
+
+@linux
+@pytest.mark.slow
+def test_windows_that_are_closed_leave_no_memory_behind(screen: Mapping[str, str]) -> None:
+    assert grown("window", 16, screen) < MOST
