@@ -109,6 +109,11 @@ class Program:
         self.operations[branch] = replace(self.operations[branch], other=self.outputs)
 
     @cached_property
+    def products(self) -> int:
+        """How many products of a parameter and a number one sample takes."""
+        return sum(len(each.parameters) * each.each for each in self.operations)
+
+    @cached_property
     def first_parameters(self) -> int:
         """The first operation with parameters; nobody needs the gradient by what it reads."""
         places = [i for i, operation in enumerate(self.operations) if operation.parameters]

@@ -99,9 +99,7 @@ class Trainer:
     @property
     def products(self) -> int:
         """How many multiplications the sums of a step take, about."""
-        operations = self.network.program.operations
-        once = sum(len(operation.parameters) * operation.each for operation in operations)
-        return self.batches.size * once
+        return self.batches.size * self.network.program.products
 
     def begin(self, step: int) -> None:
         """Take up the batch of a step, to go through it moment by moment."""

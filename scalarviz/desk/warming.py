@@ -229,7 +229,7 @@ def work_of(session: Session) -> int:
     """About how many multiplications a step takes."""
     network: Any = session.network
     if isinstance(network, Network):
-        uses = sum(len(each.parameters) * each.each for each in network.program.operations)
+        uses = network.program.products
     else:
         uses = len(network.recording.operations)
     return uses * session.course.trainer.batches.size

@@ -81,8 +81,7 @@ class CpuRun(Run):
         self._order: Order | None = None
         self._plan = plan_loss(tables, engine.program, loss)
         chunks = count_chunks(batches.size)
-        products = sum(len(each.parameters) * each.each for each in engine.program.operations)
-        self._together = chunks > 1 and batches.size * products > WORTH_CORES
+        self._together = chunks > 1 and batches.size * engine.program.products > WORTH_CORES
         places = 1
         if self._together:
             places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's

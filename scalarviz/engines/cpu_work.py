@@ -145,6 +145,8 @@ def add_errors(errors: FloatArray) -> FloatArray:
 def means(loss: Loss, batches: Batches, outputs: int, first: int, count: int) -> FloatArray:
     """By what the errors of each of some steps are multiplied when they are added up."""
     whole, last = [loss.scale((n, outputs)) for n in (batches.size, batches.count(-1))]
+    if whole == last:
+        return np.full(count, whole)
     steps = np.arange(first, first + count)
     return np.where((steps + 1) % batches.steps_an_epoch, whole, last)
 
