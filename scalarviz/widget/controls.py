@@ -24,6 +24,8 @@ FLAT_OUT = 0.0
 RATES = -6.0, 2.0  # powers of ten, in steps of PART
 PART = 0.05
 TOUCHED = 0.6  # seconds for which a control that is moved is not moved by us
+ECHO = 2.0  # seconds for which a page may still send back a value that it was told
+MOST_OF_A_LOOK = 0.25  # of these for one look: while a cell runs nothing arrives
 NARROW, SHORT = {"width": "40px"}, {"width": "110px"}
 
 Deed = Callable[[Any], object]
@@ -43,6 +45,8 @@ class Controls:
         self._showing: int | None = None  # the thread that shows a state just now
         self._waiting: deque[tuple[object, Callable[[], object]]] = deque()
         self._touched: dict[Any, float] = {}
+        self._told: dict[float, float] = {}  # rates that a page may send back: seconds left
+        self._looked = perf_counter()
         self._row: int | None = None  # the weight whose number is shown
         self._choices: tuple[Choice, ...] = ()
         self._make_time()
@@ -197,8 +201,13 @@ class Controls:
         self.desk.set_speed(None if speed == FLAT_OUT else speed)
 
     def _set_rate(self, power: float) -> None:
-        """Take what the slider says, unless it only rounds what it was told."""
-        if abs(power - power_of(self.desk.state.rate)) > 0.6 * PART:
+        """Take what a user chose, not what the page sends back of what its slider was told.
+
+        A page sends a value back as it rounds it; while a cell runs for long that waits, and by
+        then the rate may be another one.
+        """
+        if on_grid(power) not in self._told:
+            self._told = {}  # what is sent after this one was chosen too
             self.desk.set_rate(round_to(10.0**power, 3))
 
     def _by_layer(self) -> None:
@@ -219,6 +228,13 @@ class Controls:
             self._show_more(state)
         finally:
             self._showing = None
+
+    def _tell(self, place: float) -> None:
+        """Note where the slider of rates is put; what a page was told long ago is forgotten."""
+        now = perf_counter()
+        spent, self._looked = min(now - self._looked, MOST_OF_A_LOOK), now
+        left = {each: rest - spent for each, rest in self._told.items()}
+        self._told = {each: rest for each, rest in left.items() if rest > 0.0} | {place: ECHO}
 
     def _set(self, control: Any, **traits: Any) -> None:
         if perf_counter() - self._touched.get(control, -TOUCHED) < TOUCHED:
@@ -245,7 +261,9 @@ class Controls:
         speed = min(SPEEDS, key=nearness(state.speed)) if state.speed else FLAT_OUT
         self._set(self.speed, value=speed)
         self._set(self.pace, value=state.pace)
-        self._set(self.rate, value=power_of(state.rate))
+        place = on_grid(power_of(state.rate))
+        self._set(self.rate, value=place)
+        self._tell(place)
         self._set(self.rate_text, value=round_to(state.rate))
         self._set_names(self.color, state.channels, state.color)
         self._set_names(self.size, state.channels, state.size)
@@ -320,6 +338,11 @@ def power_of(rate: float) -> float:
     """Where a rate is on its slider."""
     low, high = RATES
     return min(max(math.log10(rate), low), high) if rate > 0.0 else low
+
+
+def on_grid(power: float) -> float:
+    """The nearest place at which the slider of rates can stand."""
+    return round(round(power / PART) * PART, 2)
 
 
 def nearness(speed: float) -> Callable[[float], float]:

@@ -10,6 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.desk.desk import Desk
 from scalarviz.stage.show import Show
+from scalarviz.widget import controls as controls_module
 from scalarviz.widget.controls import FLAT_OUT, Controls
 from tests.desk.fake_stage import FakeStage
 
@@ -121,6 +122,33 @@ def test_the_rate_by_its_slider_and_by_its_number(controls: Controls) -> None:
 def test_a_browser_that_rounds_the_slider_does_not_set_the_rate(controls: Controls) -> None:
     controls.rate.value = -0.3  # the rate is 0.5, whose power is -0.30103
     assert controls.desk.session.learning_rate == 0.5
+
+
+def test_the_slider_of_rates_stands_at_one_of_its_places(controls: Controls) -> None:
+    for rate in (0.5, 5.0, 0.0123, 3e-9, 1e9):
+        controls.desk.session.learning_rate = rate
+        again(controls)
+        place = (controls.rate.value - controls.rate.min) / controls.rate.step
+        assert abs(place - round(place)) < 1e-9
+        assert controls.desk.session.learning_rate == rate
+
+
+def test_a_slider_can_be_moved_back(controls: Controls) -> None:
+    controls.rate.value = -2.0
+    controls.rate.value = -0.3
+    assert controls.desk.session.learning_rate == 0.501
+
+
+def test_a_place_that_a_page_was_told_long_ago_can_be_chosen(
+    controls: Controls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controls.desk.session.learning_rate = 5.0
+    now = controls_module.perf_counter()
+    for look in range(12):
+        monkeypatch.setattr(controls_module, "perf_counter", lambda look=look: now + look)
+        controls.show_state(controls.desk.state)
+    controls.rate.value = -0.3
+    assert controls.desk.session.learning_rate == 0.501
 
 
 def test_what_is_refused_does_not_stay_in_its_field(controls: Controls) -> None:

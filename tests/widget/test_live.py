@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+import math
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from io import BytesIO
 from pathlib import Path
@@ -387,6 +389,36 @@ def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
 def test_away_from_the_cells_it_says_where_to_call_it() -> None:
     with pytest.raises(InputError, match=r"call sv\.watch there, not on a thread of your own"):
         watch(colours())
+
+
+@pytest.mark.parametrize("when", ["while the cell runs", "after it", "when the new one is shown"])
+def test_what_a_page_sends_back_after_a_long_cell_is_no_command(when: str) -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        browser, slider = Browser(live.canvas), live.controls.rate
+        browser.opens()
+        await until(lambda: abs(slider.value - math.log10(0.5)) < 0.03)
+        echo = round(slider.value, 2) + 1e-15  # rounded by the page
+
+        def send_back() -> None:
+            browser.elsewhere(lambda: slider.set_state({"value": echo}))
+
+        session.learning_rate = 5.0
+        time.sleep(2.0)
+        if when == "while the cell runs":
+            send_back()
+        elif when == "when the new one is shown":
+            await until(lambda: slider.value > 0.6)
+        if when != "while the cell runs":
+            send_back()
+        await asyncio.sleep(0.2)
+        assert session.learning_rate == 5.0
+        await until(lambda: abs(slider.value - math.log10(5.0)) < 0.03)
+        assert session.learning_rate == 5.0
+        live.close()
+
+    run(program)
 
 
 def test_keys_that_a_browser_needs_are_left_to_it() -> None:
