@@ -28,9 +28,14 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-def run(book: Any) -> None:
-    """Run every cell; an error of one is raised."""
-    where = {"metadata": {"path": str(FOLDER)}}
+def is_check(cell: Any) -> bool:
+    """Whether a cell checks what the text says, and is hidden."""
+    return "check" in cell.metadata.get("tags", [])
+
+
+def run(book: Any, folder: Path = FOLDER) -> None:
+    """Run every cell, in a folder; an error of one is raised."""
+    where = {"metadata": {"path": str(folder)}}
     NotebookClient(
         book,
         timeout=SECONDS,

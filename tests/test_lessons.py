@@ -13,7 +13,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.lessons import WIDGET, lessons, read
+from tests.lessons import WIDGET, is_check, lessons, read
 
 ROOT = Path(__file__).parent.parent
 LARGEST = 600 * 1024  # bytes
@@ -28,10 +28,6 @@ def texts(book: Any) -> list[str]:
 
 def outputs(book: Any) -> list[Any]:
     return [output for cell in book.cells for output in cell.get("outputs", [])]
-
-
-def is_check(cell: Any) -> bool:
-    return "check" in cell.metadata.get("tags", [])
 
 
 def test_there_are_eleven() -> None:
