@@ -169,12 +169,12 @@ class Course:
         if outcome.bad != NONE:
             self._stop_before_step()
             self._torn = False
-            raise self.trainer.bank.bad_gradient(outcome.bad)
+            raise self._advised(self.trainer.bank.bad_gradient(outcome.bad))
         if outcome.overflow is not None:
             self.mend()
             self._stop_before_step()
             self._torn = False
-            raise outcome.overflow.at(self.clock.step)
+            raise self._advised(outcome.overflow)
         self._keep_frame()
         self.each_portion()
         self._torn = False
@@ -189,6 +189,19 @@ class Course:
         self.clock = Clock(step, last)
         self.branch.end = max(self.branch.end, self.clock)
 
+    def _advised(self, error: GradientError) -> GradientError:
+        """The error of the step that was not taken, and from where one can go on after it."""
+        step = self.clock.step
+        if isinstance(error, UpdateError):
+            error, why = error.at(step), ""
+        else:
+            losses = self.branch.losses[:step]
+            step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+            why = ", where the loss was smallest"
+        return error.advised(
+            f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
+        )
+
     def _take_operation(self) -> None:
         step, operation = self.clock.place
         self._torn = True
@@ -198,9 +211,7 @@ class Course:
             self.trainer.perform(operation)
         except GradientError as error:
             self._torn = False  # nothing was changed
-            if isinstance(error, UpdateError):
-                raise error.at(step) from None
-            raise
+            raise self._advised(error) from None
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss
         self.clock = self.after_operation()

@@ -29,7 +29,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Self
 
 from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.spellings import meaning
@@ -146,6 +146,11 @@ class GradientError(ScalarvizError, ArithmeticError):
     """
 
     losses: Any = ()
+
+    def advised(self, line: str) -> Self:
+        """The same error with another line, for where there is a way back."""
+        self.args = (*self.args, line)
+        return self
 
 
 class UpdateError(GradientError):

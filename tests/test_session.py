@@ -350,8 +350,12 @@ def test_a_bad_gradient_stops_before_the_step_and_one_can_go_back(engine: str) -
         s.advance(1000)
     assert s.next == "step" and s.step_index == 1
     assert np.isfinite(net.bank.value).all() and not np.isfinite(net.bank.grad).all()
-    with pytest.raises(GradientError):
+    with pytest.raises(GradientError) as caught:
         s.advance(1)
+    assert caught.value.lines[1] == (
+        "What is set here holds from the next step on: go back first, s.seek(0), where the loss was "
+        "smallest"
+    )
     s.seek(0)
     s.learning_rate = 0.01
     s.advance(50)

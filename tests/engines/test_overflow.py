@@ -58,11 +58,13 @@ def test_a_session_stops_before_that_step_and_all_engines_agree(engine: str, cas
         s.advance(60)
     assert (s.step_index, s.next, len(s.losses)) == (step, "step", step)
     assert numbers(s.network.bank) == after(engine, case, step)
-    with pytest.raises(UpdateError, match=f"^step {step} "):  # operation by operation too
+    with pytest.raises(UpdateError, match=f"^step {step} ") as caught:  # as an operation too
         s.advance(1, "operation")
     assert numbers(s.network.bank) == after(engine, case, step)
-    s.learning_rate = 0.0
+    assert f"go back first, s.seek({step})" in caught.value.lines[1]
+    s.seek(step)
     s.optimizer = sv.SGD(0.0)
+    s.advance(3)
     s.seek(0)
     assert numbers(s.network.bank)[0] == network(engine).bank.value.tobytes()
 
