@@ -48,16 +48,15 @@ class Part(ABC):
         self.bank.step(Optimizer.of(optimizer), self.rows)
 
     @final
-    def freeze(self) -> None:
-        """Keep these parameters from stepping."""
+    def freeze(self, on: bool = True) -> None:
+        """Keep these parameters from stepping; with `on=False`, let them step again."""
         with self.bank.guard:
-            self.bank.frozen[self.rows] = True
+            self.bank.frozen[self.rows] = bool(on)
 
     @final
     def unfreeze(self) -> None:
         """Let these parameters step again."""
-        with self.bank.guard:
-            self.bank.frozen[self.rows] = False
+        self.freeze(False)
 
     @final
     @property

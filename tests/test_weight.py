@@ -7,6 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
+from scalarviz.weight import Part
 
 
 def test_forward_multiplies() -> None:
@@ -117,6 +118,20 @@ def test_a_frozen_weight_does_not_step() -> None:
     w.unfreeze()
     w.step()
     assert w.value == 0.99
+
+
+@pytest.mark.parametrize(
+    "part",
+    [sv.Weight(1.0), sv.Perceptron(2), sv.Dense(2, 3), sv.Network([2, 3, 1])],
+    ids=lambda part: type(part).__name__,
+)
+def test_freezing_takes_whether_to_freeze_as_a_session_does(part: Part) -> None:
+    part.freeze(True)
+    assert part.frozen
+    part.freeze(False)
+    assert not part.frozen and not part.bank.frozen.any()
+    part.freeze(on=True)
+    assert part.frozen
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, "one", None, [1.0]])
