@@ -78,17 +78,20 @@ class Explanation:
     new_value: float | None
 
     def __str__(self) -> str:
+        frozen = ["frozen: no step moves it"] if self.frozen else []
+        return "\n".join([*self._gradient_lines(), *map(str, self.lines), *frozen])
+
+    def _gradient_lines(self) -> list[str]:
         lines = [f"{self.name}: w = {self.value:.6g}"]
         if self.total is None:
-            return lines[0] + ", no gradient yet"
+            return [lines[0] + ", no gradient yet"]
         if self.products is None or self.g is None:
-            return "\n".join([*lines, f"grad = {self.total:.6g}", *map(str, self.lines)])
+            return [*lines, f"grad = {self.total:.6g}"]
         shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the one
         terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:shown], self.g[:shown], strict=True)]
         more = len(self.x) - len(terms)
         text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
-        lines.append(f"grad = {text} = {self.total:.6g}")
-        return "\n".join([*lines, *map(str, self.lines)])
+        return [*lines, f"grad = {text} = {self.total:.6g}"]
 
 
 def done_by(program: Program, kinds: tuple[str, ...], operation: int) -> int:

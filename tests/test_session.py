@@ -457,6 +457,10 @@ def test_an_explanation_says_what_is_not_there_yet() -> None:
     s.advance(1)
     told = s.explain(3)
     assert told.frozen and told.new_value == told.value and told.total is not None
+    assert str(told).splitlines()[-1] == "frozen: no step moves it"
+    assert "frozen" not in str(s.explain(2))
+    s.advance(1, "operation")
+    assert str(s.explain(3)).endswith("no gradient yet\nfrozen: no step moves it")
 
 
 @pytest.mark.parametrize("engine", RUNNABLE)
