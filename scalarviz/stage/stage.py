@@ -26,8 +26,10 @@ from scalarviz.stage.reading import Reading
 from scalarviz.stage.sayings import Caption
 from scalarviz.stage.scales import Scales
 from scalarviz.stage.show import Show
+from scalarviz.trainer import one_row
 from scalarviz.view.sight import Cubes, Sight
 from scalarviz.view.theme import THEMES
+from scalarviz.weight import Weight
 
 
 @final
@@ -203,8 +205,9 @@ class Stage:
                 return
         self.pin(self.cube_at(x, y))
 
-    def pin(self, row: int | None) -> None:
-        """Keep the history of a weight, and show its arithmetic."""
+    def pin(self, weight: Weight | int | None) -> None:
+        """Keep the history of a weight, by itself or by its row, and show its arithmetic."""
+        row = None if weight is None else one_row(self.session.network, weight)
         if self.pinned is not None and self.pinned != row:
             self.session.pin(self.pinned, False)
         if row is not None:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.errors import InputError, OwnershipError
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.view.cube_shaders import HALF
 from scalarviz.view.frame import Division
+from scalarviz.weight import Weight
 from tests.studio import Studio, places
 
 SIZE = (800, 600)
@@ -78,6 +80,18 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     inner = Division.of(*SIZE).inner
     middle = (inner.x + inner.width / 2, inner.y + inner.height / 2)
     assert stage.cube_at(*middle) == 30
+
+
+def test_a_weight_is_pinned_as_well_as_its_row(stage: Stage) -> None:
+    network = stage.session.network
+    stage.pin(network.weight(40))
+    assert stage.pinned == 40 and stage.session.pinned == [40]
+    stage.pin(network.layers[0].perceptrons[1].bias)
+    assert stage.pinned == network.layers[0].perceptrons[1].bias.index
+    with pytest.raises(InputError, match="takes one weight"):
+        stage.pin(network.layers[0])
+    with pytest.raises(OwnershipError, match="belongs to another network"):
+        stage.pin(Weight(1.0))
 
 
 def test_frozen_cubes_stand_between_bars(studio: Studio, stage: Stage) -> None:
