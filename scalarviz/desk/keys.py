@@ -45,7 +45,7 @@ def next_branch(desk: Desk) -> None:
         return desk.tell("There is one branch so far: go back and change something")
     following = (desk.session.current_branch.number + 1) % count
     desk.switch(following)
-    return desk.tell(f"Branch {following + 1} of {count}")
+    return desk.tell(f"Branch {following} of 0 to {count - 1}")
 
 
 def next_color(desk: Desk) -> None:

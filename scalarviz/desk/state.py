@@ -91,7 +91,7 @@ class State:
         """Where the training stands, in words."""
         within = f" + {self.clock.operation}" if self.clock.operation else ""
         loss = "" if math.isnan(self.loss) else f"   loss {self.loss:.3g}"
-        branch = f"   branch {self.branch + 1}" if len(self.branches) > 1 else ""
+        branch = f"   branch {self.branch}" if len(self.branches) > 1 else ""
         return f"{self.step:,}{within} of {self.end:,}{loss}{branch}"
 
     @property

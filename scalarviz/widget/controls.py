@@ -356,4 +356,4 @@ def round_to(number: float, digits: int = 6) -> float:
 
 def fork_in_words(fork: Fork) -> str:
     start = "the start" if fork.parent < 0 else f"step {fork.start:,}"
-    return f"{fork.number + 1}: from {start} to step {fork.end:,}"
+    return f"{fork.number}: from {start} to step {fork.end:,}"

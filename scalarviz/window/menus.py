@@ -99,7 +99,7 @@ class Menus:
         group, state = QActionGroup(self.branches), self.desk.state
         for fork in state.branches:
             start = "the start" if fork.parent < 0 else f"step {fork.start:,}"
-            text = f"{fork.number + 1}: from {start} to step {fork.end:,}"
+            text = f"{fork.number}: from {start} to step {fork.end:,}"
             action = self._add(self.branches, text, partial(self.desk.switch, fork.number))
             action.setCheckable(True)
             action.setChecked(fork.number == state.branch)

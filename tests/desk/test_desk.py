@@ -391,7 +391,8 @@ def test_branches_come_round(desk: Any) -> None:
     desk.seek(2)
     desk.edit(3, 0.0)
     desk.press("b")
-    assert desk.state.branch == 0 and desk.message == "Branch 1 of 2"
+    assert desk.state.branch == 0 and desk.message == "Branch 0 of 0 to 1"
+    assert "branch 0" in desk.state.where
     assert [(f.parent, f.start, f.end) for f in desk.state.branches] == [(-1, 0, 5), (0, 2, 2)]
 
 

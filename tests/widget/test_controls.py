@@ -225,8 +225,8 @@ def test_branches(controls: Controls) -> None:
     session.advance(1)
     again(controls)
     assert [text for text, _ in controls.branches.options] == [
-        "1: from the start to step 4",
-        "2: from step 2 to step 3",
+        "0: from the start to step 4",
+        "1: from step 2 to step 3",
     ]
     assert controls.branches.value == 1
     controls.branches.value = 0

@@ -230,7 +230,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     bench.press("e", "0.75", Key.Key_Return)
     assert bench.session.network.bank.value[3] == 0.75
     assert bench.stage.notices == ["New branch from step 4; the old future is kept"]
-    assert list(line.marks) == [4] and "branch 2" in bench.bar.where.text()
+    assert list(line.marks) == [4] and "branch 1" in bench.bar.where.text()
     bench.stage.then()
     bench.wait()
     assert bench.session.current_branch.number == 0 and line.maximum() == 10
@@ -588,7 +588,7 @@ def case_branches_are_in_a_menu() -> None:
     menu = bench.window.menus.branches
     menu.aboutToShow.emit()
     texts = [action.text() for action in menu.actions()]
-    assert texts == ["1: from the start to step 6", "2: from step 2 to step 2"]
+    assert texts == ["0: from the start to step 6", "1: from step 2 to step 2"]
     assert [action.isChecked() for action in menu.actions()] == [False, True]
     menu.actions()[0].trigger()
     assert bench.session.current_branch.number == 0
