@@ -169,12 +169,12 @@ class Course:
         if outcome.bad != NONE:
             self._stop_before_step()
             self._torn = False
-            raise self._advised(self.trainer.bank.bad_gradient(outcome.bad))
+            raise self._with_way_back(self.trainer.bank.bad_gradient(outcome.bad))
         if outcome.overflow is not None:
             self.mend()
             self._stop_before_step()
             self._torn = False
-            raise self._advised(outcome.overflow)
+            raise self._with_way_back(outcome.overflow)
         self._keep_frame()
         self.each_portion()
         self._torn = False
@@ -189,7 +189,7 @@ class Course:
         self.clock = Clock(step, last)
         self.branch.end = max(self.branch.end, self.clock)
 
-    def _advised(self, error: GradientError) -> GradientError:
+    def _with_way_back(self, error: GradientError) -> GradientError:
         """The error of the step that was not taken, and from where one can go on after it."""
         step = self.clock.step
         if isinstance(error, UpdateError):
@@ -198,9 +198,7 @@ class Course:
             losses = self.branch.losses[:step]
             step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
             why = ", where the loss was smallest"
-        return error.advised(
-            f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
-        )
+        return error.with_way_back(step, why)
 
     def _take_operation(self) -> None:
         step, operation = self.clock.place
@@ -211,7 +209,7 @@ class Course:
             self.trainer.perform(operation)
         except GradientError as error:
             self._torn = False  # nothing was changed
-            raise self._advised(error) from None
+            raise self._with_way_back(error) from None
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss
         self.clock = self.after_operation()

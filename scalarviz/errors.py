@@ -142,13 +142,17 @@ class FileError(ScalarvizError, ValueError):
 class GradientError(ScalarvizError, ArithmeticError):
     """A gradient is NaN or infinite, so no step was taken.
 
-    `losses` are those of the steps before, if `Network.train` raised it.
+    losses  of the steps before, if `Network.train` raised it
+    back    the step to go back to before something else can help, if a session raised it
     """
 
     losses: Any = ()
+    back: int | None = None
 
-    def advised(self, line: str) -> Self:
-        """The same error with another line, for where there is a way back."""
+    def with_way_back(self, step: int, why: str) -> Self:
+        """The same error in a session, where one stands within the step that was refused."""
+        self.back = step
+        line = f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
         self.args = (*self.args, line)
         return self
 

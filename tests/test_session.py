@@ -353,8 +353,8 @@ def test_a_bad_gradient_stops_before_the_step_and_one_can_go_back(engine: str) -
     with pytest.raises(GradientError) as caught:
         s.advance(1)
     assert caught.value.lines[1] == (
-        "What is set here holds from the next step on: go back first, s.seek(0), where the loss was "
-        "smallest"
+        "What is set here holds from the next step on: go back first, s.seek(0), where the loss "
+        "was smallest"
     )
     s.seek(0)
     s.learning_rate = 0.01

@@ -28,7 +28,7 @@ from scalarviz.desk.undo import Undo, as_number
 from scalarviz.desk.warm import kind_of, kinds_of_run
 from scalarviz.desk.warming import Warming
 from scalarviz.engines import ENGINES
-from scalarviz.errors import ScalarvizError
+from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.foreign import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.session import Session, Unit
@@ -134,7 +134,7 @@ class Desk:
         try:
             pause()
         except ScalarvizError as error:
-            self.tell(str(error))
+            self.tell_error(error)
         except Exception as error:  # what happened in its thread must not be lost with it
             self.tell(f"The training has stopped: {type(error).__name__}: {error}")
 
@@ -399,6 +399,14 @@ class Desk:
         self.message = visible(text, LONGEST_LINE)
         self.stage.notice(self.message, action, then)
 
+    def tell_error(self, error: ScalarvizError) -> None:
+        """Say what was wrong; with the way back, if a step was refused."""
+        if isinstance(error, GradientError) and error.back is not None:
+            back = error.back
+            self.tell(error.lines[0], f"back to step {back:,}", lambda: self.seek(back))
+        else:
+            self.tell(" ".join(error.lines))
+
     def do(
         self,
         deed: Callable[[], Any],
@@ -439,7 +447,7 @@ class Desk:
         try:
             yield
         except ScalarvizError as error:
-            self.tell(str(error))
+            self.tell_error(error)
 
     def _tell_branch(self, before: Branch, now: Branch) -> None:
         """Tell that a branch has begun, if one has: with a way back."""

@@ -45,7 +45,7 @@ class Opening:
                 self._go_on()
         except ScalarvizError as error:
             self.tour.active = False
-            desk.tell(str(error))
+            desk.tell_error(error)
 
     def _go_on(self) -> None:
         desk, session = self.desk, self.desk.session

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
-SECONDS = 8.0  # that a notice stays
+SECONDS = 8.0  # that a notice stays, at least
+LETTERS = 15.0  # that are read in a second, by those who are not in a hurry
 MOST = 2
 
 
@@ -19,6 +20,11 @@ class Notice:
     action: str
     then: Callable[[], None] | None
     until: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it stays."""
+        return max(SECONDS, len(self.text) / LETTERS)
 
 
 @final
@@ -34,7 +40,9 @@ class Messages:
     def notice(self, text: str, action: str, then: Callable[[], None] | None) -> None:
         """Say something; the oldest goes if there are too many."""
         kept = [each for each in self._notices if each.text != text]
-        self._notices = [*kept, Notice(text, action, then, self._now + SECONDS)][-MOST:]
+        notice = Notice(text, action, then, 0.0)
+        notice.until = self._now + notice.seconds
+        self._notices = [*kept, notice][-MOST:]
 
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         self._offers = dict(offers)
@@ -43,7 +51,7 @@ class Messages:
         """Let old notices go; whether one has gone just now."""
         self._now = now
         for each in self._notices:
-            each.until = min(each.until, now + SECONDS)
+            each.until = min(each.until, now + each.seconds)
         kept = [each for each in self._notices if each.until > now]
         gone = len(kept) < len(self._notices)
         self._notices = kept

@@ -13,6 +13,9 @@ from scalarviz.view.sight import Cubes, Sight, Words
 from scalarviz.view.theme import Theme
 
 LEGEND = 232.0  # pixels across
+MESSAGE = 560.0  # across, at most, in
+MOST_LINES = 5  # of
+LINE = 17.0  # each
 Button = tuple[Box, str]  # something to press, and what it is called
 
 
@@ -139,25 +142,30 @@ def draw_chips(
     They stand below the title if one of them would reach it; it ends at `head`.
     """
     chips = []
+    room = min(max(0.8 * division.scene.width - 2.0 * MARGIN - 28.0, 40.0), MESSAGE)
     for words, action in sight.chips:
         more = paper.measure(action, size=13, bold=True) + 14.0 if action else 0.0
-        room = 0.8 * division.scene.width - 2.0 * MARGIN - 28.0 - more
-        words = paper.fit(words, max(room, 40.0), size=13)
-        chips.append((words, action, paper.measure(words, size=13) + more + 28.0))
+        wide = paper.measure(words, size=13) + more
+        if wide <= room:
+            chips.append(([words], action, wide + 28.0))
+        else:  # what can be pressed gets a line of its own
+            lines = paper.wrap(words, room, MOST_LINES, size=13) + [""] * bool(action)
+            chips.append((lines, action, room + 28.0))
     right = division.scene.right - MARGIN
     reach = any(right - wide < head + MARGIN for _, _, wide in chips)
     y = division.head.bottom + 4.0 if reach else MARGIN
     buttons = []
-    for words, action, wide in chips:
-        box = Box(right - wide, y, wide, 30.0)
+    for lines, action, wide in chips:
+        box = Box(right - wide, y, wide, 30.0 + LINE * (len(lines) - 1))
         paper.box(box.x, box.y, box.width, box.height, theme.panel, radius=15.0, outline=theme.rim)
-        paper.text(box.x + 14.0, y + 19.5, words, size=13, color=theme.ink)
+        for i, line in enumerate(lines):
+            paper.text(box.x + 14.0, y + 19.5 + LINE * i, line, size=13, color=theme.ink)
         if action:
             end = box.right - 14.0
-            color = theme.accent
-            paper.text(end, y + 19.5, action, size=13, color=color, bold=True, anchor="right")
+            color, base = theme.accent, box.bottom - 10.5
+            paper.text(end, base, action, size=13, color=color, bold=True, anchor="right")
             buttons.append((box, action))
-        y += 36.0
+        y += box.height + 6.0
     return buttons
 
 

@@ -282,6 +282,17 @@ class Paper:
         """The words, or as much of them as fits into this width, with "..." at the end."""
         return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold, mono)
 
+    def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
+        """The words in lines of this width, at most so many; what is too much ends in "..."."""
+        lines = [""]
+        for word in words.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if len(lines) == most or self.measure(longer, size=size) <= width or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return [self.fit(line, width, size=size) for line in lines]
+
     @contextmanager
     def clip(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
         """Cut off at this box whatever is drawn inside the `with`; boxes inside boxes add up."""

@@ -415,6 +415,19 @@ def test_a_training_that_fails_is_told_in_one_sentence(desk: Any) -> None:
     assert len(desk.stage.notices) == 1
 
 
+def test_a_refused_step_is_told_with_the_way_back(desk: Any) -> None:
+    desk.set_unit("step")
+    desk.step(+1)
+    desk.session.optimizer = sv.SGD(1e300)
+    desk.step(+1)
+    assert desk.message.startswith("step 1 would make layer 0, ") and "\n" not in desk.message
+    assert desk.session.next == "step" and desk.stage.action == "back to step 1"
+    desk.stage.then()
+    desk.session.optimizer = sv.SGD(0.01)
+    desk.step(+1)
+    assert desk.session.clock.place == (2, 0)
+
+
 def test_a_fault_of_ours_in_the_training_is_told_too(
     desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

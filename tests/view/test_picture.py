@@ -1,6 +1,7 @@
 """A picture: cubes, what stands around them, and what is written, each in its place and depth."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,21 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
         assert pixels.shape == (size[1], size[0], 3)
         for box, _ in picture.buttons:
             assert box.right <= size[0] + 1.0 or size[0] < 420
+
+
+def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, picture: Picture) -> None:
+    said = (
+        "the gradient of layer 0, perceptron 12, weight from input 3 is nan, so nothing was changed"
+    )
+    said += ": lower the learning rate, clip with clip_norm=, or count such gradients as 0"
+    for width, height in ((800, 500), (1280, 800), (3840, 2160)):
+        sight = sight_of(words=Words("It"), chips=[(said, "back to step 12")])
+        draw = partial(picture.draw, sight, CAMERAS["flat"], width, height, 1.0)
+        studio.shoot(draw, width, height)
+        words = [each for each in picture.words if len(each) > 15 and each in said]
+        assert " ".join(words) == said and len(words) > 1
+        ((box, _),) = picture.buttons
+        assert box.height > 17.0 * len(words) and box.right < width
 
 
 @pytest.mark.parametrize("size", [(1280, 700), (800, 350)])
