@@ -73,6 +73,11 @@ class Look:
         if not 1 <= size(self.samples, "the samples of a picture") <= 4:
             raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
 
+    def check(self, show: object) -> None:
+        """Refuse what could not be drawn: unknown names, a row that is not there, no OpenGL."""
+        with self.canvas(), self.on(show):
+            pass
+
     @contextmanager
     def on(self, show: object) -> Iterator[Stage]:
         """A stage that shows a session this way; what it asked of the session ends with it."""

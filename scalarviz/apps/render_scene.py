@@ -20,6 +20,8 @@ from scalarviz.stage.show import Show
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of a picture; a video has another
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
+VIDEOS = (".mp4", ".gif")
+OF_VIDEOS = ("every", "operations", "fps", "move")
 
 
 def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
@@ -39,6 +41,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    check_kind(chosen, path.name, kind)
     slow = kind == ".html" or chosen["operations"]
     look = Look(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
@@ -51,7 +54,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
         pin=chosen["pin"],
     )
     start, end = show.session.step_index, end_of(show, given["steps"])
-    if kind in (".mp4", ".gif"):
+    if kind in VIDEOS:
         steps = given["steps"] or (1 if slow else end - start)
         count = record(
             *(show, path, steps),
@@ -64,6 +67,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
         say(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
         return
     check_place(path)
+    look.check(show)
     show.session.advance(end - start)
     if kind == ".html":
         count = storyboard(show, path, look=look)
@@ -71,6 +75,19 @@ def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
     else:
         picture(show, path, look=look)
         say(f"{path}: {closing(show, start, end)}")
+
+
+def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
+    """Refuse options that a file of this kind would not show."""
+    given = [each for each in OF_VIDEOS if chosen[each] != RENDERING[each].default]
+    if given and kind not in VIDEOS:
+        raise InputError(
+            f"--{given[0]} is for videos, .mp4 or .gif, and {name} is none: leave it out"
+        )
+    if "every" in given and chosen["operations"]:
+        raise InputError(
+            "--every counts steps, and --operations shows every operation of each: leave out one"
+        )
 
 
 def pixels(text: str) -> tuple[int, int] | None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from scalarviz.checks import FloatArray
 from scalarviz.engines.snapshot import Numbers
-from scalarviz.formulas.table import pick
 from scalarviz.program import Program
 from scalarviz.stage.sample import Way, forward_products, gradient_products
 from scalarviz.view.colors import PERCENTILE, spread
@@ -57,10 +56,11 @@ def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
 
 
 def read(name: str, source: Source) -> FloatArray:
-    """The numbers of a channel, one a row of the bank."""
-    if name in source.numbers.slots:
-        return source.numbers.slots[name]
-    return pick(CHANNELS | OF_SAMPLE, name, "channel")(source)
+    """The numbers of a channel, one a row of the bank; zeros of a slot that is not there yet."""
+    if name in CHANNELS | OF_SAMPLE:
+        return (CHANNELS | OF_SAMPLE)[name](source)
+    found = source.numbers.slots.get(name)
+    return np.zeros(len(source.numbers.value)) if found is None else found
 
 
 def scales_of(plates: Sequence[Plate], numbers: FloatArray, *, per_layer: bool) -> FloatArray:

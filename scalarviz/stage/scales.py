@@ -29,7 +29,7 @@ class Scales:
         self.colors: FloatArray = np.ones(0)
         self.sizes: FloatArray = np.ones(0)
         self._clipped = 0
-        self._has_sizes = False
+        self._has_numbers = (False, False)
 
     def choose(self, source: Source, plates: Sequence[Plate], *, begins: bool) -> None:
         """Scales that suit these numbers; where a training `begins`, with room to grow."""
@@ -37,12 +37,13 @@ class Scales:
         room = HEADROOM if begins and self.color == "value" else 1.0
         self.colors = scales_of(plates, room * np.asarray(colors), per_layer=self.per_layer)
         self.sizes = scales_of(plates, sizes, per_layer=self.per_layer)
-        self._has_sizes = bool(np.any(sizes))
+        self._has_numbers = bool(np.any(colors)), bool(np.any(sizes))
         self._clipped = count_beyond(plates, colors, self.colors)
 
     def lacks(self, source: Source) -> bool:
-        """Whether there were no sizes to choose by, and are some now."""
-        return not self._has_sizes and bool(np.any(read(self.size, source)))
+        """Whether there were no numbers to choose by, and are some now."""
+        shown = zip(self._has_numbers, (self.color, self.size), strict=True)
+        return any(not had and bool(np.any(read(name, source))) for had, name in shown)
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
         """How many are beyond the strongest color, if more are than when it was chosen."""

@@ -118,7 +118,9 @@ class Stage:
 
     @property
     def channels(self) -> list[str]:
-        return names_of(list(self.reading.numbers.slots), self.reading.has_layers)
+        """The names that a color or size can have, the slots of the optimizer among them."""
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
+        return names_of(list(slots), self.reading.has_layers)
 
     @property
     def color(self) -> str:

@@ -1,0 +1,105 @@
+"""`scalarviz render`: what is typed is judged before the training, and none of it is lost."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.apps import cli
+from scalarviz.errors import DisplayError
+from scalarviz.stage.stage import Stage
+from scalarviz.view.offscreen import make_canvas
+
+SMALL = ("rgb", "--engine", "python", "--steps", "3", "--pixels", "64x48")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opengl() -> None:
+    try:
+        make_canvas(8, 8)
+    except DisplayError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def render(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str]]:
+    """What `scalarviz render` answers in a folder of its own: the exit code and the errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def answer(*words: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as left:
+            cli.main(["render", *words])
+        return int(left.value.code or 0), capsys.readouterr().err
+
+    return answer
+
+
+def refuse_to_train(*given: object) -> None:
+    raise AssertionError("a step was taken")
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.html"])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--theme blue", "unknown theme 'blue': choose one of dark, light"),
+        ("--camera front", "unknown camera 'front'"),
+        ("--layout tower", "unknown layout 'tower'"),
+        ("--color red", "unknown channel 'red'"),
+        ("--cubes red", "unknown channel 'red'"),
+        ("--pin 700", "the network has rows 0 to 58, and not 700"),
+        ("--pin -1", "the network has rows 0 to 58, and not -1"),
+        ("--samples 99", "a pixel has 1 to 4 samples a side, not 99"),
+        ("--pixels 4x4", "the width of a picture is 16 to 8192 pixels, not 4"),
+        ("--move orbit", "--move is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--fps 0", "--fps is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--every 2", "--every is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--operations", "--operations is for videos, .mp4 or .gif, and NAME is none"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_the_first_step(
+    render: Any, name: str, words: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
+    code, said = render(*SMALL, "-o", name, *words.split())
+    assert code in (1, 2) and said.count("\n") == 1
+    assert re.match(f"scalarviz: {re.escape(sentence.replace('NAME', name))}", said)
+    assert not list(Path().iterdir())
+
+
+def test_steps_a_picture_do_not_go_with_operations(render: Any) -> None:
+    code, said = render(*SMALL, "-o", "x.gif", "--operations", "--every", "2")
+    assert code == 1 and "--every counts steps, and --operations shows every operation" in said
+
+
+def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
+    render: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack(*given: object) -> None:
+        raise DisplayError("there is no OpenGL here")
+
+    monkeypatch.setattr("scalarviz.view.canvas.Canvas", lack)
+    monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
+    code, said = render(*SMALL, "-o", "x.png")
+    assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
+
+
+def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None:
+    net = sv.Network([2, 4, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.Adam(0.1), engine="python")
+    stage = Stage(session)
+    assert stage.channels == ["value", "gradient", "last change", "m", "v", "w*x", "x*g"]
+    stage.color = stage.size = "m"
+    assert not stage.sight().cubes.colors.any()
+    session.advance(1)
+    seen = stage.sight().cubes
+    assert (seen.colors == net.bank.slots["m"]).all() and seen.colors.any()
+    assert seen.clipped == 0  # the scale was chosen when there were numbers to choose it by
