@@ -4,7 +4,9 @@
     ├── InputError             what you passed cannot be used (also a ValueError)
     │   ├── ShapeError             wrong length, or wrong number of rows or columns
     │   ├── NotFiniteError         NaN or infinity in the data
-    │   └── UnknownNameError       no such row in a table; lists the rows and the nearest one
+    │   ├── UnknownNameError       no such row in a table; lists the rows and the nearest one
+    │   │   └── UnknownAttributeError  no such attribute (also an AttributeError)
+    │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
     ├── OrderError             the four verbs came in an order that has no meaning
     ├── OwnershipError         a weight or layer that belongs to another network
     ├── EngineError            an engine that cannot run here; says what it lacks
@@ -96,6 +98,20 @@ class UnknownNameError(InputError):
         more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
         choice = f"choose one of {', '.join(listed + more)}" if names else "there is none"
         super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{hint}")
+
+
+class UnknownAttributeError(UnknownNameError, AttributeError):
+    """An attribute that an object does not have; `meant` is one of its names, or what to write."""
+
+    def __init__(self, kind: str, name: str, names: list[str], meant: str = "") -> None:
+        nearest = [meant] if meant else nearest_names(name, names)
+        hint = f": did you mean {nearest[0]!r}?" if nearest else ""
+        hint = f": {meant}" if " " in meant else hint
+        InputError.__init__(self, f"{kind} has no attribute {reprlib.repr(name)}{hint}")
+
+
+class ReadOnlyError(InputError, AttributeError):
+    """An attribute that cannot be set."""
 
 
 def nearest_names(name: object, names: list[str]) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from scalarviz.attributes import set_known
 from scalarviz.bank import SCALING, Bank
 from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, answered, as_batch, as_pairs, shorten, size
@@ -44,6 +45,9 @@ class Network(Part):
     >>> net.forward([1.0, -1.0]).shape, len(net.parameters())
     ((1,), 13)
     """
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __setattr__ = set_known
 
     @answered
     def __init__(

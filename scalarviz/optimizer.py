@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
+from scalarviz.attributes import set_known, unknown
 from scalarviz.checks import FloatArray, answered, number, shorten
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
@@ -42,6 +43,9 @@ class Optimizer:
 
     `schedule` multiplies the rate at each step. Setting `lr` by hand ends the schedule.
     """
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
 
     def __init_subclass__(cls) -> None:
         cls.__init__ = answered(cls.__init__, PARAMETERS)  # type: ignore[method-assign]

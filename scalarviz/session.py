@@ -6,11 +6,12 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 from weakref import finalize
 
 import numpy as np
 
+from scalarviz.attributes import set_known, unknown
 from scalarviz.checks import answered, number, shorten, size
 from scalarviz.course import Course
 from scalarviz.data import DataSet
@@ -75,6 +76,9 @@ class Session(Standing):
     >>> s.done, s.next
     ('affine 0', 'tanh 0')
     """
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
 
     @answered
     def __init__(

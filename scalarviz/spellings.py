@@ -165,6 +165,90 @@ PUBLIC = {
     **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),
     **dict.fromkeys(("device", "cuda"), "write net.to('cuda')"),
 }
+
+# Attributes, by the class that has none of that name, or none that can be set.
+TO_CUDA = "write net.to('cuda'), or s.to('cuda') of a session"
+EVALUATE = "leave it out: net(x) evaluates, and net.forward(x) is for a backward"
+CALL_IT = "write net(x)"
+KEEP = "write net.save(path), and sv.load(path)"
+COMES_WITH = "pass {0}= to sv.Session: it holds for the whole training"
+SWITCH = "write s.switch(number), or s.branch() for a new one"
+SEEK = "write s.seek(step), s.advance() or s.back()"
+FREEZE = "write .freeze(), or s.freeze(part) of a session"
+SET_ACTIVATION = "call s.set_activation(layer, name) of the session, or of the network"
+ANOTHER_OPTIMIZER = "optimizer.settings has it; to change it, make another optimizer"
+ON_THE_BANK = "write net.save(path), which keeps what optimizers note too"
+MODULE = {
+    "cuda": TO_CUDA,
+    "cpu": TO_CUDA.replace("cuda", "cpu"),
+    "eval": EVALUATE,
+    "predict": CALL_IT,
+    **dict.fromkeys(("statedict", "loadstatedict", "saveweights", "loadweights"), KEEP),
+    **dict.fromkeys(("double", "float", "half", "astype"), "write net.copy('float64'), say"),
+    **dict.fromkeys(("requiresgrad", "trainable", "frozen"), FREEZE),
+    "activation": SET_ACTIVATION,
+}
+ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
+    "Session": {
+        "lr": "learning_rate",
+        **{each: COMES_WITH.format(each) for each in ("batch", "loss", "memory", "seed")},
+        "batchsize": COMES_WITH.format("batch"),
+        "network": "make a Session of the other network",
+        **dict.fromkeys(("net", "model"), "network"),
+        "precision": "write s.to(engine, precision)",
+        "cuda": TO_CUDA,
+        **dict.fromkeys(("device", "backend"), "engine"),
+        "activation": SET_ACTIVATION,
+        **dict.fromkeys(("branches", "currentbranch", "branch"), SWITCH),
+        **dict.fromkeys(("stepindex", "step", "clock", "epoch", "done", "next"), SEEK),
+        **dict.fromkeys(("train", "fit", "run"), "write s.advance(steps)"),
+        "playing": "write s.play() and s.pause()",
+        "pinned": "write s.pin(weight)",
+        **dict.fromkeys(("parameters", "weights"), "write s.network.parameters()"),
+        "layers": "write s.network.layers",
+        **dict.fromkeys(("predict", "eval"), "write s.network(x)"),
+        "statedict": "write s.save(path), and sv.Session.load(path)",
+        "requiresgrad": FREEZE,
+    },
+    "Network": MODULE
+    | {
+        **dict.fromkeys(("engine", "device"), "call net.to('cpu'), or s.to('cpu') of a session"),
+        "precision": "call net.to(engine, precision)",
+        "dtype": "net.copy(dtype) is a network in another",
+        **dict.fromkeys(("namedparameters", "weights"), "write net.parameters(): each has a name"),
+        **dict.fromkeys(("modules", "children"), "layers"),
+        **dict.fromkeys(("fit", "optimize"), TRAIN),
+        "summary": "write print(net)",
+        **dict.fromkeys(("lr", "learningrate", "optimizer"), "write net.step(sv.SGD(lr))"),
+    },
+    "Layer": MODULE
+    | {
+        "parameters": "write net.parameters() of its network, or layer.perceptrons",
+        "weights": "write net.parameters() of its network, or layer.perceptrons[0].weights",
+    },
+    "Weight": {
+        **dict.fromkeys(("data", "item"), "value"),
+        "gradient": "grad",
+        "requiresgrad": FREEZE,
+    },
+    "Value": {
+        "item": "write value.data, or float(value)",
+        **dict.fromkeys(("value", "numpy"), "data"),
+        **dict.fromkeys(("gradient", "derivative"), "grad"),
+        "detach": "write sv.Value(value.data)",
+        "name": "label",
+        "requiresgrad": "leave it out: every Value has a gradient",
+    },
+    "Optimizer": {
+        "step": "write net.step(optimizer), or s.advance() of a session",
+        "zerograd": "write net.zero_grad()",
+        "learningrate": "lr",
+        "paramgroups": "optimizer.lr is the rate of all parameters",
+        **dict.fromkeys(("statedict", "loadstatedict", "state"), ON_THE_BANK),
+        **dict.fromkeys(("momentum", "alpha", "beta1", "beta2", "eps", "decay"), ANOTHER_OPTIMIZER),
+        "name": "make another optimizer",
+    },
+}
 IN_DATA = "Arrays Circle Digits Gaussians Generated Moons Quadrants Rgb Spiral Texture Xnor Xor"
 IN_ACTIVATIONS = "relu leaky_relu elu sigmoid tanh softplus swish gelu"
 
@@ -178,6 +262,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "setting of the schedule": IN_A_SCHEDULE,
     "argument": ARGUMENTS,
     "public name": PUBLIC,
+    **{f"attribute of {kind}": names for kind, names in ATTRIBUTES_OF.items()},
 }
 ENDINGS = {"loss": "loss", "initializer": "initializer"}  # of words such as "MSELoss"
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import final, overload
+from typing import TYPE_CHECKING, final, overload
 
+from scalarviz.attributes import unknown
 from scalarviz.bank import Bank, Rows
 from scalarviz.displays.weight import weight_html
 from scalarviz.errors import InputError, OrderError
@@ -26,6 +27,9 @@ class Part(ABC):
     """
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__ = unknown
 
     @property
     @abstractmethod

@@ -23,6 +23,7 @@ ORDER = """
     spellings
     foreign
     errors
+    attributes
     arrays
     checks
     memory

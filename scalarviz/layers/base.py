@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from scalarviz.attributes import set_known
 from scalarviz.bank import ROW_NAME, SCALING, Bank
 from scalarviz.checks import FloatArray, answered, as_array, as_batch, size
 from scalarviz.displays.layer import layer_html
@@ -31,6 +32,9 @@ class Layer(Part):
     A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
     the network's bank.
     """
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __setattr__ = set_known
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
