@@ -192,13 +192,13 @@ class Course:
     def _with_way_back(self, error: GradientError) -> GradientError:
         """The error of the step that was not taken, and from where one can go on after it."""
         step = self.clock.step
+        losses = self.branch.losses[:step]
         if isinstance(error, UpdateError):
-            error, why = error.at(step), ""
-        else:
-            losses = self.branch.losses[:step]
-            step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
-            why = ", where the loss was smallest"
-        return error.with_way_back(step, why)
+            error = error.at(step)
+            if not step or self.loss <= losses[0]:  # its weights are good: another rate is enough
+                return error.with_way_back(step, "")
+        step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+        return error.with_way_back(step, ", where the loss was smallest")
 
     def _take_operation(self) -> None:
         step, operation = self.clock.place

@@ -24,6 +24,8 @@ CASES = {
     "v": (lambda: sv.Adam(0.01), 1e25, 0, "v of layer 0, perceptron 0, weight from input 0"),
     "square": (lambda: sv.RMSProp(0.01), 1e25, 0, "square of layer 0, perceptron 0"),
 }
+# Where the step before has spoilt the weights already, one has to go back further.
+BACK = {"l2": 0, "adamw": 0}
 every_case = pytest.mark.parametrize("case", CASES)
 Numbers = tuple[bytes, ...]
 
@@ -61,8 +63,9 @@ def test_a_session_stops_before_that_step_and_all_engines_agree(engine: str, cas
     with pytest.raises(UpdateError, match=f"^step {step} ") as caught:  # as an operation too
         s.advance(1, "operation")
     assert numbers(s.network.bank) == after(engine, case, step)
-    assert f"go back first, s.seek({step})" in caught.value.lines[1]
-    s.seek(step)
+    assert caught.value.back == BACK.get(case, step)
+    assert f"go back first, s.seek({caught.value.back})" in caught.value.lines[1]
+    s.seek(caught.value.back)
     s.optimizer = sv.SGD(0.0)
     s.advance(3)
     s.seek(0)
