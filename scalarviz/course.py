@@ -165,7 +165,7 @@ class Course:
         self.branch.record.record(first, outcome.losses)
         if len(outcome.losses):
             self.loss = float(outcome.losses[-1])
-        self.clock = Clock(first + len(outcome.losses))
+            self.clock = Clock(first + len(outcome.losses))
         if outcome.bad != NONE:
             self._stop_before_step()
             self._torn = False

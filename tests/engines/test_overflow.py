@@ -52,6 +52,18 @@ def after(engine: str, case: str, steps: int) -> Numbers:
 
 
 @every_engine
+def test_what_was_set_at_the_refused_step_holds_in_it(engine: str) -> None:
+    s = sv.Session(network(engine), (X, 2 - X), "mse", sv.SGD(0.1), engine=engine)
+    s.advance(20)
+    s.edit(0, 0.25)
+    s.learning_rate = 1e300
+    for _ in range(2):
+        with pytest.raises(UpdateError, match=r"^step 20 "):
+            s.advance(5)
+        assert s.learning_rate == 1e300 and s.network.bank.value[0] == np.float32(0.25)
+
+
+@every_engine
 @every_case
 def test_a_session_stops_before_that_step_and_all_engines_agree(engine: str, case: str) -> None:
     optimizer, factor, step, what = CASES[case]
