@@ -6,7 +6,7 @@ import inspect
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scalarviz.apps.options import Option
 
 INTERRUPTED = 130
+CONTEXT = "_context"  # of typer: what was typed, and what is a default
 VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
     "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
@@ -153,6 +154,8 @@ def visible_errors() -> Iterator[None]:
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """A function with the parameters of the scene and of the verb, for typer to make options of."""
+    from typer import Context
+
     from scalarviz.apps.options import RENDERING, RUNNING, SHARED, WATCHING, own_options
 
     own = own_options(scene)
@@ -161,11 +164,14 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     shared = {name: option for name, option in SHARED.items() if name not in own}
 
     def run(**given: Any) -> None:
-        code = DEEDS[verb](scene, given, name)
+        context = given.pop(CONTEXT)
+        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
+        code = DEEDS[verb](scene, given, name, typed)
         if code:
             sys.exit(code)
 
     parameters = [
+        inspect.Parameter(CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=Context),
         *as_parameters(own, "Options of the scene"),
         *as_parameters(shared | general, "Options of every scene"),
     ]
@@ -194,14 +200,14 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
     ]
 
 
-def watch_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
+def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene; the exit code."""
     from scalarviz.apps.options import make_show
     from scalarviz.apps.watch import watch
     from scalarviz.desk.options import Recipe
 
     keep = keep_of(given, "")
-    show = make_show(scene, given)
+    show = make_show(scene, given, typed)
     keep.check(show.session)
     code: int = watch(
         *(show, given["steps"], given["speed"], given["theme"], keep, Recipe(scene, given)),
@@ -223,18 +229,18 @@ def without_a_window(scene: Scene, name: str) -> str:
     )
 
 
-def train_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
+def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Train a scene with a bar or line by line; the exit code."""
     from scalarviz.apps.options import make_show
     from scalarviz.apps.train import train
 
     keep = keep_of(given, name)
-    show = make_show(scene, given)
+    show = make_show(scene, given, typed)
     keep.check(show.session)
     return train(show, given["steps"], keep)
 
 
-def render_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
+def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Draw a scene into a file; the exit code."""
     from scalarviz.apps.options import make_show, own_options
     from scalarviz.apps.render_scene import render
@@ -242,7 +248,7 @@ def render_scene(scene: Scene, given: Mapping[str, Any], name: str) -> int:
     own = own_options(scene)
     look = {each: value for each, value in given.items() if each not in own or each == "steps"}
     keep = keep_of(given, "")
-    show = make_show(scene, given)
+    show = make_show(scene, given, typed)
     keep.check(show.session)
     return render(show, look, name, keep)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -9,8 +11,9 @@ from time import monotonic
 from typing import final
 
 from scalarviz.checks import number
-from scalarviz.errors import FileError, InputError, ScalarvizError
+from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
 from scalarviz.files.runs import check_saving
+from scalarviz.foreign import say
 from scalarviz.session import Session
 
 
@@ -63,11 +66,50 @@ class Keep:
             session.save(self.path)
             self._last = monotonic()
 
+    @contextmanager
+    def kept(self, session: Session) -> Iterator[None]:
+        """Save what was trained before an error, too.
+
+        After an overflow it is saved where a smaller rate can go on, and the error says so. After
+        another error, only if there is a path.
+        """
+        first = session.step_index
+        try:
+            yield
+        except GradientError as error:
+            error.args = (error.lines[0], self._after_overflow(session, error.back))
+            raise
+        except Exception:
+            if self.path is not None and session.step_index > first:
+                say(self.at_end(session, True))
+            raise
+
+    def _after_overflow(self, session: Session, back: int | None) -> str:
+        """Go back to where one can go on, save, and say what to type."""
+        smaller = f"--lr {session.learning_rate / 10.0:.3g}, or less"
+        try:
+            if back is not None:
+                session.seek(back)
+            path = self._place(session, True)
+            if path is None:
+                return f"Nothing was saved: begin again with {smaller}."
+            session.save(path)
+        except ScalarvizError as error:
+            return f"Nothing was saved: {error}"
+        return (
+            f"Saved to {path} at step {session.step_index:,}; --resume {path} {smaller}, goes on "
+            "from there."
+        )
+
+    def _place(self, session: Session, stopped: bool) -> Path | None:
+        """Where to save at the end, if anywhere."""
+        if self.path is None and stopped and self.name and session.step_index:
+            return unused(f"{self.name}-stopped")
+        return self.path
+
     def at_end(self, session: Session, stopped: bool) -> str:
         """Save, and say where; or how one could have."""
-        path = self.path
-        if path is None and stopped and self.name and session.step_index:
-            path = unused(f"{self.name}-stopped")
+        path = self._place(session, stopped)
         try:
             if path is not None:
                 session.save(path)

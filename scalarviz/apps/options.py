@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -142,16 +142,24 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
     return Show.of(shown, scene)
 
 
-def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
-    """The show of a scene with the options that were typed, or that goes on from a file."""
+def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
+    """The show of a scene with the options that are given, or that goes on from a file.
+
+    `typed` are the names of those that count although they are what the scene has by itself.
+    """
     own = own_options(scene)
     chosen = {name: given[name] for name in own}
-    chosen |= parsed(given.get("set") or [], own)
-    changed = [name for name in own if chosen[name] != own[name].default]
+    by_name = parsed(given.get("set") or [], own)
+    chosen |= by_name
+    changed = [
+        name
+        for name in own
+        if name in typed or name in by_name or chosen[name] != own[name].default
+    ]
     extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
-    typed = {name: chosen[name] for name in changed} | extra
+    values = {name: chosen[name] for name in changed} | extra
     if given.get("resume") is None:
-        with told_by_option(typed):
+        with told_by_option(values):
             return with_extra(played(scene, chosen), extra)
     live = {"lr", "engine", "precision"}
     refused = [name for name in [*changed, *extra] if name not in live]
@@ -168,8 +176,10 @@ def make_show(scene: Scene, given: Mapping[str, Any]) -> Show:
             f"scene trains on {show.session.data.name}: name the scene that it came from"
         )
     show = replace(show, session=session)
-    with told_by_option(typed):
-        return with_extra(show, typed)
+    with told_by_option(values):
+        if "lr" in values and session.clock.operation:
+            session.back(1)  # within a step, perhaps one that was refused, it would hold after it
+        return with_extra(show, values)
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:

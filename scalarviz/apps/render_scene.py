@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from scalarviz.apps.keep import Keep
 from scalarviz.apps.options import RENDERING
-from scalarviz.apps.render import Look, picture, record, storyboard
-from scalarviz.apps.train import closing, end_of
+from scalarviz.apps.pace import Portions
+from scalarviz.apps.render import Look, picture, record, storyboard, telling
+from scalarviz.apps.stop import Stop
+from scalarviz.apps.train import closing, end_of, take_steps
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import check_place
 from scalarviz.foreign import say
 from scalarviz.formulas.table import pick
+from scalarviz.session import Session
 from scalarviz.stage.show import Show
 
+INTERRUPTED = 130
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of a picture; a video has another
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
@@ -27,16 +32,19 @@ OF_VIDEOS = ("every", "operations", "fps", "move")
 def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
     """Train as long as was asked for, draw, and keep the training; the exit code."""
     try:
-        draw(show, given, name)
+        with keep.kept(show.session):
+            draw(show, given, name, keep)
     except KeyboardInterrupt:
         say("Stopped: no picture was written.")
-        return 130
+        code = INTERRUPTED
+    else:
+        code = 0
     if saved := keep.at_end(show.session, False):
         say(saved)
-    return 0
+    return code
 
 
-def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
+def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     """Into the file that was asked for; what came of it is said."""
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
@@ -56,25 +64,45 @@ def draw(show: Show, given: Mapping[str, Any], name: str) -> None:
     start, end = show.session.step_index, end_of(show, given["steps"])
     if kind in VIDEOS:
         steps = given["steps"] or (1 if slow else end - start)
-        count = record(
-            *(show, path, steps),
-            every=chosen["every"],
-            unit="operation" if slow else "step",
-            fps=chosen["fps"],
-            move=chosen["move"],
-            look=look,
-        )
+        with saving(keep, show.session) as progress:
+            count = record(
+                *(show, path, steps),
+                every=chosen["every"],
+                unit="operation" if slow else "step",
+                fps=chosen["fps"],
+                move=chosen["move"],
+                progress=progress,
+                look=look,
+            )
         say(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
         return
     check_place(path)
     look.check(show)
-    show.session.advance(end - start)
+    with Stop() as stop:
+        take_steps(Portions(show.session), end, keep, stop)
+    if stop.asked:
+        raise KeyboardInterrupt
     if kind == ".html":
         count = storyboard(show, path, look=look)
         say(f"{path}: one step in {count} operations")
     else:
         picture(show, path, look=look)
         say(f"{path}: {closing(show, start, end)}")
+
+
+@contextmanager
+def saving(keep: Keep, session: Session) -> Iterator[Callable[[int, int], None]]:
+    """A bar that fills as a video grows, while its training is saved now and then."""
+    with ExitStack() as stack:
+        bars: list[Callable[[int, int], None]] = []
+
+        def tell(done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(telling(True, total)))
+            bars[0](done, total)
+            keep.now_and_then(session)
+
+        yield tell
 
 
 def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:

@@ -104,7 +104,7 @@ class Watching:
                 if not self.paused:
                     self.pace.start()
                 screen = Live(console=self.console, screen=True, auto_refresh=False)
-                with screen as live, keyboard() as self.keys:
+                with self.keep.kept(self.session), screen as live, keyboard() as self.keys:
                     self.go(live, stop)
                 rate = self.pace.rate
                 if not self.paused:

@@ -35,10 +35,11 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
     say(show.title, about(show.session))
     with Stop() as stop:
         start = show.session.step_index
-        if can_draw(console):
-            with_bar(show.session, end, keep, stop, console)
-        else:
-            with_lines(show.session, end, keep, stop)
+        with keep.kept(show.session):
+            if can_draw(console):
+                with_bar(show.session, end, keep, stop, console)
+            else:
+                with_lines(show.session, end, keep, stop)
         finish(show, start, end, keep, stop)
     return stop.code
 
@@ -90,13 +91,19 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
     for part in range(1, LINES + 1):
         start, before = perf_counter(), session.step_index
         goal = first + (end - first) * part // LINES
-        while session.step_index < goal and not stop.asked:
-            portions.take(goal - session.step_index)
-            keep.now_and_then(session)
+        take_steps(portions, goal, keep, stop)
         if session.step_index > before:
             pace = (session.step_index - before) / (perf_counter() - start)
             loss = f"loss {session.loss:#.3g}"
             say(f"step {session.step_index:>8,}   {loss:14} {pace:,.0f} steps/s")
+
+
+def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
+    """Go on to a step, or until somebody stops it; save now and then."""
+    session = portions.session
+    while session.step_index < goal and not stop.asked:
+        portions.take(goal - session.step_index)
+        keep.now_and_then(session)
 
 
 def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:

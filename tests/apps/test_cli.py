@@ -205,6 +205,24 @@ def test_a_run_is_saved_and_goes_on(run, own: str, tmp_path: Path) -> None:
     assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
 
 
+def test_a_training_that_overflows_is_saved_and_goes_on_with_a_smaller_rate(
+    run, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "it.safetensors")
+    xnor = ("train", "xnor", "--engine", "python", "--steps", "300")
+    ran = run(*xnor, "--lr", "100", "--save", path)
+    assert ran.code == 1
+    assert re.fullmatch(
+        r"scalarviz: the gradient of .* is .*\n"
+        rf"Saved to {path} at step (\d+); --resume {path} --lr 10, or less, goes on from there.\n",
+        ran.err,
+    )
+    ran = run(*xnor, "--lr", "0.01", "--resume", path)  # 0.01 is what the scene has by itself
+    assert ran.code == 0 and "105 parameters, SGD(lr=0.01), engine python" in ran.out
+    first, last = re.search(r"300 steps: loss from (\S+) to ([^. ]+\.\d+)", ran.out).groups()
+    assert float(last) < float(first)
+
+
 def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
     with open(own, "a", encoding="utf-8") as file:
         file.write("\n\ndef scene():\n    raise KeyboardInterrupt\n")

@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps import cli
 from scalarviz.apps.options import RUNNING, SHARED, make_show, own_options
-from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.errors import FileError, GradientError, InputError, UnknownNameError
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
 
@@ -98,10 +98,29 @@ def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> Non
     assert (again.step_index, again.learning_rate) == (5, 0.25)
     assert (again.network.bank.value == s.network.bank.value).all()
     assert show(with_options, resume=kept, lr=0.0625).learning_rate == 0.0625
+    # What is typed counts, though the scene has it anyway.
+    assert show(with_options, resume=kept, set=["lr=0.5"]).learning_rate == 0.5
+    usual = NOTHING | {"resume": kept, "map": "invert", "deep": False, "lr": 0.5}
+    assert make_show(with_options, usual, typed={"lr"}).session.learning_rate == 0.5
+    assert make_show(with_options, usual).session.learning_rate == 0.25
     for given in ({"map": "grey"}, {"seed": 3}, {"batch": 2}, {"set": ["deep=yes"]}):
         (name,) = given if "set" not in given else ("deep",)
         with pytest.raises(InputError, match=f"has its {name} from the file: leave out --{name}"):
             show(with_options, resume=kept, **given)
+
+
+def test_a_rate_holds_from_the_step_in_which_a_resumed_training_stands(tmp_path: Path) -> None:
+    s = show(with_options, lr=1e300)
+    with pytest.raises(GradientError):
+        s.advance(5)
+    s.save(tmp_path / "kept")
+    again = show(with_options, resume=tmp_path / "kept", lr=0.25)
+    assert again.clock.place == (0, 0) and again.learning_rate == 0.25
+    again.advance(5)
+    s.seek(0)
+    s.advance(1, "operation")
+    s.save(tmp_path / "kept")
+    assert show(with_options, resume=tmp_path / "kept").clock.place == (0, 1)
 
 
 def test_what_a_resumed_file_may_cost_can_be_said(

@@ -1,16 +1,18 @@
 """`scalarviz render`: what is typed is judged before the training, and none of it is lost."""
 
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.apps import cli
-from scalarviz.errors import DisplayError
+from scalarviz.errors import DisplayError, FileError
 from scalarviz.stage.stage import Stage
 from scalarviz.view.offscreen import make_canvas
 
@@ -46,7 +48,7 @@ def refuse_to_train(*given: object) -> None:
     raise AssertionError("a step was taken")
 
 
-@pytest.mark.parametrize("name", ["x.png", "x.html"])
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -69,6 +71,8 @@ def test_what_cannot_be_drawn_is_refused_before_the_first_step(
     render: Any, name: str, words: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
+    if name == "x.gif" and "videos" in sentence:
+        return  # it is one
     code, said = render(*SMALL, "-o", name, *words.split())
     assert code in (1, 2) and said.count("\n") == 1
     assert re.match(f"scalarviz: {re.escape(sentence.replace('NAME', name))}", said)
@@ -90,6 +94,63 @@ def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
     code, said = render(*SMALL, "-o", "x.png")
     assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+def test_an_overflow_draws_nothing_and_is_saved(render: Any, name: str) -> None:
+    words = ("xnor", "--engine", "python", "--pixels", "64x48", "--steps", "300", "--lr", "100")
+    code, said = render(*words, "-o", name, "--save", "it.safetensors")
+    assert code == 1 and re.search(
+        r"^scalarviz: the gradient .*\nSaved to it.safetensors at step \d+; --resume "
+        r"it.safetensors --lr 10, or less, goes on from there.\n$",
+        said,
+    )
+    assert [each.name for each in Path().iterdir()] == ["it.safetensors"]
+    assert np.isfinite(sv.Session.load("it.safetensors").network.bank.value).all()
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+def test_ctrl_c_draws_nothing_and_is_saved(
+    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = sv.Session.advance
+
+    def interrupted(session: sv.Session, *count: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        steps(session, *count)
+
+    monkeypatch.setattr(sv.Session, "advance", interrupted)
+    words = (*SMALL[:-3], "30", *SMALL[-2:])
+    code, said = render(*words, "-o", name, "--save", "it.safetensors")
+    assert (code, said) == (130, "")
+    assert [each.name for each in Path().iterdir()] == ["it.safetensors"]
+    assert sv.Session.load("it.safetensors").step_index == 1
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.gif"])
+def test_a_long_rendering_is_saved_now_and_then(
+    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[int] = []
+    monkeypatch.setattr(sv.Session, "save", lambda s, path: saved.append(s.step_index))
+    words = (*SMALL, "-o", name, "--save", "it", "--autosave", "0.000001")
+    assert render(*words) == (0, "")
+    assert saved == [1, 3, 3] if name == "x.png" else saved[0] < 3 == saved[-1]
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.html"])
+def test_what_fails_to_be_drawn_is_saved(
+    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*given: object) -> None:
+        raise FileError("the disk is full")
+
+    monkeypatch.setattr("scalarviz.apps.render.replace_file", full)
+    assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
+    assert sv.Session.load("it.safetensors").step_index == 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sv.Session, "save", refuse_to_train)
+        assert render(*SMALL, "-o", name, "--save", "it.safetensors", "--theme", "no")[0] == 2
 
 
 def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None:

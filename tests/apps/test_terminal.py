@@ -337,3 +337,15 @@ def test_the_last_picture_says_how_fast_it_went(show: Show, tty: Any) -> None:
     seen = tty.watch(show, steps=300, speed=0.0)
     rates = re.findall(r"steps/s\s+(?:\x1b\[[0-9;]*m)*([0-9,]+)", seen)
     assert rates and rates[-1] != "0"
+
+
+def test_what_overflows_while_one_watches_is_saved(
+    colours: sv.Session, tty: Any, tmp_path: Path
+) -> None:
+    colours.advance(3)
+    colours.learning_rate = 1e300
+    path = tmp_path / "it.safetensors"
+    with pytest.raises(GradientError) as caught:
+        tty.watch(colours, speed=0, keep=Keep(path))
+    assert f"Saved to {path} at step 3; --resume {path} --lr 1e+299" in caught.value.lines[1]
+    assert sv.Session.load(path).clock.place == (3, 0)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz import data
 from scalarviz.apps import keep as keep_module
 from scalarviz.apps.keep import Keep
 from scalarviz.apps.train import train
-from scalarviz.errors import FileError, InputError
+from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.stage.show import Show
 
 
@@ -142,6 +143,57 @@ def test_what_is_stopped_is_saved_under_a_name_of_its_own(
     assert sv.Session.load("rgb-stopped.safetensors").step_index == 3
     monkeypatch.setattr(sv.Session, "save", refuse)
     assert keep.at_end(show.session, stopped=True) == "Nothing was saved: the disk is full"
+
+
+def diverging(rate: float = 1e300) -> Show:
+    """A show whose next step overflows, with 20 good ones behind it."""
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python")
+    session.advance(20)
+    session.learning_rate = rate
+    return Show(session)
+
+
+def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show, path = diverging(), tmp_path / "it.safetensors"
+    with pytest.raises(GradientError) as caught:
+        train(show, 1000, Keep(path))
+    why, saved = caught.value.lines
+    assert why.startswith("step 20 would make layer 0, perceptron 0, weight from input 0 ")
+    assert saved == (
+        f"Saved to {path} at step 20; --resume {path} --lr 1e+299, or less, goes on from there."
+    )
+    again = sv.Session.load(path)
+    assert (again.step_index, again.next, len(again.losses)) == (20, "zero_grad", 20)
+    again.learning_rate = 0.1
+    again.advance(50)
+    assert again.losses[-1] < again.losses[0]
+
+
+def test_what_overflows_is_saved_under_a_name_of_its_own_if_anything_was_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GradientError) as caught:
+        train(diverging(), 1000, Keep(name="rgb"))
+    assert "Saved to rgb-stopped.safetensors at step 20; --resume" in caught.value.lines[1]
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(1e300), engine="python")
+    with pytest.raises(GradientError) as caught:
+        train(session, 1000, Keep(name="rgb"))
+    assert caught.value.lines[1] == ("Nothing was saved: begin again with --lr 1e+299, or less.")
+    assert [each.name for each in Path().iterdir()] == ["rgb-stopped.safetensors"]
+
+
+def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sv.Session, "save", refuse)
+    with pytest.raises(GradientError) as caught:
+        train(diverging(), 1000, Keep(tmp_path / "it.safetensors"))
+    assert caught.value.lines[1] == "Nothing was saved: the disk is full"
 
 
 def refuse(session: sv.Session, path: object) -> None:
