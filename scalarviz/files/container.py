@@ -34,7 +34,7 @@ Description = dict[str, Any]
 NAME = "scalarviz"
 METADATA = "__metadata__"  # where safetensors keeps what is not its own
 VERSION = 1  # a reader refuses what is newer than itself
-KINDS = {kind: kind for kind in ("network", "run")}
+KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and what reads them
 
 # What safetensors calls the types that travel, and what numpy does.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
@@ -58,11 +58,10 @@ def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
     found = as_path(path)
     data, about = read_whole(found)
     check_sum(found, data, about)
-    if about.get("kind") != kind:
-        raise FileError(
-            f"{shown(found)} holds a {shorten(about.get('kind'))[1:-1]}, not a {kind}: pass "
-            f"the path of a {kind}"
-        )
+    if (other := about.get("kind")) != kind:
+        reader = KINDS.get(other) if isinstance(other, str) else None
+        mend = f"read it with {reader}" if reader else f"pass the path of a {kind}"
+        raise FileError(f"{shown(found)} holds a {shorten(other)[1:-1]}, not a {kind}: {mend}")
     description = about.get("description")
     if not isinstance(description, dict):
         raise damaged(found, "it has no description")

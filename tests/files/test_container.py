@@ -1,5 +1,6 @@
 """The file format: what is written comes back, and nothing else is believed."""
 
+import hashlib
 import json
 import os
 import random
@@ -111,7 +112,12 @@ def test_a_newer_version_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_another_kind_says_which(path: Path) -> None:
     message = refused(path, encode("run", {}, {}))
-    assert "holds a run, not a network: pass the path of a network" in message
+    assert message.endswith("holds a run, not a network: read it with sv.Session.load(path)")
+    other = encode("run", {}, {}).replace(b'\\"kind\\":\\"run\\"', b'\\"kind\\":\\"fun\\"')
+    place = container.place_of_checksum(other)
+    other[place] = b"0" * 64
+    other[place] = hashlib.sha256(other).hexdigest().encode()
+    assert "holds a fun, not a network: pass the path of a network" in refused(path, other)
 
 
 def test_a_safetensors_file_of_somebody_else_says_so(path: Path) -> None:

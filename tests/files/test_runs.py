@@ -218,8 +218,12 @@ def test_a_session_of_a_function_is_refused(tmp_path: Path) -> None:
 
 def test_a_network_is_no_run(tmp_path: Path, kept: tuple[sv.Session, Path]) -> None:
     write(tmp_path / "net", "network", {}, {})
-    with pytest.raises(FileError, match="holds a network, not a run"):
+    with pytest.raises(
+        FileError, match=r"holds a network, not a run: read it with sv.load\(path\)"
+    ):
         sv.Session.load(tmp_path / "net")
+    with pytest.raises(FileError, match=r"holds a run, .*: read it with sv.Session.load\(path\)"):
+        sv.load(kept[1])
     with pytest.raises(FileError):
         sv.Session.load(tmp_path / "nothing")
 
