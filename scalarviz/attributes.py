@@ -29,7 +29,10 @@ def set_known(self: object, name: str, value: object) -> None:
     """`__setattr__`: refuse what is not known, and what cannot be set.
 
     What code of this package sets is known from then on. Classes of users may have what they like.
+    A thing with a `_sealed` takes nothing: that is the reason.
     """
+    if vars(self).get("_sealed"):
+        raise ReadOnlyError(f"{type(self).__name__}.{name} {vars(self)['_sealed']}")
     if not (name.startswith("_") or name in vars(self)):
         kind = type(self)
         there = getattr(kind, name, NOTHING)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -44,6 +46,8 @@ class Optimizer:
     `schedule` multiplies the rate at each step. Setting `lr` by hand ends the schedule.
     """
 
+    _sealed = ""  # why it cannot be changed
+
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
@@ -68,7 +72,7 @@ class Optimizer:
         known = dict(self.row.settings)
         for key in settings or {}:
             pick(known, key, f"setting of {name!r}")
-        self.settings = {
+        self.settings: Mapping[str, float] = {
             key: number(value, key, 0.0) for key, value in (known | (settings or {})).items()
         }
         for key, value in self.settings.items():
@@ -109,6 +113,18 @@ class Optimizer:
         if schedule is not None and not isinstance(schedule, Schedule):
             raise no_schedule(schedule)
         self._schedule = schedule or Schedule()
+
+    def sealed(self, reason: str) -> Optimizer:
+        """A copy that refuses to be changed, for a reason; copies of it can be."""
+        shown = copy.copy(self)
+        shown.settings = MappingProxyType(shown.settings)
+        shown._sealed = reason
+        return shown
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has settings of its own, and can be changed."""
+        state = {key: value for key, value in vars(self).items() if key != "_sealed"}
+        return state | {"settings": dict(self.settings)}
 
     @staticmethod
     def of(optimizer: Optimizer | None) -> Optimizer:

@@ -35,6 +35,7 @@ from scalarviz.weight import Part, Weight
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
 MEMORY = 256 * 2**20
+OF_A_SESSION = "cannot be set in what a session shows: set s.learning_rate, or another s.optimizer"
 
 
 @final
@@ -203,8 +204,8 @@ class Session(Standing):
 
     @property
     def optimizer(self) -> Optimizer:
-        """How weights move (a copy); to change its rate, set `learning_rate`."""
-        return copy.copy(self.course.trainer.settings.optimizer)
+        """How weights move, to be read; to change it, set `learning_rate`, or another optimizer."""
+        return self.course.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
     @optimizer.setter
     def optimizer(self, optimizer: Optimizer) -> None:

@@ -1,6 +1,8 @@
 """A session: a clock that goes both ways, and what its user does on the way."""
 
+import copy
 import math
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -250,6 +252,23 @@ def test_the_learning_rate_takes_effect_on_the_next_step(engine: str) -> None:
     s.advance(3)
     assert (s.network.bank.value == before).all()
     assert s.learning_rate == 0.0
+
+
+def test_the_optimizer_of_a_session_is_set_there() -> None:
+    s = session(optimizer=sv.Momentum(0.1))
+    shown = s.optimizer
+    for name, value in (("lr", 7.0), ("l1", 7.0), ("schedule", sv.Schedule()), ("l3", 7.0)):
+        with pytest.raises(InputError, match=r"set s\.learning_rate, or another s\.optimizer"):
+            setattr(shown, name, value)
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        shown.settings["momentum"] = 0.0  # type: ignore[index]
+    assert repr(s.optimizer) == repr(shown) == "Momentum(lr=0.1, momentum=0.9)"
+    for another in (copy.copy(shown), copy.deepcopy(shown), pickle.loads(pickle.dumps(shown))):
+        another.lr, another.settings["momentum"] = 0.3, 0.5
+        s.optimizer = another
+        assert repr(s.optimizer) == "Momentum(lr=0.3, momentum=0.5)"
+    assert session(optimizer=shown).optimizer.lr == 0.1
+    assert repr(shown) == "Momentum(lr=0.1, momentum=0.9)"
 
 
 def test_the_optimizer_that_was_passed_is_not_touched() -> None:
@@ -850,12 +869,12 @@ def test_a_thousand_branches_of_branches() -> None:
 
 def test_objects_that_were_passed_can_be_changed_afterwards() -> None:
     s = session(optimizer=sv.SGD(0.1))
-    optimizer, rows = sv.SGD(0.2), np.array([0, 1])
+    optimizer, rows = sv.Momentum(0.2), np.array([0, 1])
     s.optimizer = optimizer
     s.edit(rows, 0.5)
     s.advance(5)
     optimizer.lr = 3.0
-    s.optimizer.lr = 4.0
+    optimizer.settings["momentum"] = 0.0  # type: ignore[index]
     rows[:] = 7
     s.advance(5)
     after = state(s)
