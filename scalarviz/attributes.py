@@ -4,18 +4,24 @@ A class takes them up with
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
+
+`__getattr__` slows down every attribute of a class, and `__setattr__` what sets some. Where a step
+reads or sets attributes by the thousand, in `Value` and `Weight`, a few names are `Absent` instead.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from inspect import getattr_static
+from typing import Any, final
 
 from scalarviz.errors import ReadOnlyError, UnknownAttributeError
 from scalarviz.spellings import meaning
 
-PACKAGE = __name__.partition(".")[0]
+OURS = __name__.partition(".")[0] + "."
 NOTHING = object()
+
+put = object.__setattr__
 
 
 def unknown(self: object, name: str) -> Any:
@@ -25,36 +31,49 @@ def unknown(self: object, name: str) -> Any:
     raise no_attribute(self, name)
 
 
+@final
+class Absent:
+    """A name that its class does not have, and that people ask for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, thing: object, kind: type) -> Any:
+        raise no_attribute(kind if thing is None else thing, self.name)
+
+
 def set_known(self: object, name: str, value: object) -> None:
     """`__setattr__`: refuse what is not known, and what cannot be set.
 
     What code of this package sets is known from then on. Classes of users may have what they like.
     A thing with a `_sealed` takes nothing: that is the reason.
     """
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
+        check(self, name, value)
+    put(self, name, value)
+
+
+def check(self: object, name: str, value: object) -> None:
+    """Refuse what somebody else sets and that is not there, or cannot be set."""
+    kind = type(self)
     if vars(self).get("_sealed"):
-        raise ReadOnlyError(f"{type(self).__name__}.{name} {vars(self)['_sealed']}")
-    if not (name.startswith("_") or name in vars(self)):
-        kind = type(self)
-        there = getattr(kind, name, NOTHING)
-        if isinstance(there, property) and there.fset is None:
-            raise read_only(kind, name, "can only be read")
-        if callable(there) and not callable(value):
-            raise read_only(kind, name, "is a method: call it")
-        setter = sys._getframe(1).f_globals.get("__name__", "")
-        if there is NOTHING and is_ours(kind.__module__) and not is_ours(setter):
-            raise no_attribute(self, name)
-    object.__setattr__(self, name, value)
-
-
-def is_ours(module: str) -> bool:
-    """Whether a module is one of this package."""
-    return module.partition(".")[0] == PACKAGE
+        raise ReadOnlyError(f"{kind.__name__}.{name} {vars(self)['_sealed']}")
+    if name.startswith("_") or name in vars(self):
+        return
+    there = getattr(kind, name, NOTHING)
+    if isinstance(there, property) and there.fset is None:
+        raise read_only(kind, name, "can only be read")
+    if callable(there) and not callable(value):
+        raise read_only(kind, name, "is a method: call it")
+    if there is NOTHING and kind.__module__.startswith(OURS):
+        raise no_attribute(self, name)
 
 
 def no_attribute(thing: object, name: str) -> UnknownAttributeError:
     """The error for an attribute that there is not."""
-    kind = type(thing)
-    names = [each for each in dir(thing) if not each.startswith("_")]
+    kind = thing if isinstance(thing, type) else type(thing)
+    public = [each for each in dir(thing) if not each.startswith("_")]
+    names = [each for each in public if not isinstance(getattr_static(kind, each, 0), Absent)]
     return UnknownAttributeError(kind.__name__, name, names, meant_by(kind, name, names))
 
 

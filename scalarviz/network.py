@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.attributes import set_known
+from scalarviz.attributes import set_known, unknown
 from scalarviz.bank import SCALING, Bank
 from scalarviz.batches import Batches, InOrder
 from scalarviz.checks import FloatArray, answered, as_batch, as_pairs, shorten, size
@@ -47,7 +47,7 @@ class Network(Part):
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
-        __setattr__ = set_known
+        __getattr__, __setattr__ = unknown, set_known
 
     @answered
     def __init__(

@@ -196,7 +196,8 @@ class Session(Standing):
 
         Setting it ends the schedule.
         """
-        return self.optimizer.rate(self.network.bank.step_count)
+        optimizer = self.course.trainer.settings.optimizer
+        return optimizer.rate(self.network.bank.step_count)
 
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:

@@ -168,8 +168,6 @@ PUBLIC = {
 
 # Attributes, by the class that has none of that name, or none that can be set.
 TO_CUDA = "write net.to('cuda'), or s.to('cuda') of a session"
-EVALUATE = "leave it out: net(x) evaluates, and net.forward(x) is for a backward"
-CALL_IT = "write net(x)"
 KEEP = "write net.save(path), and sv.load(path)"
 COMES_WITH = "pass {0}= to sv.Session: it holds for the whole training"
 SWITCH = "write s.switch(number), or s.branch() for a new one"
@@ -178,16 +176,6 @@ FREEZE = "write .freeze(), or s.freeze(part) of a session"
 SET_ACTIVATION = "call s.set_activation(layer, name) of the session, or of the network"
 ANOTHER_OPTIMIZER = "optimizer.settings has it; to change it, make another optimizer"
 ON_THE_BANK = "write net.save(path), which keeps what optimizers note too"
-MODULE = {
-    "cuda": TO_CUDA,
-    "cpu": TO_CUDA.replace("cuda", "cpu"),
-    "eval": EVALUATE,
-    "predict": CALL_IT,
-    **dict.fromkeys(("statedict", "loadstatedict", "saveweights", "loadweights"), KEEP),
-    **dict.fromkeys(("double", "float", "half", "astype"), "write net.copy('float64'), say"),
-    **dict.fromkeys(("requiresgrad", "trainable", "frozen"), FREEZE),
-    "activation": SET_ACTIVATION,
-}
 ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
     "Session": {
         "lr": "learning_rate",
@@ -210,8 +198,17 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "statedict": "write s.save(path), and sv.Session.load(path)",
         "requiresgrad": FREEZE,
     },
-    "Network": MODULE
-    | {
+    "Part": {
+        **dict.fromkeys(("requiresgrad", "trainable", "frozen"), FREEZE),
+        "activation": SET_ACTIVATION,
+    },
+    "Network": {
+        "cuda": TO_CUDA,
+        "cpu": TO_CUDA.replace("cuda", "cpu"),
+        "eval": "leave it out: net(x) evaluates, and net.forward(x) is for a backward",
+        "predict": "write net(x)",
+        **dict.fromkeys(("statedict", "loadstatedict", "saveweights", "loadweights"), KEEP),
+        **dict.fromkeys(("double", "float", "half", "astype"), "write net.copy('float64'), say"),
         **dict.fromkeys(("engine", "device"), "call net.to('cpu'), or s.to('cpu') of a session"),
         "precision": "call net.to(engine, precision)",
         "dtype": "net.copy(dtype) is a network in another",
@@ -221,23 +218,10 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "summary": "write print(net)",
         **dict.fromkeys(("lr", "learningrate", "optimizer"), "write net.step(sv.SGD(lr))"),
     },
-    "Layer": MODULE
-    | {
-        "parameters": "write net.parameters() of its network, or layer.perceptrons",
-        "weights": "write net.parameters() of its network, or layer.perceptrons[0].weights",
-    },
-    "Weight": {
-        **dict.fromkeys(("data", "item"), "value"),
-        "gradient": "grad",
-        "requiresgrad": FREEZE,
-    },
+    "Weight": dict.fromkeys(("item", "numpy", "detach"), "value"),
     "Value": {
-        "item": "write value.data, or float(value)",
-        **dict.fromkeys(("value", "numpy"), "data"),
-        **dict.fromkeys(("gradient", "derivative"), "grad"),
+        **dict.fromkeys(("item", "numpy"), "write value.data, or float(value)"),
         "detach": "write sv.Value(value.data)",
-        "name": "label",
-        "requiresgrad": "leave it out: every Value has a gradient",
     },
     "Optimizer": {
         "step": "write net.step(optimizer), or s.advance() of a session",

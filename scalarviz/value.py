@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from scalarviz import value_copies as copies
 from scalarviz import value_graph as graph
+from scalarviz.attributes import Absent
 from scalarviz.displays.value import value_html
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.formulas.retarget import Target
@@ -122,6 +123,9 @@ class Value:
     """
 
     __slots__ = ("__dict__", "__weakref__", "_formula", "_x", "_y", "data", "grad")
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        item, numpy, detach = Absent(), Absent(), Absent()
 
     data: float
     grad: Any  # a number; after backward(create_graph=True) a Value

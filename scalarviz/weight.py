@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, final, overload
 
-from scalarviz.attributes import unknown
+from scalarviz.attributes import Absent
 from scalarviz.bank import Bank, Rows
 from scalarviz.displays.weight import weight_html
 from scalarviz.errors import InputError, OrderError
@@ -27,9 +27,6 @@ class Part(ABC):
     """
 
     __slots__ = ()
-
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        __getattr__ = unknown
 
     @property
     @abstractmethod
@@ -99,6 +96,9 @@ class Weight(Part):
     """
 
     __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        item, numpy, detach = Absent(), Absent(), Absent()
 
     def __init__(self, value: float, *, dtype: str = "float64") -> None:
         bank = Bank(1, dtype)
