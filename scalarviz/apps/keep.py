@@ -10,6 +10,8 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import final
 
+import numpy as np
+
 from scalarviz.checks import number
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
 from scalarviz.files.runs import check_saving
@@ -77,25 +79,26 @@ class Keep:
         try:
             yield
         except GradientError as error:
-            error.args = (error.lines[0], self._after_overflow(session, error.back))
+            try:
+                saved = self._save_before(session, error.back)
+            except ScalarvizError as lack:
+                saved = f"Nothing was saved: {lack}"
+            error.args = (error.lines[0], saved)
             raise
         except Exception:
             if self.path is not None and session.step_index > first:
                 say(self.at_end(session, True))
             raise
 
-    def _after_overflow(self, session: Session, back: int | None) -> str:
-        """Go back to where one can go on, save, and say what to type."""
+    def _save_before(self, session: Session, back: int | None) -> str:
+        """Go back to where a smaller rate can go on, save, and say what to type."""
         smaller = f"--lr {session.learning_rate / 10.0:.3g}, or less"
-        try:
-            if back is not None:
-                session.seek(back)
-            path = self._place(session, True)
-            if path is None:
-                return f"Nothing was saved: begin again with {smaller}."
-            session.save(path)
-        except ScalarvizError as error:
-            return f"Nothing was saved: {error}"
+        if back is not None:
+            session.seek(back)
+        path = self._place(session, True)
+        if path is None:
+            return f"Nothing was saved: begin again with {smaller}."
+        session.save(path)
         return (
             f"Saved to {path} at step {session.step_index:,}; --resume {path} {smaller}, goes on "
             "from there."
@@ -108,9 +111,14 @@ class Keep:
         return self.path
 
     def at_end(self, session: Session, stopped: bool) -> str:
-        """Save, and say where; or how one could have."""
+        """Save, and say where; or how one could have.
+
+        A session whose loss is not finite goes back to where it was smallest.
+        """
         path = self._place(session, stopped)
         try:
+            if lost_since(session) is not None:
+                return self._save_before(session, step_of_smallest_loss(session))
             if path is not None:
                 session.save(path)
                 return f"Saved to {path}; --resume {path} goes on from there."
@@ -119,6 +127,20 @@ class Keep:
                 raise
             return f"Nothing was saved: {error}"
         return "Nothing was saved: --save run.safetensors keeps it." if stopped else ""
+
+
+def lost_since(session: Session) -> int | None:
+    """The step, the first being 0, since which the loss is not finite; None if it is finite now."""
+    finite = np.isfinite(session.losses)
+    if not len(finite) or finite[-1]:
+        return None
+    return int(np.flatnonzero(finite)[-1]) + 1 if finite.any() else 0
+
+
+def step_of_smallest_loss(session: Session) -> int:
+    """The step, the first being 0, whose loss was smallest; 0 if none was finite."""
+    losses = session.losses
+    return int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
 
 
 def unused(stem: str) -> Path:

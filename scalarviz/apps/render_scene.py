@@ -13,7 +13,7 @@ from scalarviz.apps.options import RENDERING
 from scalarviz.apps.pace import Portions
 from scalarviz.apps.render import Look, picture, record, storyboard, telling
 from scalarviz.apps.stop import Stop
-from scalarviz.apps.train import closing, end_of, take_steps
+from scalarviz.apps.train import closing, end_of, take_steps, why_lost
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import check_place
 from scalarviz.foreign import say
@@ -75,6 +75,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
                 look=look,
             )
         say(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
+        tell_lost(show)
         return
     check_place(path)
     look.check(show)
@@ -85,9 +86,16 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     if kind == ".html":
         count = storyboard(show, path, look=look)
         say(f"{path}: one step in {count} operations")
+        tell_lost(show)
     else:
         picture(show, path, look=look)
         say(f"{path}: {closing(show, start, end)}")
+
+
+def tell_lost(show: Show) -> None:
+    """Say why the loss is not finite, if it is not."""
+    if why := why_lost(show.session):
+        say(why)
 
 
 @contextmanager

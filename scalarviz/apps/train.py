@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from scalarviz.apps.keep import Keep
+from scalarviz.apps.keep import Keep, lost_since
 from scalarviz.apps.pace import FRAME, Portions
 from scalarviz.apps.stop import Stop
 from scalarviz.checks import size
@@ -28,7 +28,10 @@ LINES = 10  # of a training without a bar
 
 
 def train(show: object, steps: int | None = None, keep: Keep | None = None) -> int:
-    """Take so many steps and say what came of it; the exit code that suits: 0, or 130 on Ctrl-C."""
+    """Take so many steps and say what came of it; the exit code that suits.
+
+    0, 130 on Ctrl-C, or 1 if the loss is not finite at the end.
+    """
     show, keep = Show.of(show), keep or Keep()
     end = end_of(show, steps)
     console = Console()
@@ -40,8 +43,9 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
                 with_bar(show.session, end, keep, stop, console)
             else:
                 with_lines(show.session, end, keep, stop)
+        failed = bool(why_lost(show.session))
         finish(show, start, end, keep, stop)
-    return stop.code
+    return stop.code or int(failed)
 
 
 def can_draw(console: Console) -> bool:
@@ -126,4 +130,16 @@ def closing(show: Show, start: int, end: int) -> str:
     if held_out is not None:
         course += f", of what is held out {held_out:#.3g}"
     text = f"{step - start:,} steps" if step >= end else f"Stopped at step {step:,} of {end:,}"
-    return f"{text}: {course}." + (f" Next: {show.hint}" if show.hint else "")
+    more = why_lost(session) or (f"Next: {show.hint}" if show.hint else "")
+    return f"{text}: {course}. {more}".rstrip()
+
+
+def why_lost(session: Session) -> str:
+    """Since when the loss is not finite, and why; nothing if it is finite."""
+    step = lost_since(session)
+    if step is None:
+        return ""
+    return (
+        f"The loss is {session.losses[step]:g} from step {step + 1:,} on, most likely since the "
+        f"learning rate of {session.learning_rate:g} is too large."
+    )

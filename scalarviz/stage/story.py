@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from scalarviz.explanation import Explanation, explain
 from scalarviz.formulas.losses import LossRow
 from scalarviz.operations import NONE
@@ -37,7 +39,7 @@ def caption(session: Session, row: int | None = None) -> Caption:
 
     `row` is that of the weight whose numbers are told; None: the first one.
     """
-    with session.doing():
+    with session.doing(), np.errstate(all="ignore"):  # what is infinite is told as it is
         step, operation = session.clock.place
         if (step, operation) == (0, 0):
             return Caption("Each cube is one weight.")

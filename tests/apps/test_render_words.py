@@ -27,9 +27,32 @@ def opengl() -> None:
         pytest.skip(str(error))
 
 
+LOST = """
+import scalarviz as sv
+from scalarviz import data
+
+
+def scene():
+    net = sv.Network([2, 3, 1], "relu", "linear", dtype="float32", seed=0)
+    optimizer = sv.SGD(0.1, not_finite="zero")
+    session = sv.Session(net, data.Xor(), "mse", optimizer, engine="python")
+    session.edit(range(len(net.bank)), 1e37)
+    return session
+"""
+
+
+@pytest.fixture
+def out() -> list[str]:
+    """What was printed, command by command."""
+    return []
+
+
 @pytest.fixture
 def render(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    out: list[str],
 ) -> Callable[..., tuple[int, str]]:
     """What `scalarviz render` answers in a folder of its own: the exit code and the errors."""
     monkeypatch.chdir(tmp_path)
@@ -39,7 +62,9 @@ def render(
     def answer(*words: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as left:
             cli.main(["render", *words])
-        return int(left.value.code or 0), capsys.readouterr().err
+        said = capsys.readouterr()
+        out.append(said.out)
+        return int(left.value.code or 0), said.err
 
     return answer
 
@@ -151,6 +176,19 @@ def test_what_fails_to_be_drawn_is_saved(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sv.Session, "save", refuse_to_train)
         assert render(*SMALL, "-o", name, "--save", "it.safetensors", "--theme", "no")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+def test_a_loss_that_is_not_finite_is_told_and_drawn(
+    render: Any, name: str, tmp_path: Path, out: list[str]
+) -> None:
+    (tmp_path / "lost.py").write_text(LOST, encoding="utf-8")
+    assert render("lost.py", "--steps", "3", "--pixels", "64x48", "-o", name) == (0, "")
+    assert Path(name).exists()
+    assert (
+        "The loss is inf from step 1 on, most likely since the learning rate of 0.1 is too large."
+        "\nNothing was saved: begin again with --lr 0.01, or less.\n"
+    ) in out[-1]
 
 
 def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None:

@@ -187,6 +187,47 @@ def test_what_overflows_is_saved_under_a_name_of_its_own_if_anything_was_learned
     assert [each.name for each in Path().iterdir()] == ["rgb-stopped.safetensors"]
 
 
+def lost(good: int) -> Show:
+    """A show whose loss is nan after so many good steps, while its gradients count as 0."""
+    net = sv.Network([2, 3, 1], "relu", "linear", dtype="float32", seed=0)
+    optimizer = sv.SGD(0.1, not_finite="zero")
+    session = sv.Session(net, data.Xor(), "mse", optimizer, engine="python")
+    if good:
+        session.advance(good)
+    session.edit(range(len(net.bank)), 1e37)
+    return Show(session, hint="more")
+
+
+def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show, path = lost(20), tmp_path / "it.safetensors"
+    first, last = show.session.losses[[0, -1]]
+    assert train(show, 30, Keep(path)) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "30 steps: loss from inf to inf. The loss is inf from step 21 on, most likely since the "
+        "learning rate of 0.1 is too large.",
+        f"Saved to {path} at step 19; --resume {path} --lr 0.01, or less, goes on from there.",
+    ]
+    again = sv.Session.load(path)
+    assert again.step_index == 19 and len(again.branches[0].losses) == 50
+    again.learning_rate = 0.01
+    again.advance(10)
+    assert again.loss <= last < first
+
+
+def test_a_loss_that_was_never_finite_leaves_nothing_to_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train(lost(0), 30, Keep(name="it")) == 1
+    assert capsys.readouterr().out.endswith(
+        "The loss is inf from step 1 on, most likely since the learning rate of 0.1 is too large.\n"
+        "Nothing was saved: begin again with --lr 0.01, or less.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
