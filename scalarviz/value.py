@@ -30,7 +30,7 @@ _new = object.__new__
 def node(formula: Formula, data: float, x: Value, y: Value | None = None) -> Value:
     """The Value that an operation of one or two inputs makes."""
     made = _new(Value)
-    made.data = data
+    made._data = data
     made.grad = 0
     made._formula = formula
     made._x = x
@@ -42,7 +42,7 @@ def unary(name: str) -> Callable[[Value], Value]:
     """The method for a row of one input."""
     formula = OPERATIONS[name]
     function = formula.value
-    return lambda self: node(formula, function(self.data), self)
+    return lambda self: node(formula, function(self._data), self)
 
 
 def binary(name: str) -> Callable[[Value, Operand], Value]:
@@ -63,7 +63,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
                 formula, other = of_number, Value(other)
         # What `node` does, without a call: nearly all Values come from here.
         made = _new(Value)
-        made.data = function(self.data, other.data)
+        made._data = function(self._data, other._data)
         made.grad = 0
         made._formula = formula
         made._x = self
@@ -80,7 +80,7 @@ def reflected(name: str) -> Callable[[Value, Number], Value]:
 
     def method(self: Value, other: Number) -> Value:
         x = Value(other)
-        return node(of_number, of_number.value(x.data, self.data), x, self)
+        return node(of_number, of_number.value(x._data, self._data), x, self)
 
     return method
 
@@ -94,7 +94,7 @@ def function(name: str) -> Callable[..., Value]:
         if record is not None:
             return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
         inputs = [x if isinstance(x, Value) else Value(x) for x in operands]
-        made = Value(row.value(*[x.data for x in inputs]))
+        made = Value(row.value(*[x._data for x in inputs]))
         made._set_inputs(by_some(row, [isinstance(x, Value) for x in operands]), *inputs)
         return made
 
@@ -122,12 +122,13 @@ class Value:
     `out._backward = function`, where the function adds to `x.grad` what follows from `out.grad`.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_formula", "_x", "_y", "data", "grad")
+    __slots__ = ("__dict__", "__weakref__", "_data", "_formula", "_x", "_y", "grad")
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         item, numpy, detach = Absent(), Absent(), Absent()
 
-    data: float
+    if TYPE_CHECKING:
+        data: float
     grad: Any  # a number; after backward(create_graph=True) a Value
     _formula: Formula  # what made it
     _x: Value | None  # the first input; None in a leaf
@@ -140,10 +141,14 @@ class Value:
     _is_recorded = False  # whether it is part of a function that `sv.compile` records
     _takes_values = True  # whether `grad` can be a Value, an expression
 
+    def __init_subclass__(cls) -> None:
+        if "data" in vars(cls):  # the numbers lie elsewhere: operations read them there too
+            cls._data = vars(cls)["data"]
+
     def __init__(
         self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
     ) -> None:
-        self.data = graph.plain_number(data)
+        self._data = graph.plain_number(data)
         self.grad = 0
         self._formula = graph.LEAF
         self._x = self._y = None
@@ -247,13 +252,13 @@ class Value:
                 if by_x is one:
                     x.grad += grad
                 elif by_x is not no_gradient:
-                    x.grad += grad * by_x(x.data, y.data, value.data)
+                    x.grad += grad * by_x(x._data, y._data, value._data)
                 if by_y is one:
                     y.grad += grad
                 elif by_y is not no_gradient:
-                    y.grad += grad * by_y(x.data, y.data, value.data)
+                    y.grad += grad * by_y(x._data, y._data, value._data)
             elif x is not None and len(partials) == 1:
-                x.grad += grad * partials[0](x.data, value.data)
+                x.grad += grad * partials[0](x._data, value._data)
             else:
                 value._backward()
 
@@ -269,10 +274,10 @@ class Value:
     def _pass_on(self) -> None:
         """The chain rule: add to the gradient of each input what follows from this one's."""
         inputs = self._inputs
-        numbers = [x.data for x in inputs]
+        numbers = [x._data for x in inputs]
         for x, partial in zip(inputs, self._formula.partials, strict=False):
             if partial is not no_gradient:
-                x.grad += self.grad * partial(*numbers, self.data)
+                x.grad += self.grad * partial(*numbers, self._data)
 
     def zero_grad(self) -> None:
         """Set the gradient to 0, here and in every Value that this one is made of."""
@@ -312,6 +317,10 @@ class Value:
     def _backward(self, function: Callable[[], None]) -> None:
         self._set_inputs(Formula(self._op, graph.unknown, ()), *self._inputs)
         self._own_backward = function
+
+
+if not TYPE_CHECKING:  # operations read and write the slot itself, which costs them nothing
+    Value.data = graph.checked(Value._data)
 
 
 def total(gradient: Any, more: Value) -> Value:

@@ -44,6 +44,16 @@ def plain_number(data: object) -> float:
     raise InputError(f"a Value holds one number, not {reprlib.repr(data)}: pass an int or a float")
 
 
+def checked(slot: Any) -> property:
+    """The attribute over a slot that takes numbers only."""
+    put = slot.__set__
+
+    def put_number(value: Value, data: object) -> None:
+        put(value, data if type(data) is float else plain_number(data))
+
+    return property(slot.__get__, put_number)
+
+
 def is_foreign(operand: object) -> bool:
     """Whether its class may itself know what to do with a Value, as numpy's array does."""
     known = isinstance(operand, (int, float, np.generic))
@@ -60,7 +70,7 @@ def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value,
         record = recorder.get()
         if record is not None:
             return record(name, self, other)  # type: ignore[no-any-return]  # a recorded Value
-        return test(self.data, other.data if is_value else plain_number(other))
+        return test(self._data, other._data if is_value else plain_number(other))
 
     return method
 

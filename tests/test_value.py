@@ -429,3 +429,34 @@ def test_an_own_operation_has_no_second_derivative() -> None:
 def test_the_package_exports_it() -> None:
     package = importlib.import_module("scalarviz")
     assert package.Value is Value
+
+
+# What is set.
+
+
+def test_data_that_is_no_number_is_refused() -> None:
+    a = Value(2.0)
+    for bad in ("x", None, [1.0], 1j, Value(1.0), np.ones(2)):
+        with pytest.raises(InputError, match="a Value holds one number, not"):
+            a.data = bad  # type: ignore[assignment]
+    assert a.data == 2.0
+    for good in (3, 1.5, True, float("inf"), np.float32(0.5), np.int64(7)):
+        a.data = good  # type: ignore[assignment]
+        assert a.data == good and not isinstance(a.data, np.generic)
+
+
+def test_a_subclass_may_have_attributes_and_read_the_number_its_own_way() -> None:
+    class Twice(Value):
+        @property  # type: ignore[override]
+        def data(self) -> float:
+            return 2.0 * super().data
+
+        @data.setter
+        def data(self, number: float) -> None:
+            Value.data.__set__(self, number)  # type: ignore[attr-defined]
+
+    x = Twice(3.0)
+    x.note = "mine"  # type: ignore[attr-defined]
+    assert ((x * x).data, x.note) == (36.0, "mine")  # type: ignore[attr-defined]
+    x.data = 5.0
+    assert (x + 1.0).data == 11.0
