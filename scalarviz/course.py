@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.bank import NONE
-from scalarviz.checks import shorten
+from scalarviz.checks import FloatArray, shorten
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.formulas.table import pick
 from scalarviz.program import Moment
@@ -317,6 +317,11 @@ class Course:
     def remember(self) -> None:
         """Note how the numbers are now, to notice what others write."""
         self._watching.remember(self.clock.operation > 0)
+
+    @property
+    def remembered(self) -> FloatArray:
+        """The weights as they were when the session last looked, at the moment of its clock."""
+        return self._watching.value
 
     def notice(self) -> None:
         """Journal what somebody wrote into the bank since the last `remember`."""

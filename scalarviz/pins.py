@@ -66,14 +66,15 @@ class Pins:
         """How many steps may go by without a note."""
         return max(1, self._course.clock.step // POINTS) if self._values else MOST_STEPS
 
-    def note(self) -> None:
-        """Note the present values, if a step is just done."""
-        clock, bank = self._course.clock, self._course.trainer.bank
+    def note(self, numbers: FloatArray | None = None) -> None:
+        """Note the present values, or these numbers, if a step is just done."""
+        clock = self._course.clock
+        numbers = self._course.trainer.bank.value if numbers is None else numbers
         if not self._values or clock.operation or clock.actions:
             return
         with self._lock:
             for row, values in self._values.items():
-                values[self._course.branch.number, clock.step] = float(bank.value[row])
+                values[self._course.branch.number, clock.step] = float(numbers[row])
                 if len(values) > 4 * POINTS:
                     self._values[row] = dict(list(values.items())[::2])
 
@@ -107,7 +108,7 @@ class Pins:
 
     def _fill(self) -> Job:
         with self._turns.taken():
-            self.note()
+            self.note(self._course.remembered)  # somebody may have written into the bank since
             network, rows = self._course.trainer.network, self.rows
             if not isinstance(network, Network):
                 return

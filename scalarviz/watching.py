@@ -17,7 +17,7 @@ class Watching:
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
-        self._value = trainer.bank.value.copy()
+        self.value = trainer.bank.value.copy()
         self._frozen = trainer.bank.frozen.copy()
         self._grad: FloatArray | None = None
         self._state = trainer.bank.state.copy()
@@ -26,7 +26,7 @@ class Watching:
     def remember(self, mid_step: bool) -> None:
         """Note how the numbers are now; in the middle of a step gradients count too."""
         bank = self._trainer.bank
-        np.copyto(self._value, bank.value)
+        np.copyto(self.value, bank.value)
         np.copyto(self._frozen, bank.frozen)
         np.copyto(self._state, bank.state)
         self._grad = bank.grad.copy() if mid_step else None
@@ -39,9 +39,9 @@ class Watching:
         has_other_state = not same(bank.state, self._state)
         if bank.step_count != self._count or has_other_grad or has_other_state:
             yield "numbers", numbers_of_bank(bank)
-        elif not same(bank.value, self._value):
+        elif not same(bank.value, self.value):
             bits = f"u{bank.value.itemsize}"
-            rows = np.flatnonzero(bank.value.view(bits) != self._value.view(bits))
+            rows = np.flatnonzero(bank.value.view(bits) != self.value.view(bits))
             yield "edit", {"rows": rows, "values": bank.value[rows]}
         changed = bank.frozen != self._frozen
         for on in (True, False) if changed.any() else ():

@@ -675,6 +675,17 @@ def test_a_pinned_weight_has_a_history_from_the_start_on() -> None:
     assert s.pinned == [] and not len(s.history(w)[0])
 
 
+def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank() -> None:
+    s = session()
+    s.advance(3)
+    here = s.network.bank.value[4]
+    with s._turns.taken():  # the history is made afterwards
+        s.pin(4)
+        s.network.bank.value[4] += 1.0
+    steps, values = s.history(4, wait=True)
+    assert steps[-1] == 3 and values[-1] == here != s.network.bank.value[4]
+
+
 def test_a_history_goes_back_over_another_activation() -> None:
     s = session()
     s.advance(10)
