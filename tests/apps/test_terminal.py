@@ -207,13 +207,13 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_ctrl_c_gives_the_terminal_back_after_a_whole_step_and_saves(
     interrupted: Show, tty: Any, tmp_path: Path, saved: list[Any]
 ) -> None:
-    text = tty.watch(interrupted, steps=3000, speed=0, keep=Keep(tmp_path / "it"))
+    text = tty.watch(interrupted, steps=300_000, speed=0, keep=Keep(tmp_path / "it"))
     _, _, after = text.partition(LEAVE)
     assert tty.code == 130
     assert "\x1b[?25h" in text  # the cursor is shown again
     step = interrupted.session.step_index
-    assert 8 <= step < 3000 and saved == [(tmp_path / "it", step, "step")]
-    assert f"Stopped at step {step:,} of 3,000" in after and "Saved to" in after
+    assert 8 <= step < 300_000 and saved == [(tmp_path / "it", step, "step")]
+    assert f"Stopped at step {step:,} of 300,000" in after and "Saved to" in after
 
 
 def test_an_error_gives_the_terminal_back(show: Show, tty: Any) -> None:
