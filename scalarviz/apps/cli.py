@@ -32,6 +32,8 @@ VERBS = {
     "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
     "train": "Train a scene with a progress bar, or line by line where nobody looks.",
 }
+# Options that people look for, and how they are called here.
+MEANT = dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels")
 ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
@@ -149,6 +151,10 @@ def visible_errors() -> Iterator[None]:
     except Exception as error:
         if isinstance(said := getattr(error, "message", None), str):
             error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
+        meant = MEANT.get(getattr(error, "option_name", ""))
+        command = getattr(getattr(error, "ctx", None), "command", None)
+        if any(meant in each.opts for each in getattr(command, "params", ())):
+            error.possibilities = [meant]  # type: ignore[attr-defined]  # as it has a name
         raise
 
 

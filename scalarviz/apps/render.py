@@ -63,6 +63,12 @@ class Look:
     pin: int | None = None
 
     def __post_init__(self) -> None:
+        given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise InputError(
+                f"a picture has a width and a height, such as size=(800, 500), not {shorten(given)}"
+            )
+        object.__setattr__(self, "size", tuple(given))
         for pixels, what in zip(self.size, ("width", "height"), strict=True):
             if not 16 <= size(pixels, f"the {what} of a picture") <= LARGEST:
                 raise InputError(

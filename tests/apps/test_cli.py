@@ -292,6 +292,14 @@ def test_an_option_that_is_not_there_is_a_usage_error(run) -> None:
     assert ran.code == 2 and "--deepth" in ran.err
 
 
+@pytest.mark.parametrize("word", ["--size", "--width", "--height", "--resolution"])
+def test_the_size_of_a_picture_is_asked_for_by_its_pixels(run, word: str) -> None:
+    ran = run("render", "rgb", word, "800x500")
+    assert ran.code == 2 and "--pixels" in ran.err and "--seed" not in ran.err
+    ran = run("train", "rgb", word, "800x500")
+    assert ran.code == 2 and "--pixels" not in ran.err
+
+
 def test_the_exit_code_of_the_doctor_is_that_of_the_command(
     run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.apps import notebook
 from scalarviz.apps.moving import png
 from scalarviz.apps.render import Look
+from scalarviz.checks import shorten
 from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameError
 from scalarviz.view.camera import Camera
 from scalarviz.view.offscreen import make_canvas
@@ -108,6 +111,29 @@ def test_a_mistake_is_one_sentence(
     with pytest.raises(InputError, match=message):
         sv.picture(session, path, **{**SMALL, **options})
     assert not path.exists()
+
+
+@pytest.mark.parametrize("size", [(800,), (1, 2, 3), 800, "800x500", None, {800, 500}, np.array(5)])
+def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_path: Path) -> None:
+    takes: list[Callable[[], object]] = [
+        lambda: sv.picture(session, size=size),
+        lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
+        lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
+        lambda: notebook.watch(session, size=size),
+        lambda: Look(size=size),
+    ]
+    sentence = "a picture has a width and a height, such as size=(800, 500), not "
+    sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
+    for take in takes:
+        with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+            take()
+    assert session.step_index == 0 and not list(tmp_path.iterdir())
+
+
+def test_a_size_may_be_a_list_or_an_array(session: sv.Session) -> None:
+    for size in ([64, 48], np.array([64, 48])):
+        assert sv.picture(session, size=size, samples=1).shape == (48, 64, 3)
+    assert Look(size=[64, 48]) == Look(size=(64, 48))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
