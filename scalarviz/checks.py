@@ -240,6 +240,13 @@ def number(
     raise InputError(f"{what} must be {asked}, not {shorten(value)}")
 
 
+def true_or_false(value: object, what: str) -> bool:
+    """True or False."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InputError(f"{what} must be True or False, not {shorten(value)}")
+
+
 def as_array(rows: list[list[float]], dtype: str) -> FloatArray:
     """Rows of Python floats as an array; what is too large for float32 becomes inf, silently."""
     with np.errstate(over="ignore"):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scalarviz.checks import number, size
+import numpy as np
+
+from scalarviz.checks import number, size, true_or_false
+from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
 
 PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
@@ -32,8 +35,15 @@ class Precision:
 
     def __post_init__(self) -> None:
         pick(PRECISIONS, self.name, "precision")
-        number(self.loss_scale, "the loss scale", 0.0, open_low=True)
-        size(self.patience, "the patience of a dynamic loss scale")
+        if isinstance(self.loss_scale, (bool, np.bool_)):  # where `dynamic` was meant
+            raise InputError(f"the loss scale must be a number, not {self.loss_scale}")
+        # Files keep them as they are here, so numbers of numpy become Python's.
+        for name, checked in (
+            ("loss_scale", number(self.loss_scale, "the loss scale", 0.0, open_low=True)),
+            ("dynamic", true_or_false(self.dynamic, "dynamic, of a precision,")),
+            ("patience", size(self.patience, "the patience of a dynamic loss scale")),
+        ):
+            object.__setattr__(self, name, checked)
 
     @staticmethod
     def of(precision: str | Precision) -> Precision:

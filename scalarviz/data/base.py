@@ -242,13 +242,6 @@ def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) ->
     raise InputError(f"{what} must be an integer from {low:,} to {high:,}, not {result:,}")
 
 
-def true_or_false(value: object, what: str) -> bool:
-    """True or False."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    raise InputError(f"{what} must be True or False, not {shorten(value)}")
-
-
 def unlike(value: object, default: object) -> bool:
     """Whether a setting was given, as far as one can see."""
     return isinstance(value, np.ndarray) or value != default

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, number
+from scalarviz.checks import FloatArray, number, true_or_false
 from scalarviz.data.base import (
     DOUBLE,
     STREAM_NOISE,
@@ -21,7 +21,6 @@ from scalarviz.data.base import (
     same_bits,
     share_of,
     split,
-    true_or_false,
     whole,
 )
 from scalarviz.formulas.randomness import check_seed, unit_pairs

@@ -145,9 +145,7 @@ def build_optimizer(value: Description) -> Optimizer:
 
 def build_precision(value: Description) -> Precision:
     """A precision as it was described."""
-    made = make(Precision, value, "precision")
-    if type(made.dynamic) is not bool or isinstance(made.loss_scale, bool):
-        raise InputError(f"{shorten(value)} is no precision")
+    made: Precision = make(Precision, value, "precision")
     return made
 
 

@@ -142,6 +142,25 @@ def test_the_engine_is_chosen_when_loading(path: Path) -> None:
         sv.load(path, "gpu")
 
 
+def test_a_precision_of_numpy_numbers_can_be_saved(path: Path) -> None:
+    mixed = sv.Precision("mixed", np.float32(128), np.bool_(True), np.int64(5))  # type: ignore[arg-type]
+    assert [type(each) for each in vars(mixed).values()] == [str, float, bool, int]
+    save_network(sv.Network([2, 3], engine="cpu", precision=mixed), path)
+    assert sv.load(path, "cpu").precision == mixed
+    data = [[1.0, 2.0]], [[0.0, 0.0, 1.0]]
+    session = sv.Session(sv.Network([2, 3]), data, engine="cpu", precision=mixed)
+    session.advance(1)
+    session.save(path)
+    assert sv.Session.load(path).network.precision == mixed
+
+
+@pytest.mark.parametrize("wrong", [{"dynamic": 1}, {"dynamic": "yes"}, {"loss_scale": True}])
+def test_a_precision_that_no_file_could_hold_is_refused(wrong: dict[str, Any]) -> None:
+    (value,) = wrong.values()
+    with pytest.raises(InputError, match=f"must be .*, not {value!r}"):
+        sv.Precision("mixed", **wrong)
+
+
 def test_mixed_precision_goes_on_where_the_engine_can(path: Path) -> None:
     mixed = sv.Precision("mixed", loss_scale=64.0, dynamic=True, patience=7)
     net = sv.Network([2, 3, 2], engine="cpu", precision=mixed)
