@@ -232,8 +232,10 @@ def engine_maker(name: str) -> Maker:
             f"compiled functions run on the engine cpu: the engine {row.name} has none of their "
             "operations yet"
         )
+    from scalarviz.engines.cores import check_process
     from scalarviz.engines.expression_cpu import CpuExpressionEngine
 
+    check_process()
     return CpuExpressionEngine
 
 

@@ -34,8 +34,10 @@ class EngineRow:
 
 def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision) -> Engine:
     """The cpu engine; numba is loaded only now."""
+    from scalarviz.engines.cores import check_process
     from scalarviz.engines.cpu import CpuEngine
 
+    check_process()
     return CpuEngine(layers, program, bank, precision)
 
 
@@ -43,8 +45,10 @@ def make_cuda(
     layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
 ) -> Engine:
     """The cuda engine; numba's CUDA part is loaded only now."""
+    from scalarviz.engines.cores import check_process
     from scalarviz.engines.cuda import CudaEngine
 
+    check_process()
     return CudaEngine(layers, program, bank, precision)
 
 

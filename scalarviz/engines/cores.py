@@ -5,7 +5,9 @@ loads a kernel that only calls a parallel one (numba's issue 9938): that call cr
 started here, before any kernel of a file is called.
 
 A forked child has none of the threads of its parent, and a parallel kernel would wait for them for
-ever. So a child of a process that has loaded kernels is refused every one of them.
+ever. So a child of a process that has loaded kernels is refused every one of them when it is
+called. A network that is sent to such a child arrives: a worker that could not unpickle what it is
+sent would end without an answer, and a pool of workers waits for that answer for ever.
 """
 
 from __future__ import annotations
@@ -64,9 +66,14 @@ def acquire(lock: Any, seconds: float = -1) -> bool:
     return mine
 
 
+def may_call_kernels() -> bool:
+    """Whether this process was not forked from one whose kernels had been loaded."""
+    return not _lost
+
+
 def check_process() -> None:
     """Raise an EngineError in a process that was forked from one whose kernels had been loaded."""
-    if _lost:
+    if not may_call_kernels():
         raise EngineError(FORKED)
 
 
@@ -94,7 +101,12 @@ ONE_AT_A_TIME = OneAtATime()
 
 @final
 class Refused:
-    """Stands where a kernel stood before the fork."""
+    """Stands for a kernel, or for a file of them, in a process that may call none."""
+
+    def __getattr__(self, name: str) -> Refused:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise EngineError(FORKED)

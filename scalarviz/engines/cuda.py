@@ -7,6 +7,7 @@ the truth.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import final
 
 from scalarviz.bank import Bank
@@ -14,6 +15,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines.base import Engine, check_samples, newest_of
+from scalarviz.engines.cores import check_process
 from scalarviz.engines.cuda_run import CudaRun
 from scalarviz.engines.cuda_tables import set_start, set_state
 from scalarviz.engines.cuda_work import Device, Work
@@ -33,9 +35,14 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        self.device = Device.current()
         self._passes: list[Work] = []
         self._spare: Work | None = None  # memory for another batch of the same size
+
+    @cached_property
+    def device(self) -> Device:
+        """The GPU; an engine that is sent to another process looks for it there."""
+        check_process()
+        return Device.current()
 
     def forward(self, batch: FloatArray) -> FloatArray:
         work = self._forward(batch, learning=True)

@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
-from scalarviz.engines.cores import check_process, start_threads
+from scalarviz.engines.cores import Refused, may_call_kernels, start_threads
 from scalarviz.engines.kernel_cache import keep_apart
 from scalarviz.engines.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
@@ -122,13 +122,15 @@ class Text:
     ingredients: list[Any]
 
 
-def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType:
+def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType | Refused:
     """The kernels of a template, such as "scalarviz.engines.cpu_steps", in a working type.
 
     Each kernel is compiled when it is first called, if it is not on disk. A row that was added to a
     table, or a constant that was changed, in this very process counts from the next `load` on.
+    After a fork, each kernel raises an EngineError when it is called.
     """
-    check_process()
+    if not may_call_kernels():
+        return Refused()
     with _lock:
         text = text_of(template, dtype, target)
         if text not in _modules:

@@ -221,3 +221,32 @@ def test_a_child_forked_while_objects_train_goes_on_or_is_told_to_spawn() -> Non
         s.pause()
     """)
     assert done.stdout.split() == ["0"] * 5, done.stderr
+
+
+@forks
+def test_a_network_arrives_in_a_forked_worker_and_its_first_engine_call_is_refused() -> None:
+    done = run("""
+        import multiprocessing
+        import scalarviz as sv
+        from scalarviz.errors import EngineError
+
+        def steps(sent):
+            return sent.bank.step_count
+
+        def outputs(sent):
+            return sent([1.0, 2.0])
+
+        def again(sent):
+            return sent.to("python")([1.0, 2.0]).shape
+
+        net = sv.Network([2, 8, 1], "tanh").to("cpu")
+        net.train([[1.0, 2.0]], [[1.0]], steps=10)
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.map_async(steps, [net, net]).get(20))
+            print(pool.map_async(again, [net]).get(20))
+            try:
+                pool.map_async(outputs, [net, net]).get(20)
+            except EngineError as error:
+                print('get_context("spawn")' in str(error))
+    """)
+    assert done.stdout.splitlines() == ["[10, 10]", "[(1,)]", "True"], done.stderr
