@@ -27,6 +27,7 @@ ORDER = """
     arrays
     checks
     memory
+    ctrl_c
     limits
     formulas.elementary
     formulas.retarget

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from scalarviz.checks import FloatArray
+from scalarviz.ctrl_c import CtrlC
 from scalarviz.engines.base import Engine, Outcome, Run
 from scalarviz.engines.before import Before
 from scalarviz.errors import GradientError, Interrupted
@@ -21,13 +22,25 @@ def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> Fl
 
     Raises a GradientError, or Interrupted on Ctrl-C; both have the losses so far.
     """
+    with CtrlC() as ctrl_c:
+        return steps_until(ctrl_c, engine, run, optimizer, steps)
+
+
+def steps_until(
+    ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
+) -> FloatArray:
+    """`take_steps`, which Ctrl-C ends; it is held back except while a portion is under way."""
     losses, done, kept, pace = np.empty(steps), 0, 0, 1
-    before, start = Before(engine.bank, optimizer), time.perf_counter()
+    before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
     while True:
         count = min(pace, steps - done)
         try:
+            ctrl_c.listen()
             outcome = run.steps(optimizer, done, count)
+            if count < steps:
+                ctrl_c.hold()
         except KeyboardInterrupt:
+            ctrl_c.hold()
             restore(run, optimizer, before, kept, done)
             engine.forget()
             raise Interrupted(losses[:done], steps) from None
@@ -37,6 +50,7 @@ def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> Fl
         losses[done : done + taken] = outcome.losses
         done += taken
         if taken < count:
+            ctrl_c.hold()
             error = error_of(engine, run, optimizer, outcome, before, kept, done)
             error.losses = losses[:done]
             raise error
@@ -45,7 +59,8 @@ def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> Fl
         seconds = time.perf_counter() - start
         pace = max(1, min(4 * count, int((done - kept) * SECONDS / seconds)))
         if seconds > SECONDS:
-            before, kept, start = Before(engine.bank, optimizer), done, time.perf_counter()
+            before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
+            kept = done
 
 
 def restore(run: Run, optimizer: Optimizer, before: Before, first: int, step: int) -> None:

@@ -1,15 +1,12 @@
 """A step that would make a weight or a slot infinite is not taken, on any engine, by any way."""
 
 import math
-import pickle
-import signal
-import threading
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import GradientError, Interrupted, UpdateError
+from scalarviz.errors import GradientError, UpdateError
 from tests.strategies import RUNNABLE
 
 X = np.random.default_rng(0).random((8, 3))
@@ -178,31 +175,3 @@ def test_a_replica_stops_alone_with_the_numbers_of_a_session() -> None:
     before = [bank.value.copy() for bank in runs.banks]
     runs.advance(2)
     assert all((bank.value == old).all() for bank, old in zip(runs.banks, before, strict=True))
-
-
-# ---- Ctrl-C -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("engine", ["python", "cpu"])
-def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
-    net, straight = network(engine), network(engine)
-    net.train_step(X, 1 - X, "mse", sv.Adam(0.01))  # what is compiled is compiled before
-    straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
-    steps = 3_000_000
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.raises(Interrupted, match=r"stopped after .* of 3,000,000 steps") as caught:
-        net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
-    losses = caught.value.losses
-    assert 0 < len(losses) < steps
-    assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
-    assert numbers(net.bank) == numbers(straight.bank)
-    with pytest.raises(sv.ScalarvizError, match="without a forward"):
-        net.backward()
-
-
-def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_processes() -> None:
-    assert issubclass(Interrupted, KeyboardInterrupt)
-    error = Interrupted(np.array([2.0, 1.0]), 5)
-    again = pickle.loads(pickle.dumps(error))
-    assert str(again) == str(error) and (again.losses == error.losses).all()

@@ -1,0 +1,130 @@
+"""Ctrl-C while a network trains, once or several times: its numbers are those of a whole step."""
+
+import pickle
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.ctrl_c import CtrlC
+from scalarviz.engines import portions
+from scalarviz.engines.cpu_run import CpuRun
+from scalarviz.engines.python_run import PythonRun
+from scalarviz.errors import Interrupted
+from tests.engines.test_overflow import X, network, numbers
+
+both_engines = pytest.mark.parametrize("engine", ["python", "cpu"])
+
+
+def everything(bank: sv.Bank) -> tuple[bytes, ...]:
+    """Everything that a step changes."""
+    return (*numbers(bank), bank.grad.tobytes(), bytes([bank.has_gradients]))
+
+
+@both_engines
+def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
+    net, straight = network(engine), network(engine)
+    net.train_step(X, 1 - X, "mse", sv.Adam(0.01))  # what is compiled is compiled before
+    straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    steps = 3_000_000
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(Interrupted, match=r"stopped after .* of 3,000,000 steps") as caught:
+        net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
+    losses = caught.value.losses
+    assert 0 < len(losses) < steps
+    assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
+    assert everything(net.bank) == everything(straight.bank)
+    with pytest.raises(sv.ScalarvizError, match="without a forward"):
+        net.backward()
+
+
+def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_processes() -> None:
+    assert issubclass(Interrupted, KeyboardInterrupt)
+    error = Interrupted(np.array([2.0, 1.0]), 5)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and (again.losses == error.losses).all()
+
+
+@both_engines
+def test_more_signals_do_not_break_off_what_the_first_has_begun(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers = [sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)]
+    net = sv.Network(layers, engine=engine)
+    straight = net.copy()
+    net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    restore = portions.restore
+
+    def restore_under_fire(*args: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        restore(*args)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(portions, "restore", restore_under_fire)
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(Interrupted) as caught:
+        net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=3_000_000)
+    losses = caught.value.losses
+    assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
+    assert everything(net.bank) == everything(straight.bank)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@both_engines
+@pytest.mark.parametrize("steps", [0, 1])
+def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
+    engine: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network(engine)
+    for _ in range(steps):
+        net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
+    net.bank.slot_block(sv.Adam(0.01).row.slots)
+    before = everything(net.bank)
+    run: Any = PythonRun if engine == "python" else CpuRun
+    steps_of = run.steps
+
+    def broken(*args: Any) -> None:
+        steps_of(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "steps", broken)
+    with pytest.raises(Interrupted, match="stopped after 0 of 5 steps"):
+        net.train(X, X, "mse", sv.Adam(0.01), steps=5)
+    assert everything(net.bank) == before
+
+
+def test_a_signal_that_is_held_back_is_heard_later() -> None:
+    with CtrlC() as ctrl_c:
+        ctrl_c.hold()
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c.listen()
+    late = CtrlC()
+    late.hold()
+    signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        late.__exit__(None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_another_handler_hears_every_signal_that_no_portion_is_broken_off_by() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with CtrlC() as ctrl_c:
+            ctrl_c.hold()
+            ctrl_c.listen()
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            assert len(heard) == 2
+            ctrl_c.hold()
+            signal.raise_signal(signal.SIGINT)
+            assert len(heard) == 2
+        assert len(heard) == 3
+    finally:
+        signal.signal(signal.SIGINT, before)
