@@ -11,6 +11,7 @@ from scalarviz.checks import shorten
 from scalarviz.data import DataSet
 from scalarviz.engines import ENGINES
 from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.files.networks import check_states
 from scalarviz.files.pieces import Reader, build_clock
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.table import pick
@@ -45,6 +46,8 @@ class Actions:
         read = {key: self._reader.read(detail) for key, detail in details.items()}
         try:
             check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
+            if operation and kind in BETWEEN_STEPS:
+                raise InputError("that is done between two steps, and not in the middle of one")
             CHECKS[kind](self._network, read)
             if kind == "engine":
                 self._check_engine(read["name"], read["precision"])
@@ -121,6 +124,7 @@ def check_numbers(network: Network, details: Details) -> None:
         check_type(array, np.ndarray, name)
         if (array.shape, array.dtype.name) != (shape, dtype):
             raise InputError(f"the array {name} does not fit the network")
+    check_states(network, details["scaling"][np.newaxis])
 
 
 def check_rate(network: Network, details: Details) -> None:

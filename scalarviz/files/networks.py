@@ -243,10 +243,17 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
         targets[block_name(names)] = bank.slot_block(names)
     for name, array in arrays.items():
         targets[name][:] = array
-    for layer in net.layers:
-        layer.check_state()
+    check_states(net, bank.state[np.newaxis])
     bank.step_count = steps
     bank.has_gradients = has_gradients
+
+
+def check_states(net: Network, states: Array) -> None:
+    """Refuse states that a network cannot have; each row is one of its whole bank."""
+    if not np.isfinite(states).all():
+        raise InputError("what is said of the state of the network is not finite")
+    for layer in net.layers:
+        layer.check_states(states)
 
 
 def slots_of(description: Description) -> list[tuple[str, ...]]:

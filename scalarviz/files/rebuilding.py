@@ -16,7 +16,7 @@ from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.actions import Actions
 from scalarviz.files.container import Array, Description
-from scalarviz.files.networks import block_name, build, field
+from scalarviz.files.networks import block_name, build, check_states, field
 from scalarviz.files.pieces import Reader, build_clock
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -230,8 +230,8 @@ class Rebuilding:
                 raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
         for name in needed:
             pick(found, name, "array of keyframes")
-        if not np.isfinite(found.get("scaling", np.zeros(0))).all():
-            raise InputError("what the keyframes say of the network's state is not finite")
+        if count:
+            check_states(self.network, found["scaling"])
         if (found["count"] < 0).any():
             raise InputError("a keyframe has taken fewer steps than none")
         steps = found["step"].tolist()

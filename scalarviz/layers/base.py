@@ -89,12 +89,20 @@ class Layer(Part):
         """The weight on a row, counted from the layer's first; made when it is asked for."""
         raise IndexError(f"{self} has no parameters")
 
-    def check_state(self) -> None:
-        """Refuse a state that came from a file and that this layer cannot have."""
-        if not np.isfinite(self.state).all():
+    def check_states(self, states: FloatArray) -> None:
+        """Refuse states that came from a file and that this layer cannot have.
+
+        `states` has the whole state of a bank in each row.
+        """
+        if not np.isfinite(self.own_states(states)).all():
             raise InputError(f"what {self} has kept is not finite")
         for layer in self.layers:
-            layer.check_state()
+            layer.check_states(states)
+
+    @final
+    def own_states(self, states: FloatArray) -> FloatArray:
+        """The part of this layer in whole states, which are rows."""
+        return states[:, self.first_state : self.first_state + self.state_size]
 
     def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
         """The objects that do the work, perceptrons or weights, as far as they were made."""

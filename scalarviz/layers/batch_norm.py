@@ -86,9 +86,9 @@ class BatchNorm(Layer):
         shape = list(self.input_shape) if self.input_shape else self.features
         return {"shape": shape, "eps": self.eps, "momentum": self.momentum}
 
-    def check_state(self) -> None:
-        super().check_state()
-        if (self.running_variance < 0.0).any():
+    def check_states(self, states: FloatArray) -> None:
+        super().check_states(states)
+        if (self.own_states(states)[:, self.features :] < 0.0).any():
             raise InputError(f"a running variance of {self} is below 0")
 
     def lower(self, program: Program) -> None:

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks import number
+from scalarviz.checks import FloatArray, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import MASK, drop_word
@@ -40,9 +40,9 @@ class Dropout(Layer):
     def initialize(self, init: Init, seed: int) -> None:
         self.state[:] = seed & MASK, seed >> 32
 
-    def check_state(self) -> None:
-        super().check_state()
-        halves = self.state
+    def check_states(self, states: FloatArray) -> None:
+        super().check_states(states)
+        halves = self.own_states(states)
         if not ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all():
             raise InputError(f"the seed of {self} is no seed")
 

@@ -177,12 +177,17 @@ def setting(*keys: Any, to: Any) -> Spoil:
 
 
 def action(
-    kind: str, details: dict[str, Any], place: int = 0, asked: Any = None, step: int = 15
+    kind: str,
+    details: dict[str, Any],
+    place: int = 0,
+    asked: Any = None,
+    step: int = 15,
+    operation: int = 0,
 ) -> Spoil:
     """One action more."""
 
     def spoil(description: dict[str, Any]) -> None:
-        description["branches"][0]["journal"].insert(place, [step, 0, kind, details, asked])
+        description["branches"][0]["journal"].insert(place, [step, operation, kind, details, asked])
 
     return spoil
 
@@ -257,6 +262,10 @@ ONE: dict[str, tuple[Spoil, str]] = {
         "waits for no step",
     ),
     "a wait for the past": (action("learning rate", {"rate": 1.0}, asked=[20, 3]), "waits for no"),
+    "a setting in the middle of a step": (
+        action("learning rate", {"rate": 1.0}, operation=1),
+        "between two steps",
+    ),
     "an action after the end": (
         action("learning rate", {"rate": 1.0}, place=99, step=10**6),
         "something was done at step 1000000",
@@ -286,6 +295,27 @@ def test_what_is_wrong_is_said_when_it_is_loaded(name: str, good: Whole, tmp_pat
 
 def test_every_kind_of_action_is_checked() -> None:
     assert CHECKS.keys() == WRITES.keys() | CHANGES.keys()
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan, -1.0, 0.5, 2.0**40])
+@pytest.mark.parametrize("where", ["an action", "a keyframe"])
+def test_a_state_that_no_layer_has_is_refused_when_it_is_loaded(
+    where: str, number: float, tmp_path: Path
+) -> None:
+    layers = [sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dropout(3)), sv.Dense(3, 1)]
+    s = sv.Session(sv.Network(layers), data.Xor(), engine="python", seed=0)
+    s.advance(3)
+    layers[0].bank.step_count += 1  # past the session, which journals all numbers
+    s.advance(3)
+    s.save(tmp_path / "run")
+    about, arrays = read(tmp_path / "run", "run")
+    (action,) = about["branches"][0]["journal"]
+    name = action[3]["scaling"]["array"] if where == "an action" else "frames 0 scaling"
+    arrays[name] = arrays[name].copy()
+    arrays[name][..., -1] = number  # a half of the seed of Dropout
+    write(tmp_path / "run", "run", about, arrays)
+    with pytest.raises(FileError, match=r"not finite|is no seed"):
+        sv.Session.load(tmp_path / "run")
 
 
 @pytest.mark.parametrize("seed", range(60))
