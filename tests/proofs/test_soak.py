@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.report import Proof
-from tests.proofs.soak import SPEED, STUCK
+from tests.proofs.soak import COUNTED, SPEED, STUCK
 
 ROOT = Path(__file__).parent.parent.parent
 SEED = 8
@@ -22,7 +23,12 @@ def test_soak(proof: Proof, tmp_path: Path) -> None:
     seconds = proof.count(SECONDS)
     command = [sys.executable, "-m", "tests.proofs.soak", str(seconds), str(SEED), str(tmp_path)]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 2 * STUCK
+        command,
+        cwd=ROOT,
+        env={**os.environ, **COUNTED},
+        capture_output=True,
+        text=True,
+        timeout=seconds + 2 * STUCK,
     )
     assert done.returncode == 0, f"it ended by {done.returncode}: {done.stderr[-5000:]}"
     found = json.loads(done.stdout.splitlines()[-1])
@@ -33,9 +39,13 @@ def test_soak(proof: Proof, tmp_path: Path) -> None:
         f"steps, {found['branches']} branches",
         ", ".join(f"{name} ({count:,})" for name, count in found["done"].items()),
     ]
+    memory = ", ".join(
+        f"memory {name} {early / 2**20:.0f} MiB in the second fifth and {late / 2**20:.0f} MiB "
+        "in the last"
+        for name, (early, late) in found["memory"].items()
+    )
     proof.found = [
-        f"memory {found['early'] / 2**20:.0f} MiB in the second fifth and "
-        f"{found['late'] / 2**20:.0f} MiB in the last, {found['threads']} threads throughout",
+        f"{memory}, {found['threads']} threads throughout",
         "every bit at the end that of a straight replay",
     ]
     if not found["pictures"]:
