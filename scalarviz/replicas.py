@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import final
 
@@ -10,6 +11,7 @@ import numpy as np
 from scalarviz.bank import Bank
 from scalarviz.batches import Made
 from scalarviz.checks import FloatArray, as_batch, not_copied, shorten, size
+from scalarviz.ctrl_c import CtrlC
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.network import Network
@@ -17,6 +19,7 @@ from scalarviz.session import Session
 from scalarviz.turns import Turns
 
 MOST_STEPS = 10_000  # in one call of the kernels
+SECONDS = 0.05  # about what a call takes, and until Ctrl-C is heard
 
 
 @final
@@ -47,6 +50,7 @@ class Replicas:
         self._turns = Turns()
         self._losses: list[FloatArray] = []
         self.step_index = 0
+        self._pace = 1.0  # steps that take about SECONDS
 
     def _begin(self, session: Session) -> None:
         from scalarviz.engines.cpu_many import CpuMany  # numba is loaded only now
@@ -85,15 +89,29 @@ class Replicas:
         return [network.bank for network in self.networks]
 
     def advance(self, n: int = 1) -> None:
-        """Take so many steps, all networks."""
-        left = size(n, "n")
-        with self._turns.taken():
-            while left:
-                count = min(left, MOST_STEPS)
-                self._losses.append(self._many.steps(self.step_index, count))
-                self.step_index += count
-                left -= count
-                self._turns.between()
+        """Take so many steps, all networks; Ctrl-C ends it after a whole one."""
+        left, first = size(n, "n"), self.step_index
+        with self._turns.taken(), CtrlC() as ctrl_c:
+            if left and not first:
+                self._many.prepare()  # compiling takes long: Ctrl-C is heard meanwhile
+            try:
+                while left:
+                    ctrl_c.hold()
+                    left -= self._take_steps(min(left, int(self._pace)))
+                    if left:
+                        ctrl_c.listen()
+                        self._turns.between()
+            finally:  # it listens no more: after the last steps, and after a signal
+                if self.step_index > first:
+                    self._many.count_steps()
+
+    def _take_steps(self, count: int) -> int:
+        start = time.perf_counter()
+        self._losses.append(self._many.steps(self.step_index, count))
+        self.step_index += count
+        in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
+        self._pace = min(max(in_time, 1.0), 4.0 * self._pace, MOST_STEPS)
+        return count
 
     @property
     def losses(self) -> FloatArray:

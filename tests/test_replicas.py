@@ -1,5 +1,8 @@
 """Many networks of one shape trained at once: each as it would be alone."""
 
+import signal
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -7,7 +10,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.engines.cpu_many import CpuMany
 from scalarviz.errors import EngineError, InputError
+from scalarviz.replicas import Replicas
 
 PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
 
@@ -120,3 +125,50 @@ def test_what_cannot_be_replicated_is_refused() -> None:
     )
     with pytest.raises(InputError, match="makes its batches by code, which replicas cannot share"):
         sv.replicate(session(data=made, batch=4), range(2))
+
+
+def test_ctrl_c_leaves_clock_losses_and_networks_at_the_same_step() -> None:
+    def replicas() -> Replicas:
+        net = sv.Network([2, 16, 1], "tanh")
+        s = sv.Session(net, data.Circle(), "mse", sv.Adam(0.01), batch=8, engine="cpu")
+        return sv.replicate(s, range(4))
+
+    stopped, straight = replicas(), replicas()
+    stopped.advance(10)
+    many = 5_000_000
+    start = time.perf_counter()
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        stopped.advance(many)
+    assert time.perf_counter() - start < 2.0
+    step = stopped.step_index
+    assert 10 < step < many
+    assert [bank.step_count for bank in stopped.banks] == [step] * 4
+    assert stopped.losses.shape == (4, step)
+    stopped.advance(50)
+    straight.advance(step + 50)
+    assert (stopped.losses == straight.losses).all()
+    for bank, other in zip(stopped.banks, straight.banks, strict=True):
+        assert bank.value.tobytes() == other.value.tobytes()
+        assert bank.grad.tobytes() == other.grad.tobytes()
+
+
+def test_ctrl_c_right_after_the_kernels_breaks_off_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    replicas, straight = sv.replicate(session(), range(3)), sv.replicate(session(), range(3))
+    replicas.advance(10)
+    steps = CpuMany.steps
+
+    def interrupted(many: CpuMany, first: int, count: int) -> Any:
+        losses = steps(many, first, count)
+        signal.raise_signal(signal.SIGINT)
+        return losses
+
+    monkeypatch.setattr(CpuMany, "steps", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replicas.advance(1000)
+    monkeypatch.undo()
+    step = replicas.step_index
+    assert [bank.step_count for bank in replicas.banks] == [step] * 3
+    straight.advance(step)
+    assert (replicas.losses == straight.losses).all()
+    assert (replicas.banks[1].grad == straight.banks[1].grad).all()

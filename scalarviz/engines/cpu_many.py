@@ -73,8 +73,21 @@ class CpuMany:
         ]
         self.done = np.tile(np.array([0, NONE]), (count, 1))
 
+    def prepare(self) -> None:
+        """Have the kernels compiled, or loaded; no number is changed."""
+        self._train(0, np.zeros((len(self.banks), 0, self.room.partial.shape[1])))
+
+    def count_steps(self) -> None:
+        """Have the banks say how many steps they have taken, when there are no more for now."""
+        for bank, steps in zip(self.banks, self.blocks.counts[:, 0].tolist(), strict=True):
+            bank.has_gradients = True
+            bank.restart_count(steps)
+
     def steps(self, first: int, count: int) -> FloatArray:
-        """So many steps of every network: their losses, NaN from where a gradient went bad on."""
+        """So many steps of every network: their losses, NaN from where a gradient went bad on.
+
+        `count_steps` comes after the last ones.
+        """
         chunks = self.room.partial.shape[1]
         errors = np.full((len(self.banks), count, chunks), np.nan)
         errors[self.done[:, 1] == NONE] = 0.0
@@ -83,9 +96,6 @@ class CpuMany:
         stopped = (self.done[:, 1] == OVERFLOW) & (before[-1][:, 1] == NONE)
         for network in np.flatnonzero(stopped).tolist():
             self._take_back(network, first, before)
-        for bank, steps in zip(self.banks, self.blocks.counts[:, 0].tolist(), strict=True):
-            bank.has_gradients = True
-            bank.restart_count(steps)
         taken = (self.done[:, 0] - before[-1][:, 0])[:, np.newaxis]
         errors[np.arange(count) >= taken] = np.nan
         losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
