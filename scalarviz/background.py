@@ -14,8 +14,10 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, final
+from typing import final
 from weakref import WeakSet
+
+from scalarviz.engines.cores import Guard
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
 LOOK = 0.1  # seconds between two looks at whether a thread is still there
@@ -23,7 +25,7 @@ LOOK = 0.1  # seconds between two looks at whether a thread is still there
 Job = Iterator[float]
 
 _all: WeakSet[Background] = WeakSet()
-_locks: WeakSet[Any] = WeakSet()
+_guards: WeakSet[Guard] = WeakSet()
 _ending = False
 
 
@@ -131,9 +133,9 @@ def portion(job: Job) -> tuple[float | None, BaseException | None]:
         return None, error
 
 
-def hold_at_end(lock: Any) -> None:
-    """Have a reentrant lock, under which threads work, taken for good at the end of the program."""
-    _locks.add(lock)
+def hold_at_end(guard: Guard) -> None:
+    """Have a guard, under which threads work, taken for good at the end of the program."""
+    _guards.add(guard)
     _be_called_first()
 
 
@@ -153,8 +155,9 @@ def end() -> None:
         each.stop()
     for each in everyone:
         each.wait(max(0.0, limit - time.monotonic()))
-    for lock in list(_locks):
-        lock.acquire(timeout=max(0.0, limit - time.monotonic()))
+    for guard in list(_guards):
+        if not guard.is_lost:
+            guard.acquire(max(0.0, limit - time.monotonic()))
 
 
 def _be_called_first() -> None:

@@ -6,7 +6,6 @@ again in the background, on a copy of the network, from the keyframes of the bra
 
 from __future__ import annotations
 
-import threading
 from typing import final
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from scalarviz.background import Background, Job
 from scalarviz.checks import FloatArray
 from scalarviz.course import MOST_STEPS, Course
+from scalarviz.engines.cores import Guard
 from scalarviz.network import Network
 from scalarviz.timeline import Branch, Clock, copies_of
 from scalarviz.trainer import Trainer
@@ -33,7 +33,7 @@ class Pins:
         self._course = course
         self._turns = turns
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
-        self._lock = threading.Lock()
+        self._lock = Guard()
         self._background = Background()
         course.each_portion = self.note
         course.most_steps = self.stride

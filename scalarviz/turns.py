@@ -11,7 +11,7 @@ from typing import final
 from scalarviz.background import check_end, hold_at_end
 from scalarviz.bank import Bank
 from scalarviz.checks import not_copied
-from scalarviz.engines.cores import acquire
+from scalarviz.engines.cores import Guard
 from scalarviz.engines.snapshot import HostSnapshot, Numbers, Snapshot
 
 PATIENCE = 0.25  # seconds that a training that plays waits for those who wait for a turn
@@ -22,7 +22,7 @@ class Turns:
     """A lock that one thread holds at a time, and the snapshots that wait for it."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = Guard()
         self._owner = 0
         self._waiting: set[int] = set()  # threads
         self._asked: list[SharedSnapshot] = []
@@ -31,7 +31,7 @@ class Turns:
     @property
     def mine(self) -> bool:
         """Whether this thread has the turn."""
-        return self._owner == threading.get_ident()
+        return self._owner == threading.get_ident() and not self.lock.is_lost
 
     @contextmanager
     def taken(self, seconds: float = -1) -> Iterator[bool]:
@@ -42,7 +42,7 @@ class Turns:
         me = threading.get_ident()
         self._waiting.add(me)
         try:
-            mine = acquire(self.lock, seconds)
+            mine = self.lock.acquire(seconds)
         finally:
             self._waiting.discard(me)
         if not mine:
@@ -75,7 +75,7 @@ class Turns:
 
     def serve(self) -> None:
         """Fill in the snapshots that were asked for, unless somebody else is just at work."""
-        if self._asked and self.lock.acquire(blocking=False):
+        if self._asked and self.lock.acquire(0.0):
             try:
                 while self._asked:
                     self._asked.pop().take()

@@ -960,7 +960,7 @@ def test_freezing_while_it_plays_is_journalled(playing: sv.Session) -> None:
 def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -> None:
     turns = playing._turns
     with turns.taken():
-        thread = threading.Thread(target=lambda: turns.lock.acquire(timeout=0.05))
+        thread = threading.Thread(target=lambda: turns.lock.acquire(0.05))
         thread.start()
         thread.join()
     playing.play()

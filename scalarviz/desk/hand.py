@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
 from scalarviz.background import Background, Job
+from scalarviz.engines.cores import Guard
 from scalarviz.stage.answers import AT_ONCE
 
 
@@ -36,7 +36,7 @@ class Hand:
 
     def __init__(self) -> None:
         self.patience = AT_ONCE
-        self._lock = threading.Lock()
+        self._lock = Guard()
         self._waiting: deque[Deed] = deque()
         self._done: deque[Deed] = deque()
         self._thread = Background()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.displays.cells import Scale, cell
 from scalarviz.displays.page import count_text, factors, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, shorten, width_of
+from scalarviz.errors import EngineError
 
 if TYPE_CHECKING:
     from scalarviz.bank import Bank
@@ -157,7 +158,9 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
 def held(bank: Bank) -> Iterator[bool]:
     """Nobody else at the numbers of a bank meanwhile; False where that takes too long to get."""
     acquire = getattr(bank.guard, "acquire", None)
-    is_free = acquire is not None and acquire(timeout=PATIENCE)
+    is_free = False
+    with suppress(EngineError):  # in a forked child, where it may be lost
+        is_free = acquire is not None and acquire(PATIENCE)
     try:
         yield is_free
     finally:

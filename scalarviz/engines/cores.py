@@ -7,7 +7,9 @@ started here, before any kernel of a file is called.
 A forked child has none of the threads of its parent, and a parallel kernel would wait for them for
 ever. So a child of a process that has loaded kernels is refused every one of them when it is
 called. A network that is sent to such a child arrives: a worker that could not unpickle what it is
-sent would end without an answer, and a pool of workers waits for that answer for ever.
+sent would end without an answer, and a pool of workers waits for that answer for ever. A lock that
+another thread held at the fork is never released in the child, and what it guards may be half
+changed: a `Guard` is refused there as well.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, NoReturn, final
+from weakref import WeakSet
 
 from scalarviz.errors import EngineError
 
@@ -25,11 +28,10 @@ FORKED = (
     'its training: start processes with multiprocessing.get_context("spawn"), or fork before the '
     "first call of an engine"
 )
-PATIENCE = 1.0  # seconds; a lock that is held longer after a fork is held by a thread of the parent
 
 _modules: list[ModuleType] = []
-_forked = False  # whether this process is a forked child
-_lost = False  # the same, and the kernels of its parent had been loaded
+_guards: WeakSet[Guard] = WeakSet()
+_lost = False  # whether this process was forked from one whose kernels had been loaded
 
 
 def start_threads(module: ModuleType) -> None:
@@ -58,14 +60,6 @@ def parallel_calls(module: ModuleType) -> AbstractContextManager[None]:
     return ONE_AT_A_TIME if layer == "workqueue" else nullcontext()
 
 
-def acquire(lock: Any, seconds: float = -1) -> bool:
-    """Acquire a lock, within so many seconds; an EngineError if it was held at a fork."""
-    mine: bool = lock.acquire(timeout=PATIENCE if _forked and seconds < 0 else seconds)
-    if _forked and seconds < 0 and not mine:
-        raise EngineError(FORKED)
-    return mine
-
-
 def may_call_kernels() -> bool:
     """Whether this process was not forked from one whose kernels had been loaded."""
     return not _lost
@@ -75,6 +69,40 @@ def check_process() -> None:
     """Raise an EngineError in a process that was forked from one whose kernels had been loaded."""
     if not may_call_kernels():
         raise EngineError(FORKED)
+
+
+@final
+class Guard:
+    """A reentrant lock; after a fork it is lost if another thread held it, and raises EngineError.
+
+    `with guard:` waits for it, `acquire(seconds)` at most so long, and says whether it came.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.is_lost = False
+        _guards.add(self)
+
+    def acquire(self, seconds: float = -1) -> bool:
+        if self.is_lost:
+            raise EngineError(FORKED)
+        return self._lock.acquire(timeout=seconds)
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def survey(self) -> None:
+        """In a forked child: see whether a thread that is not there holds it."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self.is_lost = True
 
 
 @final
@@ -116,8 +144,10 @@ class Refused:
 
 
 def _lose_threads() -> None:
-    global _forked, _lost
-    _forked, _lost = True, bool(_modules)
+    global _lost
+    _lost = bool(_modules)
+    for guard in list(_guards):
+        guard.survey()
     for module in _modules:
         names: dict[str, Any] = vars(module)
         names.update({name: Refused() for name, each in names.items() if hasattr(each, "py_func")})

@@ -15,7 +15,6 @@ import os
 import platform
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -26,7 +25,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
-from scalarviz.engines.cores import Refused, may_call_kernels, start_threads
+from scalarviz.engines.cores import Guard, Refused, may_call_kernels, start_threads
 from scalarviz.engines.kernel_cache import keep_apart
 from scalarviz.engines.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.kernel_source import AnyFunction, Writer, variables
@@ -108,7 +107,7 @@ FORMULAS: dict[Target, tuple[ModuleType, tuple[str, ...], tuple[str, ...]]] = {
 SECONDS = 40  # about what compiling takes
 DAYS_KEPT = 14
 
-_lock = threading.RLock()
+_lock = Guard()
 _texts: dict[tuple[str, Dtype, Target], Text] = {}
 _modules: dict[str, ModuleType] = {}
 

@@ -14,10 +14,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.engines.cores import Guard
 from scalarviz.errors import DisplayError
 
 WINDOWED = "pyside6"
-turn = threading.RLock()  # which canvas is current is known to vispy once for all threads
+turn = Guard()  # which canvas is current is known to vispy once for all threads
 _toolkits: dict[str, Any] = {}
 _kept: Kept | None = None
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"

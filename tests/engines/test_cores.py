@@ -250,3 +250,72 @@ def test_a_network_arrives_in_a_forked_worker_and_its_first_engine_call_is_refus
                 print('get_context("spawn")' in str(error))
     """)
     assert done.stdout.splitlines() == ["[10, 10]", "[(1,)]", "True"], done.stderr
+
+
+HELD = """
+    import faulthandler, math, os, sys, threading, time
+    import scalarviz as sv
+    from scalarviz import background
+    from scalarviz.engines import kernel_file
+    from scalarviz.errors import EngineError
+    s = sv.Session(sv.Network([2, 8, 1]), ([[0.0, 1.0]] * 64, [[1.0]] * 64), engine="python")
+    s.advance(2)
+    is_held = threading.Event()
+
+    def hold():  # as a thread that trains does
+        with s.still(math.inf), kernel_file._lock:
+            is_held.set()
+            time.sleep(60)
+
+    def played():
+        s.play()
+        time.sleep(0.2)
+        s.pause()
+
+    def pinned():
+        s.pin(0)
+        s.history(0, wait=True)
+
+    calls = {
+        "weight": lambda: setattr(s.network.weight(0), "value", 0.3),
+        "bank": lambda: setattr(s.network.bank, "value", s.network.bank.value + 1.0),
+        "freeze": lambda: s.network.weight(0).freeze(),
+        "session": lambda: sv.Session(s.network, s.data, engine="python"),
+        "pin": pinned,
+        "play": played,
+        "advance": lambda: s.advance(1),
+        "snapshot": lambda: s.snapshot().read(),
+        "compile": lambda: sv.Network([2, 2]).to("cpu"),
+        "request": lambda: s.snapshot().request(),
+    }
+    threading.Thread(target=hold, daemon=True).start()
+    is_held.wait()
+    heard, told = os.pipe()
+    os.set_blocking(heard, False)
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(30, exit=True)
+        for name, call in calls.items():
+            try:
+                call()
+                print("no error from", name)
+            except EngineError as error:
+                print(name, 'get_context("spawn")' in str(error), flush=True)
+        s.network.weight(0)._repr_html_()
+        copied = s.network.copy()
+        copied.weight(0).value = 0.3
+        os.write(told, repr(time.monotonic()).encode())
+        sys.exit()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    seconds = time.monotonic() - float(os.read(heard, 99) or "nan")
+    print(code, seconds < background.LAST / 2, flush=True)
+    os._exit(0)
+"""
+
+
+@forks
+def test_a_lock_that_another_thread_held_at_a_fork_is_refused() -> None:
+    done = run(HELD)
+    lines = done.stdout.splitlines()
+    assert (len(lines), lines[-1]) == (11, "0 True"), done.stdout + done.stderr
+    assert all(line.endswith(" True") for line in lines), done.stdout
