@@ -26,6 +26,7 @@ class Precision:
 
     A gradient that overflows counts as 0 in that step. If the scale is `dynamic`, one such gradient
     skips the whole step and halves the scale, and after `patience` steps without one it doubles.
+    It is not halved below 2**-14, nor doubled above 2**40.
     """
 
     name: Literal["full", "mixed"] = "full"

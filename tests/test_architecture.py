@@ -41,6 +41,7 @@ ORDER = """
     formulas.arithmetic
     formulas.schedules
     formulas.optimizers
+    formulas.scaling
     formulas.initializers
     formulas
     optimizer

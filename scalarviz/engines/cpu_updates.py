@@ -19,8 +19,10 @@ from scalarviz.engines.cpu_tiles import COUNT, GRADIENTS, WEIGHTS, Table
 from scalarviz.engines.dispatch import (
     condition_gradients,
     kernel,
+    lowered_scale,
     optimizer_constants,
     optimizer_update,
+    raised_scale,
     schedule_factor,
 )
 
@@ -86,13 +88,13 @@ def norm_scale(grad: Numbers, frozen: Table, most: float) -> float:
 def is_skipped(plan: Plan, bad: Index, scaling: Numbers) -> bool:
     """Whether a dynamic loss scale skips this step; the scale follows what was found."""
     if bad >= 0:
-        scaling[LOSS_SCALE] *= 0.5
+        scaling[LOSS_SCALE] = lowered_scale(scaling[LOSS_SCALE])
         scaling[GOOD_STEPS] = 0.0
         scaling[SKIPPED] += 1.0
         return True
     scaling[GOOD_STEPS] += 1.0
     if scaling[GOOD_STEPS] >= plan[PATIENCE]:
-        scaling[LOSS_SCALE] *= 2.0
+        scaling[LOSS_SCALE] = raised_scale(scaling[LOSS_SCALE])
         scaling[GOOD_STEPS] = 0.0
     return False
 

@@ -18,9 +18,11 @@ from scalarviz.engines.dispatch import (
     chosen,
     drop_word,
     kernel,
+    lowered_scale,
     nth,
     optimizer_constants,
     philox,
+    raised_scale,
     schedule_factor,
     scramble,
     unit,
@@ -36,6 +38,7 @@ __all__ = [
     "activation_value", "activation_slope", "row_value", "row_gradient", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
     "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
+    "lowered_scale", "raised_scale",
 ]  # fmt: skip
 
 Real = np.float64  # the working type; in a file of kernels it may be another

@@ -16,8 +16,10 @@ from scalarviz.engines.cuda_dispatch import (
     clip_factor,
     condition_one,
     kernel,
+    lowered_scale,
     move_one,
     optimizer_constants,
+    raised_scale,
     schedule_factor,
 )
 from scalarviz.engines.cuda_plan import (
@@ -225,11 +227,11 @@ def conclude(whole: Whole, exact: Exact, skipped: bool, k: Index) -> None:
     if whole[DYNAMIC] == 0:
         return
     if skipped:
-        exact[LOSS_SCALE] *= 0.5
+        exact[LOSS_SCALE] = lowered_scale(exact[LOSS_SCALE])
         exact[GOOD_STEPS] = 0.0
         exact[SKIPPED] += 1.0
         return
     exact[GOOD_STEPS] += 1.0
     if exact[GOOD_STEPS] >= whole[PATIENCE]:
-        exact[LOSS_SCALE] *= 2.0
+        exact[LOSS_SCALE] = raised_scale(exact[LOSS_SCALE])
         exact[GOOD_STEPS] = 0.0

@@ -30,6 +30,7 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
+from scalarviz.formulas.scaling import lowered_scale, raised_scale
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.formulas.table import Formula, table
 
@@ -40,6 +41,7 @@ __all__ = [
     "schedule_factor", "optimizer_constants",
     "unary_forward", "unary_backward", "binary_forward", "binary_backward", "ternary_forward",
     "ternary_backward", "philox", "scramble", "unit", "uniform", "normal", "drop_word",
+    "lowered_scale", "raised_scale",
 ]  # fmt: skip
 
 BLOCK = 64

@@ -96,7 +96,9 @@ ONE_AT_A_TIME = (
     "row_sample_error", "sample_error", "scalar_sample_gradient", "row_sample_gradient",
     "sample_gradient", "move_one", "condition_one",
 )  # fmt: skip
-DRAWS = ("philox", "scramble", "unit", "uniform", "normal", "drop_word")
+PLAIN = (
+    "philox", "scramble", "unit", "uniform", "normal", "drop_word", "lowered_scale", "raised_scale",
+)  # fmt: skip
 
 # What each target calls in the working type, and what in float64.
 FORMULAS: dict[Target, tuple[ModuleType, tuple[str, ...], tuple[str, ...]]] = {
@@ -207,14 +209,14 @@ def source(template: str, dtype: Dtype, target: Target = "cpu") -> Text:
     module, working, float64 = FORMULAS[target]
     chosen = [write_dispatcher(writer, getattr(module, name)) for name in working]
     chosen += [write_dispatcher(wide, getattr(module, name)) for name in float64]
-    draws = [f"{name} = {wide.name(getattr(dispatch, name))}" for name in DRAWS]
+    plain = [f"{name} = {wide.name(getattr(dispatch, name))}" for name in PLAIN]
     head = HEAD if target == "cpu" else CUDA_HEAD
     parts = [
         head.format(versions=versions(target), dtype=dtype),
         "\n".join([*writer.constants.values(), *wide.constants.values()]),
         *writer.sources,
         *wide.sources,
-        "\n".join(draws),
+        "\n".join(plain),
         *chosen,
         *template_parts(template, []),
     ]

@@ -20,6 +20,7 @@ from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError,
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.operations import KINDS, NONE
 from scalarviz.optimizer import Optimizer
@@ -503,6 +504,21 @@ def test_a_dynamic_scale_skips_a_step_that_overflows_and_halves(whole: bool) -> 
     run.steps(sv.SGD(0.01), 2, 12)
     assert (net.bank.value != before).all()
     assert 0 < net.bank.step_count < 12
+
+
+@whole_or_not
+def test_a_dynamic_scale_has_a_smallest_and_a_largest(whole: bool) -> None:
+    net, (inputs, targets) = sv.Network([2, 1], seed=1), pair(sv.Network([2, 1]))
+    precision = Precision("mixed", 4 * SMALLEST_SCALE, dynamic=True, patience=1)
+    large = kinds.InOrder(1e6 * np.ones_like(inputs), targets)
+    run_of(net, large, precision=precision, whole=whole).steps(sv.SGD(0.01), 0, 6)
+    assert net.bank.scaling.tolist() == [SMALLEST_SCALE, 0.0, 6.0]
+    net.bank.value[:] = 0.0
+    zeros = kinds.InOrder(inputs, np.zeros_like(targets))
+    run = run_of(net, zeros, precision=precision, whole=whole)
+    net.bank.scaling[0] = LARGEST_SCALE / 4
+    run.steps(sv.SGD(0.01), 0, 4)
+    assert net.bank.scaling[:2].tolist() == [LARGEST_SCALE, 0.0]
 
 
 def test_a_fixed_scale_counts_what_overflows_as_zero() -> None:

@@ -1,5 +1,6 @@
 """A training on every engine: many steps at once and moment by moment, with the same bits."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scalarviz as sv
 from scalarviz.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
 from scalarviz.engines.base import Run
 from scalarviz.errors import GradientError, InputError
+from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 from tests.strategies import RUNNABLE
@@ -309,6 +311,20 @@ def test_a_dynamic_scale_skips_steps_and_finds_its_size() -> None:
     assert net.bank.step_count == 2
     net.train(x, t, "mse", sv.SGD(1e-4), steps=1)
     assert net.bank.scaling.tolist() == [2.0**15, 0.0, 6.0]
+
+
+def test_a_dynamic_scale_has_a_smallest_and_a_largest(tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], seed=0).to("cpu", sv.Precision("mixed", dynamic=True, patience=1))
+    large, good = np.full((4, 2), 1e6), np.array([[1.0, 2.0], [0.5, 1.0]])
+    net.train(large, np.zeros((4, 1)), "mse", sv.SGD(0.01), steps=1500)
+    assert net.bank.scaling.tolist() == [SMALLEST_SCALE, 0.0, 1500.0]
+    net.save(tmp_path / "net")
+    again = sv.load(tmp_path / "net", "cpu")
+    again.train(good, np.zeros((2, 1)), "mse", sv.SGD(0.01), steps=20)
+    assert again.bank.step_count == 20 and again.bank.scaling[0] == SMALLEST_SCALE * 2**20
+    again.bank.value[:] = 0.0  # now every gradient is 0, and nothing overflows at any scale
+    again.train(good, np.zeros((2, 1)), "mse", sv.SGD(0.01), steps=1500)
+    assert again.bank.scaling[0] == LARGEST_SCALE and again.bank.step_count == 1520
 
 
 def test_mixed_precision_that_cannot_be_is_refused() -> None:
