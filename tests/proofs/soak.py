@@ -19,6 +19,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -72,11 +73,15 @@ def in_use() -> int:
     return int(found.uordblks + found.hblkhd)
 
 
-def resident() -> int:
+def held() -> int:
     """Bytes of the machine's memory that this process holds; 0 where nobody says so.
 
-    It counts what a driver of OpenGL takes for itself too, and the free pieces.
+    What a driver of OpenGL takes for itself is counted too. Free memory is given back before, as
+    far as nothing in use lies behind it.
     """
+    gc.collect()
+    with suppress(AttributeError, OSError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except FileNotFoundError:
@@ -175,7 +180,7 @@ class Soak:
             self.look_back: 6, self.save: 2, self.load: 1, self.copy: 1, self.picture: 4,
             self.watch: 20, self.pin: 1,
         }  # fmt: skip
-        used, held, running = [], [], []
+        total, used, running = [], [], []
         start = time.monotonic()
         looked = left = start
         self.s.advance(1)
@@ -191,13 +196,12 @@ class Soak:
             self.done[way.__name__.replace("_", " ")] += 1
             if now > looked + BETWEEN:
                 looked = now
-                gc.collect()
+                total.append(held())
                 used.append(in_use())
-                held.append(resident())
                 running.append(threads())
             time.sleep(PAUSE)
         self.s.pause()
-        return used, held, running
+        return used, total, running
 
 
 def fifth(numbers: list[int], which: int) -> list[int]:
@@ -209,11 +213,11 @@ def fifth(numbers: list[int], which: int) -> list[int]:
 def main(seconds: str, seed: str, folder: str) -> None:
     faulthandler.dump_traceback_later(float(seconds) + STUCK, exit=True)
     soak = Soak(int(seed), Path(folder))
-    used, held, running = soak.live(float(seconds))
+    used, total, running = soak.live(float(seconds))
     # In the first fifth everything is loaded and caches fill.
     memory = {
         name: [round(float(np.median(fifth(numbers, i)))) for i in (1, 4)]
-        for name, numbers in (("in use", used), ("held", held))
+        for name, numbers in (("in use", used), ("held", total))
     }
     wrong = []
     for (name, (early, late)), limit in zip(memory.items(), (GROWTH, GROWTH + PIECES), strict=True):
