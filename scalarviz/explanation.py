@@ -138,7 +138,11 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     x = np.concatenate(inputs)
     ready = all(g is not None for g in gradients)
     g = np.concatenate([g for g in gradients if g is not None]) if ready else None
-    products = None if g is None else x * g
+    products, total = None, None
+    if g is not None:
+        with np.errstate(all="ignore"):  # what is infinite is told as it is
+            products = x * g
+            total = float(products.sum())
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     lines: tuple[Line, ...] = ()
     if g is not None and not frozen and is_ready(trainer, row, done):
@@ -151,7 +155,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         x,
         g,
         products,
-        None if products is None else float(products.sum()),
+        total,
         grad,
         frozen,
         lines,

@@ -149,7 +149,9 @@ class Optimizer:
         if self.clip_norm == math.inf:
             return 1.0
         finite = np.where(np.isfinite(gradients), gradients, 0.0).astype(np.float64)
-        return min(1.0, self.clip_norm / (float(np.linalg.norm(finite)) + 1e-6))
+        with np.errstate(over="ignore"):  # from there on it is infinite
+            norm = float(np.linalg.norm(finite))
+        return min(1.0, self.clip_norm / (norm + 1e-6))
 
     def gradients(self, g: list[float], w: list[float], scale: float) -> list[float]:
         """The gradients as the update sees them: 0 for what is not finite, clipped, then l1, l2."""

@@ -120,7 +120,7 @@ class PythonExpressionEngine(ExpressionEngine):
         gradients = np.array([self._gradients(numbers, g) for numbers, g in samples])
         first, end = self.recording.first_parameter, self.recording.first_made
         self.bank.has_gradients = True
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             self.bank.grad[self.rows] += gradients[:, first:end].sum(axis=0)
             return gradients[:, : self.recording.inputs].astype(self.bank.dtype)
 

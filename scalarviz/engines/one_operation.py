@@ -2,7 +2,8 @@
 
 This is what an operation means, said once and slowly: arrays of (samples, numbers) in float64, as
 it is done while a network learns. The python engine shows by it what lies between the calls of its
-objects, and the cuda engine does with it what has no kernel there.
+objects, and the cuda engine does with it what has no kernel there. What overflows is infinite, as
+on every engine, and no warning: the step is what refuses it.
 """
 
 from __future__ import annotations
@@ -63,24 +64,28 @@ class Reference:
 
 def operation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
     """What an operation writes."""
-    return REFERENCES[operation.kind].forward(operation, numbers)
+    with np.errstate(all="ignore"):
+        return REFERENCES[operation.kind].forward(operation, numbers)
 
 
 def operation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
     """The gradient by what an operation read."""
-    return REFERENCES[operation.kind].backward(operation, numbers)
+    with np.errstate(all="ignore"):
+        return REFERENCES[operation.kind].backward(operation, numbers)
 
 
 def remember(operation: Operation, numbers: Numbers) -> None:
     """What goes with a forward of a network that learns: what it keeps of its batches changes."""
-    REFERENCES[operation.kind].remember(operation, numbers)
+    with np.errstate(all="ignore"):
+        REFERENCES[operation.kind].remember(operation, numbers)
 
 
 def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray) -> FloatArray:
     """The gradient by each of its parameters, in the order of their rows."""
     places, written, read = operation.all_uses
     with_one = np.pad(x, ((0, 0), (0, 1)), constant_values=1.0)  # what a bias is multiplied by
-    products = (upstream[:, written] * with_one[:, read]).sum(axis=0)
+    with np.errstate(all="ignore"):
+        products = (upstream[:, written] * with_one[:, read]).sum(axis=0)
     return np.bincount(places, products, len(operation.parameters))
 
 

@@ -165,7 +165,8 @@ class BatchNorm(Layer):
             (self.running_mean, means, 1.0),
             (self.running_variance, variances, estimate),
         ):
-            running += self.momentum * (factor * np.array(found) - running)
+            with np.errstate(all="ignore"):  # numbers that overflow are refused by the step
+                running += self.momentum * (factor * np.array(found) - running)
 
     def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
         """Each number times the gain of its feature, plus its shift."""

@@ -1,6 +1,7 @@
 """A step that would make a weight or a slot infinite is not taken, on any engine, by any way."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -175,3 +176,42 @@ def test_a_replica_stops_alone_with_the_numbers_of_a_session() -> None:
     before = [bank.value.copy() for bank in runs.banks]
     runs.advance(2)
     assert all((bank.value == old).all() for bank, old in zip(runs.banks, before, strict=True))
+
+
+# Where numpy would warn: at squares, at differences of infinities, at products and sums.
+NETWORKS = {
+    "dense": lambda dtype: sv.Network([3, 4, 3], "tanh", dtype=dtype),
+    "batch norm": lambda dtype: sv.Network(
+        [sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 3)], dtype=dtype
+    ),
+    "layer norm": lambda dtype: sv.Network([sv.Dense(3, 3), sv.LayerNorm(3)], dtype=dtype),
+    "residual": lambda dtype: sv.Network(
+        [sv.Residual(sv.Dense(3, 3)), sv.Activation(3, "relu")], dtype=dtype
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "optimizer", [sv.SGD(1e30), sv.SGD(0.1, clip_norm=1.0)], ids=["rate", "clip"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_what_overflows_on_the_python_engine_warns_of_nothing(
+    kind: str, dtype: str, optimizer: sv.Optimizer
+) -> None:
+    # Warnings are errors in tests; a step may be taken or refused.
+    for size in (1e20, 1e38, *([] if dtype == "float32" else [1e154, 1e200, 1e307])):
+        for signs in (1.0, np.sign(X - 0.5)):
+            inputs = X * signs * size
+            s = sv.Session(NETWORKS[kind](dtype), (inputs, X), "mse", optimizer, engine="python")
+            alone, trained = s.network.copy(), s.network.copy()
+            with suppress(GradientError):
+                for _ in range(len(s.course.trainer.moments)):
+                    s.advance(1, "operation")
+                    s.explain(0)
+                s.advance(2)
+            with suppress(GradientError):
+                trained.train(inputs, X, "mse", optimizer, steps=3)
+            with suppress(GradientError):
+                alone.backward(alone.forward(inputs))
+                alone.step(optimizer)
