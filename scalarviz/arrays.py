@@ -29,7 +29,7 @@ TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 
 def is_short(dtype: str) -> bool:
     """Whether a type of numbers is one that numpy does not have, by its name."""
-    return dtype.rpartition(".")[2].startswith(("bfloat16", "float8", "float6", "float4"))
+    return dtype.rpartition(".")[2].startswith(("bfloat16", "float8_", "float6_", "float4_"))
 
 
 def is_numeric(dtype: np.dtype[Any]) -> bool:
@@ -41,10 +41,18 @@ def is_numeric(dtype: np.dtype[Any]) -> bool:
     return added or dtype.kind in "biufO"
 
 
+def is_masked(x: object) -> bool:
+    """Whether numbers of an array, or of an array in a list, are masked: numpy drops the mask."""
+    if isinstance(x, (list, tuple)):
+        kinds = set(map(type, x))  # a long list has few
+        return any(issubclass(k, np.ma.MaskedArray) for k in kinds) and any(map(np.ma.is_masked, x))
+    return bool(np.ma.is_masked(x))
+
+
 def floats(x: object) -> npt.NDArray[np.float64]:
     """Real numbers as a float64 array; whatever is none raises whatever it raises."""
     array = np.asarray(x)
-    if not is_numeric(array.dtype) or np.ma.is_masked(x):
+    if not is_numeric(array.dtype) or is_masked(x):
         raise TypeError(f"{array.dtype} are no numbers")
     return array.astype(np.float64)
 
@@ -52,6 +60,8 @@ def floats(x: object) -> npt.NDArray[np.float64]:
 def remedy(x: object) -> str:
     """What to do with something that `floats` does not take."""
     for one in islice(items(x), MOST_LOOKED_AT):
+        if np.ma.is_masked(one):
+            return remedy_of_mask(one, "it" if one is x else "one of its arrays")
         found = [(words, method) for known, words, method in TENSORS if holds(known, one)]
         if found:
             methods = "".join(method for _, method in found)
@@ -62,6 +72,16 @@ def remedy(x: object) -> str:
     if hasattr(x, "columns") and hasattr(x, "dtypes"):
         return remedy_of_table(x)
     return "pass a sequence of floats, or a 2-D array with one row a sample"
+
+
+def remedy_of_mask(array: Any, what: str) -> str:
+    """What to do with a masked array."""
+    count = int(np.ma.getmaskarray(array).sum())
+    numbers = "number" if count == 1 else "numbers"
+    return (
+        f"{what} has {count:,} masked {numbers}, whose mask would be ignored: pass x.filled(0.0), "
+        "say, or leave out the samples that have some"
+    )
 
 
 def holds(known: Callable[[Any], bool], x: object) -> bool:

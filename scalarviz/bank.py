@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray, as_floats, number, shorten
+from scalarviz.checks import FloatArray, as_floats, number, refuse_mask, shorten
 from scalarviz.errors import (
     GradientError,
     InputError,
@@ -155,6 +155,7 @@ class Bank:
         """Write into one of its arrays, which is called `name`, after checks of what is written."""
         if numbers is array:  # after `bank.value *= 2`
             return
+        refuse_mask(numbers, f"bank.{name}")
         try:
             found = np.asarray(numbers)
         except ValueError:  # lists of several lengths, say

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, ParamSpec, SupportsIndex, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.arrays import floats, remedy
+from scalarviz.arrays import floats, is_masked, remedy
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from scalarviz.foreign import escaped
 
@@ -22,6 +22,7 @@ FloatArray = npt.NDArray[Any]
 
 MUCH = 100  # letters, or items
 MOST = 2**63
+NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although float() takes them
 LARGE = 10_000  # bits; Python refuses to write larger numbers in decimals
 
 
@@ -73,6 +74,12 @@ def as_floats(x: object, who: str) -> FloatArray:
         raise InputError(
             f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: {remedy(x)}"
         ) from error
+
+
+def refuse_mask(x: object, who: str) -> None:
+    """Raise InputError if some numbers are masked: numpy.asarray would ignore that."""
+    if is_masked(x):
+        as_floats(x, who)
 
 
 def as_pairs(
@@ -225,7 +232,7 @@ def number(
     """A finite number from `low` to `high`; not these themselves if `open_low`, `open_high`."""
     try:
         # A text that float() would read is no number; that float() may fail is the point here.
-        result = math.nan if isinstance(value, (str, bytes)) else float(value)  # type: ignore[arg-type]
+        result = math.nan if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         result = math.nan
     inside = low <= result <= high

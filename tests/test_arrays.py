@@ -191,6 +191,49 @@ def test_types_that_are_added_to_numpy_are_known_by_what_they_say(
         assert not arrays.is_numeric(np.dtype(kind))
 
 
+# Masked arrays.
+
+MASKED = np.ma.array(NUMBERS, mask=[[True, False], [False, False]])
+MASK_SAID = r"has 1 masked number, whose mask would be ignored: pass x\.filled\(0\.0\), say, or"
+
+
+@pytest.mark.parametrize("way", TAKEN)
+def test_a_masked_array_is_answered_by_what_to_write(way: str) -> None:
+    with pytest.raises(InputError, match=f"takes numbers, not MaskedArray .*: it {MASK_SAID}"):
+        TAKEN[way](MASKED)
+    with pytest.raises(
+        InputError, match=f"takes numbers, not list .*: one of its arrays {MASK_SAID}"
+    ):
+        TAKEN[way](list(MASKED))
+    TAKEN[way](MASKED.filled(0.0))
+    TAKEN[way](np.ma.array(NUMBERS))  # nothing is masked
+
+
+def test_a_mask_is_seen_wherever_numbers_are_written() -> None:
+    session = sv.Session(net(), (NUMBERS, NUMBERS), engine="python")
+    bank, rows = session.network.bank, np.arange(17) == 3
+    before = bank.value.tolist()
+    for name in ("value", "grad", "frozen"):
+        with pytest.raises(InputError, match=rf"bank\.{name} takes numbers.* it {MASK_SAID}"):
+            setattr(bank, name, np.ma.array(np.zeros(17, getattr(bank, name).dtype), mask=rows))
+    with pytest.raises(InputError, match=f"edit takes numbers.* it {MASK_SAID}"):
+        session.edit([0, 1], MASKED[0])
+    picture = np.ma.array(np.zeros((1, 8, 8), np.uint8))
+    picture[0, 0, 0] = np.ma.masked
+    with pytest.raises(InputError, match=f"pictures of digits takes numbers.* it {MASK_SAID}"):
+        sv.data.Digits(pictures=picture, labels=[3])
+    with pytest.raises(InputError, match="must be a finite number, not masked"):
+        session.network.weight(0).value = np.ma.masked
+    assert bank.value.tolist() == before
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_type_that_numpy_has_is_not_said_to_be_missing(dtype: str) -> None:
+    loose = Tensor(requires_grad=True, dtype=f"torch.{dtype}")
+    with pytest.raises(InputError, match=r"it requires a gradient: pass x\.detach\(\)$"):
+        net()(loose)
+
+
 # Tables.
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.batches import Pair
-from scalarviz.checks import number, shorten
+from scalarviz.checks import number, refuse_mask, shorten
 from scalarviz.data.base import NEVER_TRAINED, TableSet
 from scalarviz.data.idx import BECOMES, IMAGES, LABELS, Bytes, read_folder
 from scalarviz.errors import InputError, ShapeError
@@ -125,6 +125,7 @@ def as_digits(digits: object) -> list[int]:
 
 def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
     """Whole numbers from 0 to 255, an array of so many dimensions."""
+    refuse_mask(values, f"the {what} of digits")
     try:
         array = np.asarray(values)
     except Exception:  # rows of different lengths, tensors of another machine
