@@ -210,10 +210,10 @@ def shorten(x: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def size(value: object, what: str) -> int:
+def size(value: object, what: str, least: int = 1) -> int:
     """A count that must be an integer of at least 1, and one that kernels can count to."""
-    asked = "of at least 1"
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+    asked = f"of at least {least}"
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         if value < MOST:
             return int(value)
         asked = "below 2**63"

@@ -21,7 +21,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.optimizer import Optimizer
 from scalarviz.precision import Precision
 from scalarviz.program import Program
-from scalarviz.recording import Recording, record_function
+from scalarviz.recording import Recording, record_function, recorded_inputs
 from scalarviz.settled import place_of, settle
 from scalarviz.value import Value
 
@@ -62,11 +62,12 @@ def compile(
             f"compile takes a function of Values, not {shorten(function)}: "
             "write compile(lambda x: x * x, inputs=1)"
         )
-    names = [f"x{i}" for i in range(inputs)]
+    given = recorded_inputs(inputs)
+    names = [x.label for x in given]
     how = f"lambda {listed(names)}: ..., or the number of its inputs as inputs="
     check_signature(function, names, "a compiled function", how)
     name = getattr(function, "__name__", type(function).__name__)
-    return Expression(name, record_function(function, inputs), chosen, maker)
+    return Expression(name, record_function(function, given), chosen, maker)
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from scalarviz.errors import InputError
 # Where Linux says what a container may use: the newer way, then the older one.
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 LARGEST = 2**47  # bytes that a program can speak of, on most systems
+LOSS = 8  # bytes
 UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -46,6 +47,23 @@ def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise InputError(f"{text}, more than there is left: {remedy}") from error
+
+
+def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[None]:
+    """`enough_memory` for the loss of every step of some networks."""
+    count = f"{steps:,} steps of {networks:,} networks" if networks > 1 else f"{steps:,} steps"
+    return enough_memory(LOSS * steps * networks, f"the losses of {count}", "take fewer steps")
+
+
+def check_losses(steps: int, networks: int = 1) -> None:
+    """Refuse more steps than those whose losses can be kept."""
+    with room_for_losses(steps, networks):
+        pass
+
+
+def most(size: int) -> int:
+    """How many things of so many bytes fit into memory."""
+    return (memory_size() or LARGEST) // size
 
 
 def in_units(count: int) -> str:

@@ -20,6 +20,7 @@ from scalarviz.checks import FloatArray, shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some, no_gradient
 from scalarviz.formulas.table import Formula
+from scalarviz.memory import enough_memory
 from scalarviz.program import columns
 from scalarviz.value import Value
 from scalarviz.weight import WeightValue
@@ -28,6 +29,7 @@ from scalarviz.weight import WeightValue
 EVERY_OPERATION = {**OPERATIONS, **COMPARISONS}
 NUMBERS = {name: i for i, name in enumerate(EVERY_OPERATION)}
 
+BYTES = 420  # that an input takes
 NONE = -1
 MOST_OPERANDS = 3
 MOST_LINES = 40
@@ -184,9 +186,15 @@ def shorten_list(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def record_function(function: Callable[..., Any], inputs: int) -> Recording:
-    """Call a function once and write down what it does."""
-    given = [Recorded(graph.LEAF, (), f"x{i}") for i in range(inputs)]
+def recorded_inputs(count: int) -> list[Recorded]:
+    """So many inputs for a function that is to be recorded."""
+    what, remedy = f"{count:,} inputs as objects", "choose fewer, or a Network, which makes none"
+    with enough_memory(count * BYTES, what, remedy):
+        return [Recorded(graph.LEAF, (), f"x{i}") for i in range(count)]
+
+
+def record_function(function: Callable[..., Any], given: list[Recorded]) -> Recording:
+    """Call a function once, with these inputs, and write down what it does."""
     token = graph.recorder.set(record)
     try:
         result = function(*given)

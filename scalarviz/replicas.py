@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from itertools import islice
 from typing import final
 
 import numpy as np
@@ -14,6 +15,7 @@ from scalarviz.checks import FloatArray, as_batch, not_copied, shorten, size
 from scalarviz.ctrl_c import CtrlC
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
+from scalarviz.memory import check_losses, in_units, most
 from scalarviz.network import Network
 from scalarviz.session import Session
 from scalarviz.turns import Turns
@@ -35,9 +37,14 @@ class Replicas:
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
         if not isinstance(seeds, Iterable):
             raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
+        if not isinstance(session, Session):
+            raise InputError(
+                f"replicas are those of a session, not of {shorten(session)}: write "
+                "sv.replicate(sv.Session(net, data), seeds=range(100))"
+            )
         if not isinstance(session.network, Network):
             raise InputError("only sessions of networks have replicas, not those of expressions")
-        self.seeds = [check_seed(seed) for seed in seeds]
+        self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
         if not self.seeds:
             raise InputError("replicas need at least one seed: write seeds=range(100)")
         if session.engine != "cpu":
@@ -91,6 +98,7 @@ class Replicas:
     def advance(self, n: int = 1) -> None:
         """Take so many steps, all networks; Ctrl-C ends it after a whole one."""
         left, first = size(n, "n"), self.step_index
+        check_losses(first + left, len(self))
         with self._turns.taken(), CtrlC() as ctrl_c:
             if left and not first:
                 self._many.prepare()  # compiling takes long: Ctrl-C is heard meanwhile
@@ -135,6 +143,21 @@ class Replicas:
     def __repr__(self) -> str:
         seeds = shorten(self.seeds)
         return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
+    """The seeds, which may have no end, unless there is no memory for as many networks."""
+    net, numbers = session.network, 2 + len(session.optimizer.row.slots)
+    # Its objects, and the numbers: in its own bank, in the blocks, and as they were before a step.
+    row = np.dtype(net.dtype).itemsize * (2 + 2 * numbers) + 4
+    each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
+    asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
+    if len(found) > most(each):
+        raise InputError(
+            f"a replica takes {in_units(each)} of memory, and this machine has memory for "
+            f"{most(each):,}: pass fewer seeds than {asked}"
+        )
+    return found
 
 
 def replicate(session: Session, seeds: Iterable[int]) -> Replicas:

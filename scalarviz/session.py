@@ -20,6 +20,7 @@ from scalarviz.expression import Expression
 from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
+from scalarviz.memory import check_losses
 from scalarviz.network import Network
 from scalarviz.optimizer import Optimizer
 from scalarviz.pins import Pins, twin_of
@@ -134,10 +135,10 @@ class Session(Standing):
 
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at a step, before whatever was done there."""
-        if not isinstance(step, (int, np.integer)) or isinstance(step, bool) or step < 0:
-            raise InputError(f"step must be an integer of at least 0, not {shorten(step)}")
+        clock = Clock(size(step, "step", least=0))
+        check_losses(clock.step)
         with self.doing():
-            self.course.go(Clock(int(step)))
+            self.course.go(clock)
 
     def reset(self) -> None:
         """Start again with the same initial weights and settings; what was done so far is kept."""

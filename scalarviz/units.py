@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from scalarviz.course import Course
+from scalarviz.memory import check_losses
 from scalarviz.timeline import Clock
 
 
 def advance(course: Course, count: int, unit: str) -> None:
     """Go on by so many of a unit."""
     if unit in ("operation", "phase"):
+        check_losses(course.clock.step + count // len(course.trainer.moments))
         for _ in range(count):
             after = course.after_operation() if unit == "operation" else after_phase(course)
             course.forward(after)
     else:
         steps = course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-        course.forward(Clock((course.clock.step // steps + count) * steps))
+        target = Clock((course.clock.step // steps + count) * steps)
+        check_losses(target.step)
+        course.forward(target)
 
 
 def back(course: Course, count: int, unit: str) -> None:
@@ -23,6 +27,8 @@ def back(course: Course, count: int, unit: str) -> None:
         back_operations(course, count)
     elif unit == "phase":
         for _ in range(count):
+            if course.clock.place == (0, 0):
+                break
             back_phase(course)
     else:
         steps = course.trainer.batches.steps_an_epoch if unit == "epoch" else 1

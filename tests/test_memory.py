@@ -1,6 +1,9 @@
 """What does not fit into memory is refused by a sentence, before anything is asked for."""
 
+import itertools
+import re
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +11,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import bank, memory
 from scalarviz.bank import Bank
+from scalarviz.checks import shorten
+from scalarviz.engines import portions
 from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import PORTION, Init
 
@@ -47,6 +52,67 @@ def test_what_fits_is_taken_to_the_last_byte() -> None:
     assert len(Bank(rows)) == rows
     with pytest.raises(InputError, match=r"take 1\.0 GB of memory, and this machine has 1\.0"):
         Bank(rows + 1)
+
+
+@pytest.mark.parametrize("steps", [2**27 + 1, 10**12, 2**62])
+@pytest.mark.usefixtures("gigabyte")
+def test_so_many_steps_are_refused_that_their_losses_cannot_fit(steps: int) -> None:
+    net = sv.Network([2, 3, 1], "tanh")
+    x, y = [[0.0, 1.0], [1.0, 1.0]], [[1.0], [0.0]]
+    s = sv.Session(net, (x, y), batch=1, engine="cpu")
+    runs = sv.replicate(s, range(2))
+    said = f"^the losses of {steps:,} steps would take .*, and this machine has 1.0 GB: take fewer"
+    with pytest.raises(InputError, match=said):
+        net.train(x, y, steps=steps)
+    with pytest.raises(InputError, match=said):
+        s.seek(steps)
+    with pytest.raises(InputError, match=said):
+        s.advance(steps)
+    with pytest.raises(InputError, match=r"^the losses of .* steps would take .*: take fewer"):
+        s.advance(steps, "epoch")
+    with pytest.raises(InputError, match=r"^the losses of .* steps would take .*: take fewer"):
+        s.advance(min(steps * len(s.operations), 2**63 - 1), "operation")
+    with pytest.raises(InputError, match=f"{steps:,} steps of 2 networks would take"):
+        runs.advance(steps)
+    assert s.step_index == runs.step_index == 0
+
+
+def test_a_step_that_no_kernel_can_count_to_is_no_step() -> None:
+    s = sv.Session(sv.Network([2, 1]), ([[0.0, 1.0]], [[1.0]]), engine="python")
+    with pytest.raises(InputError, match=r"^step must be an integer below 2\*\*63, not 1000"):
+        s.seek(10**30)
+    with pytest.raises(InputError, match=r"^step must be an integer of at least 0, not -1"):
+        s.seek(-1)
+
+
+def test_losses_that_the_system_has_no_room_for_are_told_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_left(*_: object) -> None:
+        raise MemoryError
+
+    net = sv.Network([2, 1])
+    monkeypatch.setattr(portions.np, "empty", none_left)
+    with pytest.raises(InputError, match=r"^the losses of 1,000 steps .* more than there is left"):
+        net.train([[0.0, 1.0]], [[1.0]], steps=1000)
+
+
+@pytest.mark.usefixtures("gigabyte")
+@pytest.mark.parametrize("seeds", [range(10**6), range(10**30), itertools.count()])
+def test_replicas_that_cannot_fit_are_refused_before_they_are_made(seeds: Any) -> None:
+    net = sv.Network([2, 4, 1])
+    s = sv.Session(net, ([[0.0, 1.0]], [[1.0]]), "mse", sv.Adam(), engine="cpu")
+    name = re.escape(shorten(seeds))
+    said = f"^a replica takes .* KB of memory, and this machine has .* fewer seeds than {name}$"
+    with pytest.raises(InputError, match=said):
+        sv.replicate(s, seeds)
+
+
+@pytest.mark.parametrize("inputs", [10**9, 2**62])
+@pytest.mark.usefixtures("gigabyte")
+def test_inputs_of_a_compiled_function_that_cannot_fit_are_refused(inputs: int) -> None:
+    with pytest.raises(InputError, match=f"^{inputs:,} inputs as objects would take .* of memory"):
+        sv.compile(lambda *x: x[0], inputs=inputs)
 
 
 @pytest.mark.usefixtures("gigabyte")

@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.expression import compile
-from scalarviz.recording import record_function
+from scalarviz.recording import record_function, recorded_inputs
 from scalarviz.value import Value, where
 
 
@@ -19,7 +19,7 @@ def test_dead_code_is_dropped_and_a_leaf_used_twice_is_one_row() -> None:
         (unused * x).exp()
         return w * x + w * 2.0 + x * 2.0
 
-    recording = record_function(function, 2)
+    recording = record_function(function, recorded_inputs(2))
     assert recording.parameters == [w]
     assert [formula.name for formula in recording.formulas].count("exp") == 0
     assert recording.constants.tolist() == [2.0]
@@ -27,7 +27,7 @@ def test_dead_code_is_dropped_and_a_leaf_used_twice_is_one_row() -> None:
 
 def test_a_recording_prints_as_a_table() -> None:
     w = Value(1.0, label="w")
-    assert repr(record_function(lambda x: (w * x - 2.5).tanh(), 1)) == (
+    assert repr(record_function(lambda x: (w * x - 2.5).tanh(), recorded_inputs(1))) == (
         "Recording: 1 inputs, 1 parameters, 3 operations; results [2]\n"
         "     operation  of\n"
         "[0]  multiply   w, x0\n"

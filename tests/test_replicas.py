@@ -116,6 +116,9 @@ def test_what_cannot_be_replicated_is_refused() -> None:
         sv.replicate(session(engine="python"), range(2))
     with pytest.raises(InputError, match="seeds are several numbers, such as range"):
         sv.replicate(session(), 5)  # type: ignore[arg-type]
+    for other in (sv.Network([2, 1]), 3):
+        with pytest.raises(InputError, match="replicas are those of a session, not of "):
+            sv.replicate(other, range(2))  # type: ignore[arg-type]
     w = sv.Value(1.0)
     expression = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
     with pytest.raises(InputError, match="only sessions of networks have replicas"):

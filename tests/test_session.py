@@ -88,6 +88,9 @@ def test_the_five_units(engine: str) -> None:
     assert s.clock == Clock(0)
     s.back(3, "operation")
     assert s.clock == Clock(0)
+    s.advance(2, "phase")
+    s.back(10**9, "phase")  # the start is the end of it
+    assert s.clock == Clock(0)
 
 
 def test_samples_are_a_unit_where_the_batch_is_1() -> None:

@@ -19,6 +19,7 @@ from scalarviz.apps.pace import FRAME, Portions
 from scalarviz.apps.stop import Stop
 from scalarviz.checks import size
 from scalarviz.foreign import say
+from scalarviz.memory import check_losses
 from scalarviz.session import Session
 from scalarviz.stage.show import Show
 from scalarviz.stage.sights import exhibit_of, held_out_loss
@@ -57,6 +58,7 @@ def can_draw(console: Console) -> bool:
 def end_of(show: Show, steps: int | None) -> int:
     """The step at which a training ends that takes so many steps; None: as many as the show has."""
     steps = show.steps if steps is None else size(steps, "steps")
+    check_losses(show.session.step_index + steps)
     return show.session.step_index + steps
 
 

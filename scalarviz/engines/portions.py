@@ -11,6 +11,7 @@ from scalarviz.ctrl_c import CtrlC
 from scalarviz.engines.base import Engine, Outcome, Run
 from scalarviz.engines.before import Before
 from scalarviz.errors import GradientError, Interrupted
+from scalarviz.memory import room_for_losses
 from scalarviz.operations import NONE
 from scalarviz.optimizer import Optimizer
 
@@ -30,7 +31,9 @@ def steps_until(
     ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
 ) -> FloatArray:
     """`take_steps`, which Ctrl-C ends; it is held back except while a portion is under way."""
-    losses, done, kept, pace = np.empty(steps), 0, 0, 1
+    with room_for_losses(steps):
+        losses = np.empty(steps)
+    done, kept, pace = 0, 0, 1
     before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
     while True:
         count = min(pace, steps - done)

@@ -44,6 +44,11 @@ def test_steps_are_counted_from_where_the_session_is(show: Show) -> None:
     assert show.session.step_index == 12
 
 
+def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:
+    with pytest.raises(InputError, match=r"^the losses of 1,000,000,000,000,000 steps would take"):
+        train(show, 10**15)
+
+
 def test_without_a_number_it_takes_as_many_steps_as_the_show_says(colours: sv.Session) -> None:
     train(Show(colours, steps=3))
     assert colours.step_index == 3
