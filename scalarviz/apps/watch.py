@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.apps.keep import Keep
+from scalarviz.apps.render import Look
 from scalarviz.apps.scenes import find, load
 from scalarviz.checks import number
 from scalarviz.desk.options import Recipe
@@ -18,6 +19,7 @@ from scalarviz.stage.show import Show
 from scalarviz.view.theme import THEMES
 from scalarviz.widget.place import in_notebook
 
+OPTIONS = {each: each for each in ("size", "play", "tour", "reduced_motion")}
 INSTEAD = (
     "sv.watch(..., terminal=True) draws in the terminal, sv.picture(..., 'net.png') and "
     "sv.record(..., 'net.mp4') write a file"
@@ -46,6 +48,9 @@ def watch(
     speed      steps a second, 0 for flat out; None: the show's own way
     theme      dark, light, or auto
     terminal   draw in the terminal instead
+    options    size=(1280, 800) of the window, or of the picture in a notebook, in pixels;
+               play=False, to begin with a pause; tour=True, to show the first step operation by
+               operation; reduced_motion=True, so that nothing glides
 
     If only PySide6 is missing it says so and draws in the terminal. Raises DisplayError where no
     window can be opened otherwise: the message says what is missing, and `instead`, what can be
@@ -62,6 +67,10 @@ def watch(
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
         number(speed, "the speed", 0.0)
+    for name in options:
+        pick(OPTIONS, name, "argument of watch")
+    if "size" in options:
+        options["size"] = Look(size=options["size"]).size
     if not terminal and in_notebook():
         return notebook.watch(show, steps, speed, theme, recipe, **options)
     if terminal:

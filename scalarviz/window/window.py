@@ -32,15 +32,18 @@ def watch(
     tour: bool = False,
     reduced_motion: bool = False,
     play: bool = True,
+    size: tuple[int, int] | None = None,
 ) -> int:
     """Open a window in which a training is seen and taken in hand, until somebody closes it.
 
     `show` is a Show or a Session. `speed` is in steps a second, 0 for flat out; None is the show's
     own way. `theme` is "dark", "light", or "auto" to ask the system. With a `recipe` the options of
     the scene can be chosen. The first step is shown slowly, the first time on this machine or with
-    `tour`. With `reduced_motion` nothing glides; the system can ask for that too.
+    `tour`. With `reduced_motion` nothing glides; the system can ask for that too. `size` is that of
+    the window.
 
-    The exit code that suits comes back: 0, or 130 after Ctrl-C.
+    The exit code that suits comes back: 0, or 130 after Ctrl-C. What went wrong in
+    drawing is raised after the training was saved, if `keep` has a file for it.
     """
     show, keep = Show.of(show), keep or Keep()
     check_window()
@@ -54,6 +57,8 @@ def watch(
     start = show.session.step_index
     with quick_turns(), Stop() as stop:
         window = Window(desk, stop, keep)
+        if size is not None:
+            window.resize(*size)
         opening = Opening(desk, True if tour else None, play=play)
         try:
             window.run(opening)
@@ -61,13 +66,14 @@ def watch(
             desk.quit()
             say(*desk.exports.told)
             window.release()
-    if window.error is not None:
-        raise window.error
     desk.rest()
-    say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
+    if window.error is None:
+        say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
     desk.warming.leave()
     if saved := keep.at_end(desk.session, stop.asked):
         say(saved)
+    if window.error is not None:
+        raise window.error
     return stop.code
 
 

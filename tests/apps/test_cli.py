@@ -12,7 +12,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.apps import cli, watch
-from scalarviz.errors import DisplayError
+from scalarviz.errors import DisplayError, InputError, UnknownNameError
 
 ROOT = Path(__file__).parent.parent.parent
 OWN_SCENE = '''
@@ -135,6 +135,17 @@ def test_from_python_and_of_a_kept_training_it_says_so_too(
     ran = run("replay", kept)
     assert ran.code == 1 and f"`scalarviz replay '{kept}' --terminal`" in ran.err
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_bad_options_of_watch_are_refused_before_it_looks_for_a_screen(
+    colours: sv.Session, terminal: bool
+) -> None:
+    for size in ((3, 300), 800, "800x500", None):
+        with pytest.raises(InputError, match=r"^(a|the width of a) picture (has|is) "):
+            sv.watch(colours, size=size, terminal=terminal)
+    with pytest.raises(UnknownNameError, match=r"unknown argument of watch 'sise'.*'size'"):
+        sv.watch(colours, sise=(800, 500), terminal=terminal)
 
 
 def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ QUICK = (
     "case_closing_ends_every_thread",
     "case_closing_asks_what_becomes_of_a_file_that_is_being_written",
     "case_a_second_ctrl_c_ends_it_at_once",
+    "case_an_error_in_drawing_is_raised_where_it_was_opened",
+    "case_a_window_has_the_size_that_is_asked_for",
 )
 
 

@@ -35,6 +35,7 @@ from PySide6.QtWidgets import (
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.apps.keep import Keep
 from scalarviz.apps.scenes import find, load
 from scalarviz.apps.stop import Stop
 from scalarviz.desk import export, tour
@@ -691,6 +692,22 @@ def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
 
     with pytest.raises(ZeroDivisionError, match="while drawing"):
         with_fake_stage(break_it)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "run.safetensors"
+        with pytest.raises(ZeroDivisionError, match="while drawing"):
+            with_fake_stage(break_it, keep=Keep(kept))
+        assert sv.Session.load(kept).step_index > 0
+
+
+def case_a_window_has_the_size_that_is_asked_for() -> None:
+    sizes = []
+
+    def look() -> None:
+        sizes.append((opened().width(), opened().height()))
+        opened().close()
+
+    with_fake_stage(look, size=(900, 600))
+    assert sizes == [(900, 600)]
 
 
 def case_the_real_stage_is_seen() -> None:
