@@ -45,8 +45,9 @@ class Absent:
 def set_known(self: object, name: str, value: object) -> None:
     """`__setattr__`: refuse what is not known, and what cannot be set.
 
-    What code of this package sets is known from then on. Classes of users may have what they like.
-    A thing with a `_sealed` takes nothing: that is the reason.
+    What code of this package sets is known from then on, and others can set it if its class names
+    it in `_settable`. Classes of users may have what they like. A thing with a `_sealed` takes
+    nothing: that is the reason.
     """
     if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
         check(self, name, value)
@@ -58,15 +59,21 @@ def check(self: object, name: str, value: object) -> None:
     kind = type(self)
     if vars(self).get("_sealed"):
         raise ReadOnlyError(f"{kind.__name__}.{name} {vars(self)['_sealed']}")
-    if name.startswith("_") or name in vars(self):
+    if name.startswith("_"):
+        return
+    if name in vars(self):
+        if kind.__module__.startswith(OURS) and name not in getattr(kind, "_settable", ()):
+            raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
         return
     there = getattr(kind, name, NOTHING)
     if isinstance(there, property) and there.fset is None:
         raise read_only(kind, name, "can only be read")
     if callable(there) and not callable(value):
         raise read_only(kind, name, "is a method: call it")
-    if there is NOTHING and kind.__module__.startswith(OURS):
-        raise no_attribute(self, name)
+    if kind.__module__.startswith(OURS) and not isinstance(there, property) and not callable(there):
+        if there is NOTHING:
+            raise no_attribute(self, name)
+        raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
 
 
 def no_attribute(thing: object, name: str) -> UnknownAttributeError:
@@ -77,9 +84,9 @@ def no_attribute(thing: object, name: str) -> UnknownAttributeError:
     return UnknownAttributeError(kind.__name__, name, names, meant_by(kind, name, names))
 
 
-def read_only(kind: type, name: str, reason: str) -> ReadOnlyError:
-    """The error for an attribute that cannot be set."""
-    meant = meant_by(kind, name)
+def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnlyError:
+    """The error for an attribute that cannot be set; `instead` where nothing better is known."""
+    meant = meant_by(kind, name) or instead
     return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.attributes import set_known, unknown
 from scalarviz.bank import DTYPES, Bank, Dtype, Rows
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray, as_batch, as_pairs, check_signature, listed, shorten, size
@@ -82,6 +83,9 @@ class Expression:
     bank        the numbers that they stand on, and which `rows` of it
     recording   what the function does, as a table
     """
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
 
     def __init__(self, name: str, recording: Recording, dtype: Dtype, maker: Maker) -> None:
         self.name = name

@@ -47,6 +47,7 @@ class Optimizer:
     """
 
     _sealed = ""  # why it cannot be changed
+    _settable = ("l1", "l2", "clip_value", "clip_norm", "not_finite")
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known

@@ -203,6 +203,7 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "activation": SET_ACTIVATION,
     },
     "Network": {
+        **{each: f"pass {each}= to sv.Network" for each in ("seed", "init")},
         "cuda": TO_CUDA,
         "cpu": TO_CUDA.replace("cuda", "cpu"),
         "eval": "leave it out: net(x) evaluates, and net.forward(x) is for a backward",

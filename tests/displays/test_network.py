@@ -152,7 +152,7 @@ def test_a_layer_of_your_own_is_drawn() -> None:
 @pytest.mark.parametrize("width", [3, 9])
 def test_a_layer_with_several_steps_inside_is_a_shadow(width: int) -> None:
     net = sv.Network([sv.Dense(2, 3), sv.Dense(3, 3)])
-    net.layers = (net.layers[0], Block(3, width))
+    vars(net)["layers"] = (net.layers[0], Block(3, width))
     del net.program
     drawn = draw(net)
     assert len(drawn.all("path", "weight")) == 6 and len(drawn.all("path", "band")) == 1

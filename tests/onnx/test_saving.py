@@ -140,7 +140,12 @@ def test_what_onnx_has_not_is_named_all_at_once(path: Path) -> None:
 def test_names_that_are_taken_twice_become_two(path: Path) -> None:
     net = sv.Network([3, 3, 3])
     same = {"node": "n", "weight": "w", "bias": "input"}
-    net.names = {"graph": "g", "input": "input", "output": "w", "layers": [same, dict(same)]}
+    vars(net)["names"] = {
+        "graph": "g",
+        "input": "input",
+        "output": "w",
+        "layers": [same, dict(same)],
+    }
     there_and_back(net, path)
     names = [each.name for each in onnx.load(path).graph.initializer]
     assert len(set(names)) == 4 and names[0] == "w"
