@@ -31,7 +31,6 @@ def unknown(self: object, name: str) -> Any:
     raise no_attribute(self, name)
 
 
-@final
 class Absent:
     """A name that its class does not have, and that people ask for."""
 
@@ -40,6 +39,21 @@ class Absent:
 
     def __get__(self, thing: object, kind: type) -> Any:
         raise no_attribute(kind if thing is None else thing, self.name)
+
+
+@final
+class Elsewhere(Absent):
+    """What others call something that its class has: nor is it set, but on things of users."""
+
+    def __get__(self, thing: object, kind: type) -> Any:
+        if self.name in getattr(thing, "__dict__", ()):
+            return vars(thing)[self.name]
+        return super().__get__(thing, kind)
+
+    def __set__(self, thing: object, value: object) -> None:
+        if type(thing).__module__.startswith(OURS):
+            raise no_attribute(thing, self.name)
+        vars(thing)[self.name] = value
 
 
 def set_known(self: object, name: str, value: object) -> None:

@@ -223,6 +223,9 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
     "Value": {
         **dict.fromkeys(("item", "numpy"), "write value.data, or float(value)"),
         "detach": "write sv.Value(value.data)",
+        "value": "data",
+        "gradient": "grad",
+        "requiresgrad": "leave it out: every Value has a gradient",
     },
     "Optimizer": {
         "step": "write net.step(optimizer), or s.advance() of a session",

@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz import value_copies as copies
 from scalarviz import value_graph as graph
-from scalarviz.attributes import Absent
+from scalarviz.attributes import Absent, Elsewhere
 from scalarviz.displays.value import value_html
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.formulas.retarget import Target
@@ -126,6 +126,7 @@ class Value:
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         item, numpy, detach = Absent(), Absent(), Absent()
+        value, gradient, requires_grad = Elsewhere(), Elsewhere(), Elsewhere()
 
     if TYPE_CHECKING:
         data: float

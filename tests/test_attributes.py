@@ -204,6 +204,35 @@ def test_a_name_of_another_library_is_answered_by_ours(make: str, name: str, sai
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("value", "did you mean 'data'?"),
+        ("gradient", "did you mean 'grad'?"),
+        ("requires_grad", "leave it out: every Value has a gradient"),
+    ],
+)
+def test_what_is_called_otherwise_elsewhere_is_not_hung_on_a_value(name: str, said: str) -> None:
+    by_operation = sv.Value(1.0) * 2.0
+    settled = sv.Value(1.0)
+    sv.compile(lambda x: settled * x, inputs=1, engine="python")
+    for x in (sv.Value(1.0), by_operation, settled):
+        with pytest.raises(UnknownNameError) as caught:
+            setattr(x, name, 3.0)
+        assert f"Value has no attribute {name!r}" in str(caught.value) and said in str(caught.value)
+        assert not hasattr(x, name)
+
+
+def test_classes_of_users_may_call_things_as_they_like() -> None:
+    class Named(sv.Value):
+        pass
+
+    x = Named(1.0)
+    assert not hasattr(x, "value")
+    x.value = 3.0
+    assert (x.value, copy.deepcopy(x).value, x.data) == (3.0, 3.0, 1.0)
+
+
 def test_a_name_is_absent_from_the_class_too() -> None:
     assert not hasattr(sv.Value, "item") and not hasattr(sv.Weight, "item")
     x = sv.Value(1.0)
