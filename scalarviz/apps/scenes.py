@@ -6,6 +6,7 @@ A scene is a file with a function `scene`, called by its name in `scenes/` or by
 from __future__ import annotations
 
 import ast
+import os.path
 import reprlib
 import runpy
 import sys
@@ -30,6 +31,11 @@ def find(name: str) -> Path:
     known = scenes()
     if name in known:
         return known[name]
+    shown = reprlib.repr(name)
+    if os.path.isdir(name):
+        raise InputError(
+            f"{shown} is a folder: pass the path of a scene, which is a .py file, or a name"
+        )
     if not name.endswith(".py"):
         raise UnknownNameError("scene", name, known)
     try:
@@ -37,7 +43,6 @@ def find(name: str) -> Path:
     except (OSError, ValueError):  # such a name cannot be
         found = False
     if not found:
-        shown = reprlib.repr(name)
         raise InputError(f"there is no file {shown}: pass the path of a scene, or a name")
     return Path(name)
 

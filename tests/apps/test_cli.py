@@ -148,6 +148,22 @@ def test_bad_options_of_watch_are_refused_before_it_looks_for_a_screen(
         sv.watch(colours, sise=(800, 500), terminal=terminal)
 
 
+@pytest.mark.parametrize("verb", ["train", "watch", "render"])
+@pytest.mark.parametrize("folder", ["mine", "mine/", "mine.py", "."])
+def test_a_folder_is_no_scene(
+    run, verb: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(exist_ok=True)
+    ran = run(verb, folder)
+    said = (
+        f"scalarviz: {folder!r} is a folder: pass the path of a scene, which is a .py file, or a "
+    )
+    assert (ran.code, ran.err) == (1, f"{said}name\n")
+    with pytest.raises(InputError, match=f"^{re.escape(repr(str(Path(folder))))} is a folder: "):
+        sv.watch(Path(folder))
+
+
 def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:
     for name, said in (("a.png", "5 steps: loss from"), ("a.gif", "pictures"), ("a.html", "12 op")):
         ran = run(
