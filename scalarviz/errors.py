@@ -14,7 +14,7 @@
     ├── SceneError             the code of a scene fails; names its file and line
     ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
-    │   └── UpdateError            a step would make a weight, or a slot of its optimizer, so
+    │   └── UpdateError            a step would make a weight, a slot or a statistic so
     └── GradientMismatchError  a derivative and its finite differences disagree
 
 A message is one sentence that says what was wrong, with the value, and what to do. When one of
@@ -82,6 +82,14 @@ class ShapeError(InputError):
 
 class NotFiniteError(InputError):
     """NaN or infinity in the data."""
+
+
+def lost_by_forward(statistic: str) -> NotFiniteError:
+    """The error of a forward outside a training that would make a running statistic infinite."""
+    return NotFiniteError(
+        f"this forward would make {statistic}, so it was undone, and what waited for a backward "
+        "was dropped: scale the data down"
+    )
 
 
 class UnknownNameError(InputError):
@@ -174,7 +182,7 @@ class GradientError(ScalarvizError, ArithmeticError):
 
 
 class UpdateError(GradientError):
-    """A step would make a weight, or a slot of its optimizer, NaN or infinite: it was not taken.
+    """A step would make a weight, a slot or a running statistic NaN or infinite: it was not taken.
 
     step    the number of that step, the first being 0
     change  which number would become what, and what to do about it

@@ -17,7 +17,7 @@ from scalarviz.engines import choose
 from scalarviz.engines.base import Run
 from scalarviz.engines.portions import take_steps
 from scalarviz.engines.snapshot import Snapshot
-from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors import InputError, OwnershipError, lost_by_forward
 from scalarviz.files.networks import load_network, save_network
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
@@ -179,7 +179,13 @@ class Network(Part):
     def forward(self, x: object) -> FloatArray:
         """The outputs for one sample or a batch (one row a sample); it remembers for `backward`."""
         batch, single = as_batch(x, self.inputs, "the network")
-        return one_or_all(self._engine.forward(batch), single)
+        before = self._bank.state.copy()
+        outputs = self._engine.forward(batch)
+        if lost := self._engine.lost_statistic():
+            self._bank.state[:] = before
+            self._engine.forget()
+            raise lost_by_forward(lost)
+        return one_or_all(outputs, single)
 
     def backward(self, upstream: object = None) -> FloatArray:
         """Add to the gradients, for the newest unmatched forward; return that by its inputs.

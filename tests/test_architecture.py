@@ -100,6 +100,7 @@ ORDER = """
     engines.snapshot
     engines.before
     engines.base
+    engines.statistics
     engines.portions
     engines.one_operation
     engines.python_run

@@ -13,7 +13,7 @@ from typing import Protocol, final
 
 import numpy as np
 
-from scalarviz.bank import Bank
+from scalarviz.bank import SCALING, Bank
 from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.snapshot import HostSnapshot, Snapshot
@@ -77,6 +77,26 @@ class Engine(ABC):
         """A training on these batches; making one changes no number."""
 
     @final
+    def lost_statistic(self) -> str:
+        """The first running statistic that is not finite, by name, and what it is; or ""."""
+        if np.isfinite(self.bank.state[SCALING:]).all():
+            return ""
+        lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
+        return next(f"layer {i}, {found}" for i, found in lost if found)
+
+    @final
+    def bad_statistic(self, lost: str, step: int) -> UpdateError:
+        """The error of a step, the first being 0, that would lose a running statistic."""
+        other = ", or compute with precision='full'" if self.precision.mixed else ""
+        return UpdateError(step, f"{lost}, so it was not taken: scale the data down{other}")
+
+    @final
+    def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
+        """The error of a step, the first being 0, that has left numbers not finite."""
+        lost = self.lost_statistic()
+        return self.bad_statistic(lost, step) if lost else self.bank.bad_update(optimizer, step)
+
+    @final
     def snapshot(self) -> Snapshot:
         """The numbers of the bank, which between calls hold the truth on every engine."""
         return HostSnapshot(self.bank)
@@ -85,6 +105,12 @@ class Engine(ABC):
     def __reduce__(self) -> tuple[object, ...]:
         """A copy, or what is sent to another process, is an engine of its own."""
         return type(self), (self.layers, self.program, self.bank, self.precision)
+
+    @final
+    def as_read(self, batch: FloatArray) -> FloatArray:
+        """A batch in float64, with inf where a number is too large for the type of the bank."""
+        read = self.array(batch)
+        return np.where(np.isinf(read), read, batch)
 
     @final
     def array(self, rows: object) -> FloatArray:
@@ -102,8 +128,9 @@ class Outcome:
 
     losses    one for each step that was taken, each computed before the step
     bad       the row of a gradient that is not finite, so that the next step was not taken, or NONE
-    overflow  the error of the next step, if it has left a weight or a slot not finite: the numbers
-              in the bank are of no use then, and whoever asked for the steps restores them
+    overflow  the error of the next step, if it has left a weight, a slot or a running statistic not
+              finite: the numbers in the bank are of no use then, and whoever asked for the steps
+              restores them
     """
 
     losses: FloatArray
@@ -130,7 +157,8 @@ class Run(ABC):
 
         Where a gradient of a weight that moves is not finite, and the optimizer does not count such
         gradients as 0, that step is not taken, nor are those after it; its gradients can be read.
-        A step that leaves a weight or a slot not finite is the last one: see `Outcome.overflow`.
+        A step that leaves a weight, a slot or a running statistic not finite is the last one: see
+        `Outcome.overflow`. One that a dynamic loss scale skips changes no running statistic.
         """
 
     @abstractmethod
@@ -141,8 +169,8 @@ class Run(ABC):
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
         """Do one moment of the step.
 
-        If it is "step": a GradientError if a gradient is bad, and an UpdateError if a weight would
-        not be finite; nothing is changed then.
+        If it is "step": a GradientError if a gradient is bad, and an UpdateError if a weight, a
+        slot or a running statistic would not be finite; nothing is changed then.
         """
 
     @abstractmethod

@@ -26,6 +26,7 @@ from scalarviz.engines.cpu_tables import (
     workspaces,
 )
 from scalarviz.engines.cpu_work import Work, add_errors, count_chunks, count_tiles, means
+from scalarviz.engines.statistics import Statistics
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE, OVERFLOW, Buffer
 from scalarviz.optimizer import Optimizer
@@ -78,6 +79,7 @@ class CpuRun(Run):
         self._work = work
         self._tables = tables
         self._moments: Moments | None = None
+        self._statistics = Statistics(engine)
         self._order: Order | None = None
         self._plan = plan_loss(tables, engine.program, loss)
         chunks = count_chunks(batches.size)
@@ -149,13 +151,14 @@ class CpuRun(Run):
         outputs = self.engine.program.outputs.size
         losses = add_errors(errors) * means(self.loss_function, batches, outputs, first, count)
         if bad == OVERFLOW:
-            error = bank.bad_update(optimizer, bank.step_count - 1)
+            error = self.engine.bad_update(optimizer, bank.step_count - 1)
             return Outcome(losses[:taken], overflow=error)
         return Outcome(losses[:taken], bad)
 
     def begin(self, step: int) -> None:
         inputs, targets = [self.engine.array(table) for table in self.batches.at(step)]
         self._moments = Moments(self._work, inputs, targets, self.loss_function)
+        self._statistics = Statistics(self.engine)
         self.loss = np.nan
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
@@ -167,6 +170,8 @@ class CpuRun(Run):
         else:
             self._now.perform(moment)
             self.loss = self._now.loss
+            if moment.kind == "forward":
+                self._statistics.after_forward()
 
     def _step(self, optimizer: Optimizer) -> None:
         """The optimizer's part of a step, by the same kernel."""
@@ -185,13 +190,18 @@ class CpuRun(Run):
             self._room.scratch,
             counts,
         )
-        if bad == OVERFLOW:
+        if bad >= 0:
+            raise bank.bad_gradient(bad)
+        if counts[0] == bank.step_count:  # a dynamic loss scale skips it
+            self._statistics.restore()
+            return
+        error = self._statistics.error
+        if error is None and bad == OVERFLOW:
             error = bank.bad_update(optimizer, bank.step_count)
+        if error is not None:
             before.restore()
             raise error
-        if bad != NONE:
-            raise bank.bad_gradient(bad)
-        bank.count_steps(int(counts[0]) - bank.step_count)
+        bank.count_steps(1)
 
     @property
     def _now(self) -> Moments:

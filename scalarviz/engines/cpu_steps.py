@@ -24,9 +24,9 @@ from scalarviz.engines.cpu_draws import Drawing, draw_rows
 from scalarviz.engines.cpu_half import round_all
 from scalarviz.engines.cpu_kernels import gather, gather_back
 from scalarviz.engines.cpu_lanes import borrowed
-from scalarviz.engines.cpu_products import ZERO, Index, Numbers
+from scalarviz.engines.cpu_products import ONE, ZERO, Index, Numbers
 from scalarviz.engines.cpu_tiles import Table
-from scalarviz.engines.cpu_updates import LOSS_SCALE, NONE, add_chunks, move
+from scalarviz.engines.cpu_updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED, add_chunks, move
 from scalarviz.engines.dispatch import kernel, parallel_kernel
 
 
@@ -96,21 +96,39 @@ def batch_work(
 @kernel
 def end_step(
     plan: Plan, ops: Table, samples: Index, partial: Numbers, value: Numbers, grad: Numbers,
-    slots: Numbers, frozen: Table, scaling: Numbers, how: Numbers, optimizer_settings: Numbers,
-    schedule_settings: Numbers, arguments: Numbers, scratch: Numbers, counts: Numbers,
-    done: Numbers,
+    slots: Numbers, frozen: Table, state: Numbers, before: Numbers, how: Numbers,
+    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
+    counts: Numbers, done: Numbers,
 ) -> bool:  # fmt: skip
-    """Add up what the chunks found, and move the weights: whether all of them are finite."""
-    add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, scaling)
+    """Add up what the chunks found, and move the weights: whether the step is a good one.
+
+    `before` is the state before the step. Where no weight moves, no running statistic does.
+    """
+    add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, state)
+    taken = counts[0]
     bad = move(
-        plan, value, grad, slots, frozen, scaling, how, optimizer_settings, schedule_settings,
+        plan, value, grad, slots, frozen, state, how, optimizer_settings, schedule_settings,
         arguments, scratch, counts,
     )  # fmt: skip
+    statistics = state[SKIPPED + ONE :]
+    if counts[0] == taken:
+        copy_numbers(before[SKIPPED + ONE :], statistics)
+    elif not all_finite(statistics):
+        bad = OVERFLOW
     if bad != NONE:
         done[1] = bad
         return False
     done[0] += 1
     return True
+
+
+@kernel
+def all_finite(numbers: Numbers) -> bool:
+    """Whether none of some numbers is NaN or infinite."""
+    bad = False
+    for i in range(len(numbers)):
+        bad |= numbers[i] * 0.0 != 0.0
+    return not bad
 
 
 @kernel
@@ -132,7 +150,8 @@ def train_alone(
     """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
 
     All on one core. `done` becomes how many steps were taken; and the row of a gradient that went
-    bad, before anything was changed by it, or OVERFLOW, after the weights were changed, or NONE.
+    bad, before anything was changed by it, or NONE; or OVERFLOW, after the weights were changed, if
+    one of them, a slot or a running statistic is not finite.
     """
     ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
     passes, state = borrowed(passes), borrowed(state)
@@ -161,10 +180,9 @@ def train_alone(
                     scale,
                 )  # fmt: skip
         if not end_step(
-            plan, ops, samples, partial, value, grad, slots, frozen, state, how,
+            plan, ops, samples, partial, value, grad, slots, frozen, state, before, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
         ):  # fmt: skip
-            copy_numbers(before, state)
             break
 
 
@@ -196,8 +214,7 @@ def train(
                 partial, scale, errors[k],
             )  # fmt: skip
         if not end_step(
-            plan, ops, samples, partial, value, grad, slots, frozen, state, how,
+            plan, ops, samples, partial, value, grad, slots, frozen, state, before, how,
             optimizer_settings, schedule_settings, arguments, scratch, counts, done,
         ):  # fmt: skip
-            copy_numbers(before, state)
             break

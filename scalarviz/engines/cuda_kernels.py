@@ -1,7 +1,8 @@
 """The CUDA kernels that do one moment of a step on a whole batch, for networks of any width.
 
 Each is launched with any number of blocks and threads. The workspaces of the batch lie in `reals`.
-`k` counts the steps of one order; once a gradient was refused, all that follows does nothing.
+`k` counts the steps of one order; once a gradient was refused, all that follows does nothing, and
+once a step has overflowed, no number of the bank changes.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ from scalarviz.engines.cuda_plan import (
     HALF,
     OUT,
     OUT_SIZE,
+    OVERFLOWED,
     ROWS,
     SPACE,
-    STATE_BEFORE,
-    STATE_NUMBERS,
     STRIDE,
     VALUE,
     WEIGHTS,
@@ -43,6 +43,7 @@ from scalarviz.engines.cuda_updates import (
     find_bad,
     finish_loss,
     move,
+    note_state,
 )
 
 Numbers = Any
@@ -59,8 +60,7 @@ def draw_batch(whole: Whole, reals: Numbers, exact: Exact, data: Numbers, k: Ind
     worker, count = cuda.grid(1), batch_size(whole, exact, k)
     if worker == 0:
         begin_step(whole)
-    for i in range(worker, whole[ERRORS] - STATE_NUMBERS, cuda.gridsize(1)):
-        exact[whole[STATE_BEFORE] + i] = exact[STATE_NUMBERS + i]
+    note_state(whole, exact, worker, cuda.gridsize(1))
     draw(
         whole, exact, data, k, 0, reals, whole[SPACE], whole[STRIDE], count, worker,
         cuda.gridsize(1),
@@ -70,7 +70,7 @@ def draw_batch(whole: Whole, reals: Numbers, exact: Exact, data: Numbers, k: Ind
 @launched
 def gather_all(whole: Whole, reals: Numbers, exact: Exact, k: Index, op: Index) -> None:
     """What an operation must know of all samples before it can be done."""
-    if whole[BAD] < 0:
+    if whole[BAD] < 0 and whole[OVERFLOWED] >= k:
         gather(whole, op, reals, exact, batch_size(whole, exact, k))
 
 
@@ -174,5 +174,5 @@ def look_over(whole: Whole, reals: Numbers, exact: Exact) -> None:
 @launched
 def move_all(whole: Whole, reals: Numbers, exact: Exact, k: Index) -> None:
     """The optimizer's part of a step."""
-    if whole[BAD] < 0:
+    if whole[BAD] < 0 and whole[OVERFLOWED] >= k:
         move(whole, reals, exact, k)

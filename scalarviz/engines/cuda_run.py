@@ -20,6 +20,7 @@ from scalarviz.engines.cuda_tables import (
     set_start,
 )
 from scalarviz.engines.cuda_work import Device, Work
+from scalarviz.engines.statistics import Statistics
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE, Buffer
 from scalarviz.optimizer import Optimizer
@@ -41,6 +42,7 @@ class CudaRun(Run):
         self.whole = self._work.fits
         self._on_device: Batches | None = None  # whose tables are there
         self._count = 0  # samples in the batch of `begin`
+        self._statistics = Statistics(engine)
         memory = self._work.memory
         set_loss(memory.host_whole, memory.host_exact, loss, program.outputs.size)
 
@@ -80,7 +82,7 @@ class CudaRun(Run):
             taken = int(memory.host_whole[plan.OVERFLOWED])
             return Outcome(
                 memory.host_exact[start : start + taken].copy(),
-                overflow=bank.bad_update(optimizer, before + taken),
+                overflow=self.engine.bad_update(optimizer, before + taken),
             )
         return Outcome(
             memory.host_exact[start : start + taken].copy(), int(memory.host_whole[plan.BAD])
@@ -121,38 +123,52 @@ class CudaRun(Run):
         self._work.memory.put_plan()
         self._work.draw(0)
         self._count = self.batches.count(step)
+        self._statistics = Statistics(self.engine)
         self.loss = np.nan
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
-        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
+        bank, memory = self.engine.bank, self._work.memory
         if moment.kind == "zero_grad":
             bank.zero_grad()
             return
         whole, exact = memory.host_whole, memory.host_exact
         set_optimizer(whole, exact, optimizer)
         set_start(whole, exact, bank, int(whole[plan.FIRST_STEP]))
-        kept = slots if moment.kind == "step" else ()
-        self._work.begin(kept)
+        self._work.begin(optimizer.row.slots if moment.kind == "step" else ())
         if moment.kind == "step":
             self._work.move(0)
-        else:
-            self._moment(moment, 0, self._count)
+            memory.take_plan()
+            self._end_step(optimizer)
+            return
+        self._moment(moment, 0, self._count)
         memory.take_plan()
-        before = Before(bank, optimizer) if moment.kind == "step" else None
-        memory.take_bank(bank, kept)
-        if before is not None and whole[plan.OVERFLOWED] != plan.NOBODY:
-            error = bank.bad_update(optimizer, bank.step_count)
-            before.restore()
-            raise error
+        memory.take_bank(bank, ())
         memory.take_state(bank)
-        if moment.kind == "loss":
+        if moment.kind == "forward":
+            self._statistics.after_forward()
+        elif moment.kind == "loss":
             self.loss = float(exact[self._work.layout.losses_place])
         elif moment.kind == "weight gradient":
             bank.has_gradients = True
-        elif moment.kind == "step":
-            bank.count_steps(int(whole[plan.TAKEN_AFTER]) - bank.step_count)
-            if whole[plan.BAD] != NONE:
-                raise bank.bad_gradient(int(whole[plan.BAD]))
+
+    def _end_step(self, optimizer: Optimizer) -> None:
+        """Take what the optimizer's part of a step has left, or raise why it was not taken."""
+        bank, memory, whole = self.engine.bank, self._work.memory, self._work.memory.host_whole
+        if whole[plan.BAD] != NONE:
+            raise bank.bad_gradient(int(whole[plan.BAD]))
+        before = Before(bank, optimizer)
+        memory.take_bank(bank, optimizer.row.slots)
+        memory.take_state(bank)
+        if whole[plan.TAKEN_AFTER] == bank.step_count:  # a dynamic loss scale skips it
+            self._statistics.restore()
+            return
+        error = self._statistics.error
+        if error is None and whole[plan.OVERFLOWED] != plan.NOBODY:
+            error = bank.bad_update(optimizer, bank.step_count)
+        if error is not None:
+            before.restore()
+            raise error
+        bank.count_steps(1)
 
     def values(self, buffer: Buffer) -> FloatArray:
         return self._work.values(buffer.offset, buffer.size, self._count)

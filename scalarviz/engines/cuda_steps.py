@@ -44,6 +44,7 @@ from scalarviz.engines.cuda_updates import (
     find_bad,
     finish_loss,
     move,
+    note_state,
 )
 
 Numbers = Any
@@ -127,6 +128,7 @@ def take_samples(
     samples = batch_size(whole, exact, k)
     if cuda.grid(1) == 0:
         begin_step(whole)
+    note_state(whole, exact, cuda.grid(1), cuda.gridsize(1))
     for chunk in range(cuda.blockIdx.x, whole[CHUNKS], cuda.gridDim.x):
         take_chunk(whole, reals, exact, data, room, chunk, samples, k)
 

@@ -59,6 +59,8 @@ from scalarviz.engines.cuda_plan import (
     SKIPPED,
     SLOT_COUNT,
     SLOTS,
+    STATE_BEFORE,
+    STATE_NUMBERS,
     TAKEN,
     TAKEN_AFTER,
     TOLD,
@@ -79,6 +81,28 @@ def begin_step(whole: Whole) -> None:
     """Forget what the last step found; for one thread."""
     whole[FOUND] = NOBODY
     whole[TAKEN] = whole[TAKEN_AFTER]
+
+
+@kernel
+def note_state(whole: Whole, exact: Exact, worker: Index, workers: Index) -> None:
+    """Note the state before a step."""
+    for i in range(worker, whole[ERRORS] - STATE_NUMBERS, workers):
+        exact[whole[STATE_BEFORE] + i] = exact[STATE_NUMBERS + i]
+
+
+@kernel
+def restore_statistics(whole: Whole, exact: Exact, worker: Index, workers: Index) -> None:
+    """What layers keep of their batches becomes what it was before the step."""
+    for i in range(SKIPPED + 1 + worker, whole[ERRORS], workers):
+        exact[i] = exact[whole[STATE_BEFORE] + i - STATE_NUMBERS]
+
+
+@kernel
+def check_statistics(whole: Whole, exact: Exact, k: Index, worker: Index, workers: Index) -> None:
+    """Note the k-th step as the one that overflowed if a running statistic is not finite."""
+    for i in range(SKIPPED + 1 + worker, whole[ERRORS], workers):
+        if not is_finite(exact[i]):
+            cuda.atomic.min(whole, OVERFLOWED, k)
 
 
 @kernel
@@ -212,7 +236,10 @@ def move(whole: Whole, reals: Numbers, exact: Exact, k: Index) -> bool:
             write_arguments(whole, exact, told)
         cuda.syncthreads()
         move_rows(whole, reals, exact, told, k, worker, cuda.gridsize(1))
+        check_statistics(whole, exact, k, worker, cuda.gridsize(1))
         cuda.syncthreads()
+    else:
+        restore_statistics(whole, exact, worker, cuda.gridsize(1))
     if worker == 0:
         conclude(whole, exact, skipped, k)
     return True

@@ -106,7 +106,7 @@ class Work:
         self.write(
             plan.SPACE, operation.target.offset, self._kept(operation_forward(operation, numbers))
         )
-        if numbers.learning:
+        if numbers.learning and self.memory.host_whole[plan.OVERFLOWED] >= k:
             remember(operation, numbers)
             self.memory.put_state(numbers.state)
 

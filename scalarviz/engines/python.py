@@ -39,13 +39,13 @@ class PythonEngine(Engine):
         super().__init__(layers, program, bank, precision)
 
     def forward(self, batch: FloatArray) -> FloatArray:
-        rows = batch.tolist()
+        rows = self.as_read(batch).tolist()
         for layer in self.layers:
             rows = layer.forward_batch(rows)
         return self.array(rows)
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        rows = batch.tolist()
+        rows = self.as_read(batch).tolist()
         for layer in self.layers:
             rows = layer.evaluate_rows(rows)
         return self.array(rows)

@@ -16,6 +16,7 @@ from scalarviz.batches import Batches
 from scalarviz.checks import FloatArray
 from scalarviz.engines.base import Engine, Outcome, Run
 from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
+from scalarviz.engines.statistics import Statistics
 from scalarviz.errors import UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.operations import NONE, Buffer, Operation
@@ -36,6 +37,7 @@ class PythonRun(Run):
         # What objects have computed and is not yet shown: numbers, and gradients.
         self._due: dict[Buffer, FloatArray] = {}
         self._due_flows: dict[Buffer, FloatArray] = {}
+        self._statistics = Statistics(engine)
         self._waiting: list[int] = []  # the layers that wait for their backward
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
@@ -52,6 +54,8 @@ class PythonRun(Run):
                 bank.state[:] = state  # as if the step had not been
                 return Outcome(np.array(losses), bad)
             try:
+                if lost := engine.lost_statistic():
+                    raise engine.bad_statistic(lost, bank.step_count)
                 bank.step(optimizer, slice(0, len(bank)))
             except UpdateError as error:
                 bank.state[:] = state
@@ -63,11 +67,12 @@ class PythonRun(Run):
         if self._waiting:
             self.engine.forget()
         inputs, self._targets = self.batches.at(step)
-        self._values = {self.engine.program.inputs: inputs}
+        self._values = {self.engine.program.inputs: self.engine.as_read(inputs)}
         self._flows = {}
         self._due = {}
         self._due_flows = {}
         self._waiting = []
+        self._statistics = Statistics(self.engine)
         self.loss = np.nan
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
@@ -83,9 +88,14 @@ class PythonRun(Run):
                     np.zeros((len(self._targets), self.engine.layers[place].outputs)).tolist()
                 )
             self._waiting = []
+            error = self._statistics.error
+            if error is not None and bank.find_bad(optimizer) == NONE:
+                raise error
             bank.step(optimizer, slice(0, len(bank)))
         else:
             self._steps_of(moment.kind)(operations[moment.operation])
+            if moment.kind == "forward":
+                self._statistics.after_forward()
 
     def _steps_of(self, kind: str) -> Callable[[Operation], None]:
         return {

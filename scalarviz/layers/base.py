@@ -12,7 +12,7 @@ from scalarviz.attributes import set_known
 from scalarviz.bank import ROW_NAME, SCALING, Bank
 from scalarviz.checks import FloatArray, answered, as_array, as_batch, size
 from scalarviz.displays.layer import layer_html
-from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
+from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError, lost_by_forward
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.operations import Shape
@@ -85,6 +85,10 @@ class Layer(Part):
         """What a row of this layer is called, counted from the layer's first."""
         raise IndexError(f"{self} has no parameters")
 
+    def state_name(self, place: int) -> str:
+        """What a number of this layer's state is called, counted from the layer's first."""
+        raise IndexError(f"{self} keeps nothing of its batches")
+
     def weight(self, row: int) -> Weight:
         """The weight on a row, counted from the layer's first; made when it is asked for."""
         raise IndexError(f"{self} has no parameters")
@@ -146,8 +150,12 @@ class Layer(Part):
     def forward(self, x: object) -> FloatArray:
         """The outputs for one sample or a batch; the layer remembers what backward needs."""
         batch, single = as_batch(x, self.inputs, str(self))
-        dtype = self.bank.dtype
+        dtype, before = self.bank.dtype, self.state.copy()
         result = as_array(self.forward_batch(batch.tolist()), dtype)
+        if lost := self.lost_statistic():
+            self.state[:] = before
+            self.forget()
+            raise lost_by_forward(lost)
         return result[0] if single else result
 
     @final
@@ -219,6 +227,12 @@ class Layer(Part):
             )
 
     # What waits for its backward.
+
+    @final
+    def lost_statistic(self) -> str:
+        """The first number of its state that is not finite, by name, and what it is; or ""."""
+        bad = np.flatnonzero(~np.isfinite(self.state))
+        return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
 
     @final
     @property

@@ -26,7 +26,9 @@ class BatchNorm(Layer):
     `shape` is a number of features; or the shape of a picture, whose features are its channels.
     A forward takes mean and variance of its batch, over all pixels, and moves `running_mean` and
     `running_variance` by a share of `momentum` towards them. Calling the layer uses those, and so
-    does a forward while all gains and shifts are frozen; the running numbers stand still then.
+    does a forward while all gains and shifts are frozen; the running numbers stand still then. A
+    batch that would make one of them NaN or infinite is refused with a NotFiniteError; as a step of
+    training with an UpdateError.
 
     >>> layer = BatchNorm(1)
     >>> layer.forward([[1], [3]]).round(2).tolist()
@@ -76,8 +78,14 @@ class BatchNorm(Layer):
         self.running_mean[:], self.running_variance[:] = 0.0, 1.0
 
     def row_name(self, row: int) -> str:
-        kind, what = "gain" if row < self.features else "shift", self.input_shape
-        return f"{kind} of {'channel' if what else 'feature'} {row % self.features}"
+        return f"{'gain' if row < self.features else 'shift'} of {self._feature_name(row)}"
+
+    def state_name(self, place: int) -> str:
+        what = "mean" if place < self.features else "variance"
+        return f"running {what} of {self._feature_name(place)}"
+
+    def _feature_name(self, place: int) -> str:
+        return f"{'channel' if self.input_shape else 'feature'} {place % self.features}"
 
     def weight(self, row: int) -> Weight:
         return self.gains[row] if row < self.features else self.shifts[row - self.features]

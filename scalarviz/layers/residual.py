@@ -68,6 +68,13 @@ class Residual(Layer):
         layer, inner = self._at(row)
         return f"part {self.layers.index(layer)}, {layer.row_name(inner)}"
 
+    def state_name(self, place: int) -> str:
+        for i, layer in enumerate(self.layers):
+            if place < layer.state_size:
+                return f"part {i}, {layer.state_name(place)}"
+            place -= layer.state_size
+        raise IndexError(f"{self} keeps {self.state_size} numbers")
+
     def weight(self, row: int) -> Weight:
         assert self.bank is not None  # from now on its layers stand on it
         layer, inner = self._at(row)

@@ -12,6 +12,7 @@ from scalarviz.engines import cuda_plan as plan
 from scalarviz.engines import cuda_tables, cuda_work
 from scalarviz.engines.cuda_operations import KERNELS, WHOLE_BATCH
 from scalarviz.engines.python import PythonEngine
+from scalarviz.errors import UpdateError
 from scalarviz.operations import KINDS, NONE
 from scalarviz.precision import Precision
 from tests.engines.simulator import (
@@ -185,6 +186,73 @@ def test_a_step_that_is_refused_leaves_running_statistics_as_they_were(
     assert len(outcome.losses) == 1
     assert (net.bank.state == once.bank.state).all()
     assert (net.bank.state[3:] != [0.0, 0.0, 1.0, 1.0]).all()
+
+
+# What goes wrong, by the type, the precision and an input that is too large for it.
+TOO_LARGE = {
+    "half": ("float32", Precision("mixed", 64.0), 7e6),
+    "float32": ("float32", Precision(), 1e39),
+    "variance": ("float64", Precision(), 1e155),
+}
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
+@pytest.mark.parametrize("kind", TOO_LARGE)
+def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
+    kind: str, here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not here:
+        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+    dtype, precision, large = TOO_LARGE[kind]
+    layers = [sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)]
+    net = sv.Network(layers, seed=1, dtype=dtype)
+    inputs = abs(numbers(18, 3))
+    inputs[13, 1] = large
+    batches, optimizer = kinds.InOrder(inputs, numbers(18, 2), 9), sv.SGD(0.1, not_finite="zero")
+    good, slow = net.copy(), net.copy()
+    run_of(good, batches, precision=precision, whole=False).steps(optimizer, 0, 1)
+    outcome = run_of(net, batches, precision=precision, whole=False).steps(optimizer, 0, 4)
+    assert len(outcome.losses) == 1 and outcome.overflow is not None
+    expected = slow.run(batches, sv.Loss("mse")).steps(optimizer, 0, 4).overflow
+    said = str(outcome.overflow.at(1))
+    assert said.startswith("step 1 would make layer 1, running ")
+    assert kind == "half" or str(expected) == said
+    run = run_of(good, batches, precision=precision, whole=False)
+    before, value = good.bank.state.copy(), good.bank.value.copy()
+    run.begin(1)
+    for moment in good.program.moments[:-1]:
+        run.perform(moment, optimizer)
+    for _ in range(2):
+        with pytest.raises(UpdateError) as caught:
+            run.perform(good.program.moments[-1], optimizer)
+        assert str(caught.value) == said
+        assert (good.bank.state == before).all() and (good.bank.value == value).all()
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
+def test_a_step_that_a_dynamic_scale_skips_moves_no_running_statistic(
+    here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not here:
+        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+    layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
+    net, precision = sv.Network(layers, seed=1), Precision("mixed", 64.0, dynamic=True)
+    inputs = numbers(27, 3)
+    inputs[13] = 7e6
+    batches = kinds.InOrder(inputs, numbers(27, 2), 9)
+    nets = [net.copy() for _ in range(4)]
+    for steps, each in enumerate(nets[:3], start=1):
+        run_of(each, batches, precision=precision, whole=False).steps(sv.SGD(0.1), 0, steps)
+    once, twice, thrice = (each.bank.state for each in nets[:3])
+    assert (once[3:] == twice[3:]).all() and (once[2], twice[2], thrice[2]) == (0.0, 1.0, 1.0)
+    assert (thrice[3:] != twice[3:]).all() and np.isfinite(thrice).all()
+    run = run_of(nets[3], batches, precision=precision, whole=False)
+    for step in range(3):
+        run.begin(step)
+        for moment in net.program.moments:
+            run.perform(moment, sv.SGD(0.1))
+    assert (nets[3].bank.state == thrice).all()
+    assert (nets[3].bank.value == nets[2].bank.value).all()
 
 
 def test_running_statistics_can_be_written_and_count_at_once() -> None:
