@@ -113,6 +113,7 @@ ORDER = """
     engines.kernel_tiles
     engines.kernel_choice
     engines.kernel_cache
+    engines.compiling
     engines.cores
     engines.kernel_file
     engines.cpu_lanes

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from scalarviz.engines import cuda_dispatch, dispatch, fast_math, float_bits
+from scalarviz.engines.compiling import aside, keep_whole
 from scalarviz.engines.cores import Guard, Refused, may_call_kernels, start_threads
 from scalarviz.engines.kernel_cache import keep_apart
 from scalarviz.engines.kernel_choice import with_choices, write_dispatcher
@@ -191,8 +192,9 @@ def import_text(text: str, stem: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    aside(spec.loader.exec_module, module)
     keep_apart(module)
+    keep_whole(module)
     start_threads(module)
     return module
 
