@@ -173,8 +173,10 @@ class Trainer:
 def check_fits(data: DataSet, network: Model) -> None:
     """Refuse data that is too wide or too narrow for a network."""
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
-        labels = data.training[1] if isinstance(data, TableSet) and data.outputs == 1 else None
-        hint = "" if labels is None else as_labels(labels, len(labels), network.outputs)
+        hint = ""
+        if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
+            labels = data.training[1]
+            hint = as_labels(labels, len(labels), network.outputs)
         raise ShapeError(
             f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
             f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"

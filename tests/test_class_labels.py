@@ -83,3 +83,10 @@ def test_one_output_takes_a_column() -> None:
         one.train(X, LABELS, steps=1)
     one.train(X, np.reshape(LABELS, (-1, 1)), steps=1)
     sv.Session(one, (X, LABELS), engine="python")  # a data set makes the column itself
+
+
+def test_targets_that_fit_are_not_blamed_for_inputs_that_do_not() -> None:
+    net = sv.Network([2, 1])
+    for targets in (np.zeros(4), np.zeros((4, 1))):
+        with pytest.raises(ShapeError, match=r"takes 2 -> 1: make the two equal$"):
+            sv.Session(net, (np.zeros((4, 3)), targets))
