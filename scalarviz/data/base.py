@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, final
@@ -167,8 +168,14 @@ class Arrays(TableSet):
         share: float = 1.0,
         seed: int = 0,
         order: str = "shuffled",
-        source: str | None = None,
+        source: str | os.PathLike[str] | None = None,
     ) -> None:
+        if source is not None and not isinstance(source, (str, os.PathLike)):
+            raise InputError(
+                f"source says in words where the samples came from, such as 'iris.csv', and cannot "
+                f"be {shorten(source)}"
+            )
+        source = source if source is None else os.fsdecode(source)
         whole = as_table(inputs, targets)
         share, seed = share_of(share), check_seed(seed)
         settings = {

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.bank import Bank, Rows
-from scalarviz.checks import as_sample, number, size
+from scalarviz.checks import answered, as_sample, number, size, true_or_false
 from scalarviz.displays.perceptron import perceptron_html
 from scalarviz.errors import OrderError
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -49,6 +49,7 @@ class Perceptron(Part):
         "weights",
     )
 
+    @answered
     def __init__(
         self,
         inputs: int,
@@ -59,7 +60,7 @@ class Perceptron(Part):
         seed: int = 0,
         dtype: str = "float64",
     ) -> None:
-        inputs, bias = size(inputs, "the inputs of a perceptron"), bool(bias)
+        inputs, bias = size(inputs, "the inputs of a perceptron"), true_or_false(bias, "bias")
         formula = pick(ACTIVATIONS, activation, "activation")
         init, seed = Init.of(init), check_seed(seed)
         bank = Bank(inputs + bias, dtype)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import final
 
+from scalarviz.checks import true_or_false
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.table import pick
@@ -39,7 +40,7 @@ class Perceptrons(Layer):
         self.count = count
         self.fan_in = fan_in
         self.formula = pick(ACTIVATIONS, activation, "activation")
-        self.bias = bool(bias)
+        self.bias = true_or_false(bias, "bias")
         self.init = None if init is None else Init.of(init)
         self.size = count * fan_in + self.bias * count
 

@@ -1,10 +1,12 @@
 """What every data set does, and tables of one's own."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import scalarviz as sv
 from scalarviz import data
 from scalarviz.batches import InOrder, Made, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
@@ -205,3 +207,12 @@ def test_bad_settings_make_nothing(name: str, settings: dict[str, Any], message:
 
 def test_textures_are_drawn_at_random_points() -> None:
     assert isinstance(data.Texture(size=8).batches(4), Points)
+
+
+def test_a_source_is_a_text_or_a_path(tmp_path: Path) -> None:
+    for bad in (object(), 3, ["a.csv"]):
+        with pytest.raises(InputError, match="source says in words where the samples came from"):
+            data.Arrays([[1.0]], [1.0], source=bad)  # type: ignore[arg-type]
+    s = sv.Session(sv.Network([1, 1]), data.Arrays([[1.0]], [1.0], source=Path("a.csv")))
+    s.save(tmp_path / "run")
+    assert sv.Session.load(tmp_path / "run").data.settings()["source"] == "a.csv"

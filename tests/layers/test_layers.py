@@ -352,3 +352,18 @@ def test_a_window_that_does_not_fit_is_refused(arguments: Any, what: str) -> Non
     for kind in (sv.MaxPool2d, sv.AvgPool2d):
         with pytest.raises((InputError, ShapeError), match=what):
             kind(*arguments)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bias: sv.Dense(2, 3, bias=bias),
+        lambda bias: sv.Conv2d((1, 3, 3), 1, kernel=2, bias=bias),
+        lambda bias: sv.Perceptron(2, bias=bias),
+    ],
+)
+def test_a_bias_is_true_or_false(make: Callable[[Any], Any]) -> None:
+    for bad in ("no", 0, None):
+        with pytest.raises(InputError, match="bias must be True or False, not "):
+            make(bad)
+    assert make(np.False_).bias in (False, None)
