@@ -15,13 +15,14 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray, as_floats, number, refuse_mask, shorten
+from scalarviz.checks import FloatArray, as_floats, number, refuse_mask, shorten, size
 from scalarviz.errors import (
     GradientError,
     InputError,
     NotFiniteError,
     OrderError,
     ShapeError,
+    UnknownSlotError,
     UpdateError,
 )
 from scalarviz.formulas.table import pick
@@ -121,6 +122,15 @@ class Bank:
     @state.setter
     def state(self, numbers: object) -> None:
         self.write("state", self._state, numbers)
+
+    @property
+    def step_count(self) -> int:
+        """How many steps were taken."""
+        return self._step_count
+
+    @step_count.setter
+    def step_count(self, steps: int) -> None:
+        self._step_count = size(steps, "bank.step_count", 0)
 
     @property
     def slots(self) -> Slots:
@@ -432,11 +442,13 @@ class Slots(Mapping[str, FloatArray]):
         }
 
     def __getitem__(self, name: str) -> FloatArray:
+        if name not in self._rows:
+            raise UnknownSlotError(name, [*self._rows])
         row: FloatArray = self._rows[name]
         return row
 
     def __setitem__(self, name: str, numbers: object) -> None:
-        self._bank.write(f"slots[{name!r}]", pick(self._rows, name, "slot"), numbers)
+        self._bank.write(f"slots[{name!r}]", self[name], numbers)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)

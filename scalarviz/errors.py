@@ -5,7 +5,8 @@
     │   ├── ShapeError             wrong length, or wrong number of rows or columns
     │   ├── NotFiniteError         NaN or infinity in the data
     │   ├── UnknownNameError       no such row in a table; lists the rows and the nearest one
-    │   │   └── UnknownAttributeError  no such attribute (also an AttributeError)
+    │   │   ├── UnknownAttributeError  no such attribute (also an AttributeError)
+    │   │   └── UnknownSlotError       no such slot of a bank (also a KeyError)
     │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
     ├── OrderError             the four verbs came in an order that has no meaning
     ├── OwnershipError         a weight or layer that belongs to another network
@@ -116,6 +117,18 @@ class UnknownAttributeError(UnknownNameError, AttributeError):
         hint = f": did you mean {nearest[0]!r}?" if nearest else ""
         hint = f": {meant}" if " " in meant else hint
         InputError.__init__(self, f"{kind} has no attribute {reprlib.repr(name)}{hint}")
+
+
+class UnknownSlotError(UnknownNameError, KeyError):
+    """A slot that a bank does not have."""
+
+    def __init__(self, name: object, names: list[str]) -> None:
+        super().__init__("slot", name, names)
+        if not names:
+            self.args = (
+                f"unknown slot {reprlib.repr(name)}: there is none before the first step of an "
+                "optimizer that has slots, such as Adam's 'm' and 'v'",
+            )
 
 
 class ReadOnlyError(InputError, AttributeError):

@@ -227,3 +227,23 @@ def test_no_other_way_makes_an_infinite_weight_of_a_large_number() -> None:
     with pytest.raises(InputError, match="the value of parameter 0 must be a number that float32"):
         sv.compile(lambda x: x * value, 1, dtype="float32")
     assert type(value) is sv.Value and value.data == 1e300
+
+
+def test_a_slot_that_there_is_not_yet_is_said_to_come_with_the_first_step() -> None:
+    slots = sv.Network([2, 1]).bank.slots
+    with pytest.raises(UnknownNameError, match="unknown slot 'm': there is none before the first"):
+        _ = slots["m"]
+    with pytest.raises(KeyError, match="choose one of m, v"):
+        _ = trained().bank.slots["velocity"]
+    assert "m" not in slots and slots.get("m") is None
+
+
+@pytest.mark.parametrize("bad", ["a", -1, 1.5, None, 2**63])
+def test_a_count_of_steps_is_a_whole_number(bad: Any) -> None:
+    bank = trained().bank
+    steps = bank.step_count
+    with pytest.raises(InputError, match=r"bank\.step_count must be an integer "):
+        bank.step_count = bad
+    assert bank.step_count == steps
+    bank.step_count = 7
+    assert bank.step_count == copy.deepcopy(bank).step_count == 7
