@@ -148,7 +148,9 @@ def check_call(
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        who = function.__qualname__.removesuffix(".__init__")
+        who = function.__qualname__
+        if function.__name__ == "__init__":  # the class that was called may have inherited it
+            who = type(args[0]).__name__
         known = signature.parameters.values()
         names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
         for key in kwargs:

@@ -12,7 +12,16 @@ import numpy.typing as npt
 from scalarviz.attributes import set_known, unknown
 from scalarviz.bank import DTYPES, Bank, Dtype, Rows
 from scalarviz.batches import Batches
-from scalarviz.checks import FloatArray, as_batch, as_pairs, check_signature, listed, shorten, size
+from scalarviz.checks import (
+    FloatArray,
+    answered,
+    as_batch,
+    as_pairs,
+    check_signature,
+    listed,
+    shorten,
+    size,
+)
 from scalarviz.engines import announce, choose
 from scalarviz.engines.expression_engines import ExpressionEngine, PythonExpressionEngine
 from scalarviz.engines.expression_run import ExpressionRun, phases_program
@@ -29,6 +38,7 @@ from scalarviz.value import Value
 Maker = Callable[[Recording, Bank, npt.NDArray[np.intp]], ExpressionEngine]
 
 
+@answered
 def compile(
     function: Callable[..., Any], inputs: int, dtype: str = "float64", engine: str = "auto"
 ) -> Expression:

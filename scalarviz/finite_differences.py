@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.bank import Bank
-from scalarviz.checks import FloatArray, as_batch, as_sample, check_signature, number
+from scalarviz.checks import FloatArray, answered, as_batch, as_sample, check_signature, number
 from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import LossRow, RowLossRow
@@ -68,6 +68,7 @@ class Problem:
     name_of: Callable[[int], str]
 
 
+@answered
 def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 0) -> Report:
     """Compare the gradients of `target` at `x` with finite differences; raise if they disagree.
 

@@ -343,6 +343,7 @@ class Network(Part):
         return network_html(self)
 
 
+@answered
 def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network:
     """The network in a file that `net.save` wrote.
 

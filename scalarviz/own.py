@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from scalarviz.checks import check_signature, shorten
+from scalarviz.checks import answered, check_signature, shorten
 from scalarviz.engines.fast_math import STANDARD
 from scalarviz.engines.kernel_source import Writer
 from scalarviz.errors import InputError
@@ -16,6 +16,7 @@ from scalarviz.formulas.table import Formula
 BUILT_IN = frozenset(ACTIVATIONS)
 
 
+@answered
 def activation(value: Any, derivative: Any, name: str = "") -> Formula:
     """Add an activation of your own: y = value(x), and derivative(x, y).
 

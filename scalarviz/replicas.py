@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.bank import Bank
 from scalarviz.batches import Made
-from scalarviz.checks import FloatArray, as_batch, not_copied, shorten, size
+from scalarviz.checks import FloatArray, answered, as_batch, not_copied, shorten, size
 from scalarviz.ctrl_c import CtrlC
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
@@ -160,6 +160,7 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
     return found
 
 
+@answered
 def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
     """The same session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
 

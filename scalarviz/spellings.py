@@ -116,6 +116,7 @@ ARGUMENTS = {
     "model": "network",
     **dict.fromkeys(("dataset", "dataloader", "traindata"), "data"),
     "randomstate": "seed",
+    "nsamples": "samples",
     "lr": "write optimizer=sv.SGD(lr)",
     **dict.fromkeys(("epochs", "nepochs", "numepochs"), "write s.advance(n, 'epoch') of a session"),
 }
@@ -131,6 +132,14 @@ CALLS = {
         "which keeps it apart"
     },
     "AdamW": {"weightdecay": "decay"},
+    "from_csv": {
+        **dict.fromkeys(
+            ("sep", "delimiter"),
+            "leave it out: line 1 shows if it is a tab, semicolon or comma",
+        ),
+        **dict.fromkeys(("usecols", "columns"), "inputs"),
+        **dict.fromkeys(("target", "labels"), "targets"),
+    },
     "BatchNorm": {"numfeatures": "shape", "features": "shape"},
 }
 

@@ -206,3 +206,26 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
     sv.Init("uniform", low=0, high=0), sv.Network([sv.Dense(3, 8, "tanh"), sv.Dense(8, 3)])
     s = sv.Session(network(), data.Arrays(*PAIR), optimizer=sv.SGD(0.1), engine="python")
     s.advance(1, "epoch")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: sv.data.Circle(n_samples=3), "argument of Circle 'n_samples': .*'samples'"),
+        (lambda: sv.data.Circle(3), "Circle takes noise, samples"),
+        (lambda: sv.data.Xor(n=3), "unknown argument of Xor 'n'"),
+        (lambda: sv.data.from_csv("a.csv", sep=";"), "of from_csv 'sep': .*; leave it out"),
+        (lambda: sv.data.from_csv(), "from_csv takes path, inputs"),
+        (lambda: sv.data.from_npz("a.npz", random_state=1), "of from_npz 'random_state': .*'seed'"),
+        (lambda: sv.data.psnr([1.0]), "psnr takes prediction, target"),
+        (lambda: sv.load("net", device="cpu"), "argument of load 'device': .*'engine'"),
+        (lambda: sv.replicate(seeds=3), "replicate takes session, seeds"),
+        (lambda: sv.compile(abs, 1, lr=1), "unknown argument of compile 'lr'"),
+        (lambda: sv.gradcheck(abs, 1.0, tol=1), "argument of gradcheck 'tol': .*'tolerance'"),
+        (lambda: sv.activation(abs), "activation takes value, derivative, name"),
+        (lambda: sv.Perceptron(3, use_bias=False), "argument of Perceptron 'use_bias': .*'bias'"),
+    ],
+)
+def test_wrong_arguments_are_answered_by_the_name_that_was_called(call: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call()

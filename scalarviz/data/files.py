@@ -14,7 +14,7 @@ from typing import IO, TextIO, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, shorten
+from scalarviz.checks import FloatArray, answered, shorten
 from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.foreign import visible
@@ -29,6 +29,7 @@ Columns = str | int | Sequence[str | int]
 Rows = Iterator[tuple[int, list[str]]]  # the number of a line, and its cells
 
 
+@answered
 def from_csv(
     path: str | os.PathLike[str],
     inputs: Columns | None = None,
@@ -234,6 +235,7 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
     return found
 
 
+@answered
 def from_npz(
     path: str | os.PathLike[str],
     *,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.batches import Batches, Pair, Points, Window
-from scalarviz.checks import FloatArray, as_floats, shorten
+from scalarviz.checks import FloatArray, answered, as_floats, shorten
 from scalarviz.checks import size as whole_size
 from scalarviz.data.base import DataSet, count_of
 from scalarviz.data.files import called, readable, unreadable
@@ -106,6 +106,7 @@ class Texture(DataSet):
         return points, looked_up.targets[looked_up.texels(points[:, 0], points[:, 1])]
 
 
+@answered
 def pixel_centres(width: int, height: int) -> FloatArray:
     """(u, v) of the middle of every pixel, one row each, row after row from the upper left one."""
     u = (np.arange(whole_size(width, "width")) + 0.5) / width
@@ -113,6 +114,7 @@ def pixel_centres(width: int, height: int) -> FloatArray:
     return np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
 
 
+@answered
 def psnr(prediction: object, target: object) -> float:
     """Peak signal-to-noise ratio in decibels, for numbers from 0 to 1; infinite for equal ones.
 
