@@ -1,6 +1,13 @@
 """`python -m scalarviz` is `scalarviz`."""
 
-from scalarviz.apps.cli import main
-
 if __name__ == "__main__":
+    try:
+        import os
+        import signal
+
+        # Until the program hears by itself, Ctrl-C has nothing to clean up after.
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
+        from scalarviz.apps.cli import main
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     main()

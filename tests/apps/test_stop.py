@@ -1,6 +1,8 @@
 """Ctrl-C as a wish."""
 
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -41,3 +43,23 @@ def test_another_thread_hears_nothing_and_breaks_nothing() -> None:
     thread.start()
     thread.join()
     assert heard == [False]
+
+
+@pytest.mark.parametrize("name", ["signal", "scalarviz.apps.cli", "typer"])
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(name: str) -> None:
+    program = f"""
+import builtins, runpy, signal
+load = builtins.__import__
+
+def interrupted(name, *args, **more):
+    if name == {name!r}:
+        builtins.__import__ = load
+        signal.raise_signal(signal.SIGINT)
+    return load(name, *args, **more)
+
+builtins.__import__ = interrupted
+runpy.run_module("scalarviz", run_name="__main__")
+"""
+    command = [sys.executable, "-c", program, "list"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
