@@ -173,6 +173,9 @@ class Run(ABC):
         slot or a running statistic would not be finite; nothing is changed then.
         """
 
+    def finish_backward(self) -> None:
+        """After the last moment before "step": leave nothing that waits for a backward."""
+
     @abstractmethod
     def values(self, buffer: Buffer) -> FloatArray:
         """What a buffer of the program holds for this batch, one row a sample."""

@@ -95,6 +95,6 @@ def error_of(
     run.begin(step)
     for moment in engine.program.moments[:-1]:
         run.perform(moment, optimizer)
-    engine.forget()
+    run.finish_backward()
     bank.state[:] = state
     return outcome.overflow.at(step)

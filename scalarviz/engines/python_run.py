@@ -83,11 +83,7 @@ class PythonRun(Run):
             prediction = self._values[self.engine.program.outputs]
             self.loss = self.loss_function(prediction, self._targets)
         elif moment.kind == "step":
-            for place in reversed(self._waiting):  # layers whose gradient nobody needed
-                self.engine.layers[place].backward_batch(
-                    np.zeros((len(self._targets), self.engine.layers[place].outputs)).tolist()
-                )
-            self._waiting = []
+            self.finish_backward()
             error = self._statistics.error
             if error is not None and bank.find_bad(optimizer) == NONE:
                 raise error
@@ -96,6 +92,13 @@ class PythonRun(Run):
             self._steps_of(moment.kind)(operations[moment.operation])
             if moment.kind == "forward":
                 self._statistics.after_forward()
+
+    def finish_backward(self) -> None:
+        for place in reversed(self._waiting):  # layers whose gradient nobody needed
+            self.engine.layers[place].backward_batch(
+                np.zeros((len(self._targets), self.engine.layers[place].outputs)).tolist()
+            )
+        self._waiting = []
 
     def _steps_of(self, kind: str) -> Callable[[Operation], None]:
         return {

@@ -98,6 +98,18 @@ def test_training_without_a_session_stops_there_and_keeps_its_losses(
 
 
 @every_engine
+def test_a_training_that_stops_there_keeps_what_waited_for_its_backward(engine: str) -> None:
+    net, untrained = network(engine), network(engine)
+    for each in (net, untrained):
+        each.forward(X)
+    with pytest.raises(UpdateError):
+        net.train(X, 1 - X, "mse", sv.SGD(1e300), steps=3)
+    assert (net.backward(np.ones_like(X)) == untrained.backward(np.ones_like(X))).all()
+    with pytest.raises(sv.ScalarvizError, match="without a forward"):
+        net.backward(np.ones_like(X))
+
+
+@every_engine
 def test_the_verb_step_changes_nothing_then(engine: str) -> None:
     net = network(engine)
     net.forward(X)
