@@ -173,7 +173,7 @@ class Run(ABC):
         slot or a running statistic would not be finite; nothing is changed then.
         """
 
-    def finish_backward(self) -> None:
+    def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
         """After the last moment before "step": leave nothing that waits for a backward."""
 
     @abstractmethod
