@@ -14,12 +14,12 @@ __version__ = "0.1.0"
 
 # Every public name, and the module that defines it.
 _HOMES = {
-    "Value": "value",
-    "where": "value",
-    "maximum": "value",
-    "minimum": "value",
-    "Weight": "weight",
-    "Bank": "bank",
+    "Value": "autograd.value",
+    "where": "autograd.value",
+    "maximum": "autograd.value",
+    "minimum": "autograd.value",
+    "Weight": "model.weight",
+    "Bank": "model.bank",
     "Perceptron": "layers",
     "Layer": "layers",
     "Dense": "layers",
@@ -36,30 +36,30 @@ _HOMES = {
     "BatchNorm": "layers",
     "Dropout": "layers",
     "Residual": "layers",
-    "Network": "network",
-    "Precision": "precision",
-    "activation": "own",
+    "Network": "network.network",
+    "Precision": "model.precision",
+    "activation": "engines.user_activations",
     "Loss": "formulas.losses",
     "Init": "formulas.initializers",
     "Schedule": "formulas.schedules",
-    "Optimizer": "optimizer",
-    "SGD": "optimizer",
-    "Momentum": "optimizer",
-    "Nesterov": "optimizer",
-    "RMSProp": "optimizer",
-    "Adam": "optimizer",
-    "AdamW": "optimizer",
-    "compile": "expression",
-    "gradcheck": "finite_differences",
-    "load": "network",
-    "Session": "session",
-    "replicate": "replicas",
-    "watch": "apps.watch",
-    "picture": "apps.render",
-    "record": "apps.render",
-    "storyboard": "apps.render",
-    "Show": "stage.show",
-    "predict": "widget.predict",
+    "Optimizer": "model.optimizer",
+    "SGD": "model.optimizer",
+    "Momentum": "model.optimizer",
+    "Nesterov": "model.optimizer",
+    "RMSProp": "model.optimizer",
+    "Adam": "model.optimizer",
+    "AdamW": "model.optimizer",
+    "compile": "network.expression",
+    "gradcheck": "network.gradcheck",
+    "load": "network.network",
+    "Session": "session.session",
+    "replicate": "session.replicas",
+    "watch": "faces",
+    "picture": "export.render",
+    "record": "export.render",
+    "storyboard": "export.render",
+    "Show": "presenter.show",
+    "predict": "notebook.predict",
     "ScalarvizError": "errors",
     "data": "data",
     "onnx": "onnx",
@@ -70,14 +70,16 @@ __all__ = sorted(_HOMES)
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz import data as data
     from scalarviz import onnx as onnx
-    from scalarviz.apps.render import picture as picture
-    from scalarviz.apps.render import record as record
-    from scalarviz.apps.render import storyboard as storyboard
-    from scalarviz.apps.watch import watch as watch
-    from scalarviz.bank import Bank as Bank
+    from scalarviz.autograd.value import Value as Value
+    from scalarviz.autograd.value import maximum as maximum
+    from scalarviz.autograd.value import minimum as minimum
+    from scalarviz.autograd.value import where as where
+    from scalarviz.engines.user_activations import activation as activation
     from scalarviz.errors import ScalarvizError as ScalarvizError
-    from scalarviz.expression import compile as compile
-    from scalarviz.finite_differences import gradcheck as gradcheck
+    from scalarviz.export.render import picture as picture
+    from scalarviz.export.render import record as record
+    from scalarviz.export.render import storyboard as storyboard
+    from scalarviz.faces import watch as watch
     from scalarviz.formulas.initializers import Init as Init
     from scalarviz.formulas.losses import Loss as Loss
     from scalarviz.formulas.schedules import Schedule as Schedule
@@ -97,32 +99,30 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from scalarviz.layers import Residual as Residual
     from scalarviz.layers import RMSNorm as RMSNorm
     from scalarviz.layers import Softmax as Softmax
-    from scalarviz.network import Network as Network
-    from scalarviz.network import load as load
-    from scalarviz.optimizer import SGD as SGD
-    from scalarviz.optimizer import Adam as Adam
-    from scalarviz.optimizer import AdamW as AdamW
-    from scalarviz.optimizer import Momentum as Momentum
-    from scalarviz.optimizer import Nesterov as Nesterov
-    from scalarviz.optimizer import Optimizer as Optimizer
-    from scalarviz.optimizer import RMSProp as RMSProp
-    from scalarviz.own import activation as activation
-    from scalarviz.precision import Precision as Precision
-    from scalarviz.replicas import replicate as replicate
-    from scalarviz.session import Session as Session
-    from scalarviz.stage.show import Show as Show
-    from scalarviz.value import Value as Value
-    from scalarviz.value import maximum as maximum
-    from scalarviz.value import minimum as minimum
-    from scalarviz.value import where as where
-    from scalarviz.weight import Weight as Weight
-    from scalarviz.widget.predict import predict as predict
+    from scalarviz.model.bank import Bank as Bank
+    from scalarviz.model.optimizer import SGD as SGD
+    from scalarviz.model.optimizer import Adam as Adam
+    from scalarviz.model.optimizer import AdamW as AdamW
+    from scalarviz.model.optimizer import Momentum as Momentum
+    from scalarviz.model.optimizer import Nesterov as Nesterov
+    from scalarviz.model.optimizer import Optimizer as Optimizer
+    from scalarviz.model.optimizer import RMSProp as RMSProp
+    from scalarviz.model.precision import Precision as Precision
+    from scalarviz.model.weight import Weight as Weight
+    from scalarviz.network.expression import compile as compile
+    from scalarviz.network.gradcheck import gradcheck as gradcheck
+    from scalarviz.network.network import Network as Network
+    from scalarviz.network.network import load as load
+    from scalarviz.notebook.predict import predict as predict
+    from scalarviz.presenter.show import Show as Show
+    from scalarviz.session.replicas import replicate as replicate
+    from scalarviz.session.session import Session as Session
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
     if name not in _HOMES:
-        meant = import_module("scalarviz.spellings").meaning("public name", name, _HOMES)
+        meant = import_module("scalarviz.errors.near_names").meaning("public name", name, _HOMES)
         nearest = [meant] if meant in _HOMES else get_close_matches(name, _HOMES, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         hint = f": {meant}" if meant and meant not in _HOMES else hint

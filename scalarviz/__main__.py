@@ -7,7 +7,7 @@ if __name__ == "__main__":
 
         # Until the program hears by itself, Ctrl-C has nothing to clean up after.
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
-        from scalarviz.apps.cli import main
+        from scalarviz.cli.commands import main
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     main()

@@ -3,7 +3,7 @@
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.formulas.table import pick
-from scalarviz.stage.show import Show, whole_numbers
+from scalarviz.presenter.show import Show, whole_numbers
 
 SHAPES = {
     "circle": data.Circle,

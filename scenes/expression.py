@@ -3,8 +3,8 @@
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.checks import number
-from scalarviz.stage.show import Show, whole_number
+from scalarviz.checks.numbers import number
+from scalarviz.presenter.show import Show, whole_number
 
 
 def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):

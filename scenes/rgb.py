@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.show import Show, whole_number
+from scalarviz.presenter.show import Show, whole_number
 
 DOES = {
     "invert": "invert colours",

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.show import Show, whole_number
+from scalarviz.presenter.show import Show, whole_number
 
 
 def scene(

@@ -11,7 +11,7 @@ from hypothesis import settings
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError
-from scalarviz.stage.show import Show
+from scalarviz.presenter.show import Show
 from tests.studio import Studio
 
 # `make test` looks at the same examples each time; `make test-all` looks for new ones. There is no

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.engines import ENGINES
+from scalarviz.engines.registry import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
 
 # Those that can run on this machine. The tests of cuda without a GPU are in tests/engines.

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.view.camera import Camera
-from scalarviz.view.colors import rgb
-from scalarviz.view.cube_shaders import HALF
-from scalarviz.view.frame import Box, Projection
-from scalarviz.view.plates import DOWN, NEAR, RIGHT, Plate
-from scalarviz.view.theme import THEMES
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.shaders import HALF
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
 
 BLACK = (0.0, 0.0, 0.0)
 WHITE = (1.0, 1.0, 1.0)
@@ -80,7 +80,7 @@ class Studio:
         floats: bool | None = None,
     ) -> Any:
         """Cubes with these numbers; they are as large as can be if nothing is said of sizes."""
-        from scalarviz.view.cubes import Cubes
+        from scalarviz.view.cubes.cubes import Cubes
         from scalarviz.view.picture import detach
 
         self.canvas.set_current()
@@ -113,7 +113,7 @@ class Studio:
         """What is on a paper."""
         from vispy import gloo
 
-        from scalarviz.view.ink import Ink
+        from scalarviz.draw2d.renderer import Ink
 
         self.canvas.set_current()
         self._ink = self._ink or Ink()

@@ -20,19 +20,19 @@ PACKAGE = ROOT / "scalarviz"
 # scalarviz's own. A name without a file keeps a place for one.
 ORDER = """
     __init__
-    spellings
-    foreign
+    errors.near_names
+    errors.visible_text
     errors
-    attributes
-    arrays
-    checks
-    memory
-    ctrl_c
-    limits
+    checks.attributes
+    checks.foreign_arrays
+    checks.numbers
+    process.memory
+    process.ctrl_c
+    checks.limits
     formulas.elementary
     formulas.retarget
     formulas.table
-    remaking
+    formulas.settings
     formulas.randomness
     formulas.activations
     formulas.losses
@@ -44,11 +44,11 @@ ORDER = """
     formulas.scaling
     formulas.initializers
     formulas
-    optimizer
-    value_graph
-    value_copies
-    view.colors
-    view.theme
+    model.optimizer
+    autograd.graph
+    autograd.copies
+    draw2d.colors
+    draw2d.theme
     displays.svg
     displays.page
     displays.cells
@@ -59,9 +59,9 @@ ORDER = """
     displays.program
     displays.session
     displays
-    value
-    precision
-    batches
+    autograd.value
+    model.precision
+    data.batches
     data.base
     data.plane
     data.colors
@@ -72,19 +72,19 @@ ORDER = """
     data.landscape
     data.pictures
     data
-    bank
-    weight
-    operations
-    program
-    recording
+    model.bank
+    model.weight
+    model.operations
+    model.program
+    model.trace
     displays.layer
     displays.network
-    layers.ondemand
+    layers.lazy_list
     layers.perceptron
     layers.base
     layers.shapes
     layers.activation
-    layers.perceptrons
+    layers.perceptron_layer
     layers.dense
     layers.convolution
     layers.norms
@@ -97,217 +97,216 @@ ORDER = """
     layers.chain
     layers.residual
     layers
-    engines.snapshot
-    engines.before
-    engines.base
-    engines.statistics
-    engines.portions
-    engines.one_operation
-    engines.python_run
-    engines.python
-    engines.dispatch
-    engines.cuda_dispatch
-    engines.float_bits
-    engines.fast_math
-    engines.kernel_source
-    engines.kernel_tiles
-    engines.kernel_choice
-    engines.kernel_cache
-    engines.compiling
-    engines.cores
-    engines.kernel_file
-    engines.cpu_lanes
-    engines.cpu_lanes
-    engines.cpu_products
-    engines.cpu_tiles
-    engines.cpu_half
-    engines.cpu_kinds
-    engines.cpu_convolution
-    engines.cpu_batch_norm
-    engines.cpu_kernels
-    engines.cpu_chunks
-    engines.cpu_passes
-    engines.cpu_draws
-    engines.cpu_updates
-    engines.cpu_steps
-    engines.cpu_replicas
-    engines.cpu_orders
-    engines.cpu_tables
-    engines.cpu_work
-    engines.cpu_moments
-    engines.cpu_run
-    engines.cpu_many
-    engines.cpu
-    engines.expression_engines
-    engines.expression_run
-    engines.expression_kernels
-    engines.expression_steps
-    engines.expression_tables
-    engines.expression_cpu
-    engines.cuda_lack
-    engines.cuda_api
-    engines.cuda_plan
-    engines.cuda_draws
-    engines.cuda_samples
-    engines.cuda_kinds
-    engines.cuda_convolution
-    engines.cuda_batch_norm
-    engines.cuda_products
-    engines.cuda_operations
-    engines.cuda_updates
-    engines.cuda_kernels
-    engines.cuda_steps
-    engines.cuda_tables
-    engines.cuda_memory
-    engines.cuda_work
-    engines.cuda_run
-    engines.cuda
-    engines
-    own
-    onnx.names
+    engines.common.snapshot
+    engines.common.before
+    engines.common.base
+    engines.common.statistics
+    engines.common.portions
+    engines.common.reference
+    engines.python.run
+    engines.python.engine
+    engines.codegen.dispatch
+    engines.codegen.cuda_dispatch
+    engines.codegen.float_bits
+    engines.codegen.fast_math
+    engines.codegen.kernel_source
+    engines.codegen.kernel_tiles
+    engines.codegen.kernel_choice
+    engines.codegen.kernel_cache
+    engines.codegen.compiling
+    engines.common.cores
+    engines.codegen.kernel_file
+    engines.cpu.simd
+    engines.cpu.products
+    engines.cpu.tiles
+    engines.cpu.half
+    engines.cpu.elementwise
+    engines.cpu.convolution
+    engines.cpu.batch_norm
+    engines.cpu.table
+    engines.cpu.step
+    engines.cpu.passes
+    engines.cpu.draws
+    engines.cpu.updates
+    engines.cpu.entry
+    engines.cpu.replicas_kernel
+    engines.cpu.optimizer_args
+    engines.cpu.tables
+    engines.cpu.calls
+    engines.cpu.stepper
+    engines.cpu.run
+    engines.cpu.replicas
+    engines.cpu.engine
+    engines.expression.engines
+    engines.expression.run
+    engines.expression.kernels
+    engines.expression.steps
+    engines.expression.tables
+    engines.expression.cpu
+    engines.cuda.missing
+    engines.cuda.api
+    engines.cuda.plan
+    engines.cuda.draws
+    engines.cuda.teams
+    engines.cuda.elementwise
+    engines.cuda.convolution
+    engines.cuda.batch_norm
+    engines.cuda.products
+    engines.cuda.table
+    engines.cuda.updates
+    engines.cuda.kernels
+    engines.cuda.steps
+    engines.cuda.tables
+    engines.cuda.memory
+    engines.cuda.calls
+    engines.cuda.run
+    engines.cuda.engine
+    engines.registry
+    engines.user_activations
+    files.onnx_names
     files.atomic
-    files.container
+    files.checked_safetensors
     files.networks
-    files.shader_math
-    files.shader_source
-    files.shader_writer
-    files.shader_constants
-    files.shader_kinds
-    files.shader
-    files.export
-    network
+    shaders.math
+    shaders.source
+    shaders.writer
+    shaders.constants
+    shaders.kinds
+    shaders.shader
+    shaders.export
+    network.network
     onnx.package
     onnx.weighing
     onnx.tensors
     onnx.graph
-    onnx.steps
+    onnx.trace
     onnx.fusions
-    onnx.encodings
+    onnx.frequency_encoding
     onnx.windows
-    onnx.views
+    onnx.reshape_ops
     onnx.operators
-    onnx.joining
-    onnx.choice
+    onnx.fuse_activations
+    onnx.freeze_selection
     onnx.reading
     onnx.writer
     onnx.writers
     onnx.writing
     onnx
-    settled
-    expression
-    finite_differences
-    background
-    turns
-    timeline
-    trainer
-    watching
-    explanation
-    course
-    units
-    pins
-    standing
-    files.pieces
+    network.bank_value
+    network.expression
+    network.gradcheck
+    session.worker
+    session.lock
+    session.timeline
+    session.trainer
+    session.outside_writes
+    session.explanation
+    session.replay
+    session.units
+    session.weight_history
+    session.standing
+    files.settings_codec
     files.actions
     files.rebuilding
     files.runs
     files
-    player
-    session
-    replicas
+    session.background
+    session.session
+    session.replicas
     view.offscreen
-    view.plates
-    view.values
-    view.drawing
-    view.grids
-    view.layout
-    view.camera
-    view.texels
-    view.cube_boxes
-    view.cube_shaders
-    view.means
-    view.nearness
-    view.cubes
-    view.picking
-    view.fonts
-    view.quads
-    view.paper
-    view.ink
-    view.frame
-    view.blocks
-    view.curve
-    view.exhibit
-    view.graph
-    view.pictures
-    view.plane
-    view.swatches
-    view.confusion
-    view.sorting
-    view.terminal
-    view.sight
+    view.scene.plates
+    view.scene.parameter_layout
+    view.scene.layout_builder
+    view.scene.plate_grid
+    view.scene.layout
+    view.scene.camera
+    view.cubes.float_textures
+    view.cubes.boxes
+    view.cubes.shaders
+    view.cubes.mip_levels
+    view.cubes.lod
+    view.cubes.cubes
+    view.cubes.picking
+    draw2d.fonts
+    draw2d.batch
+    draw2d.canvas
+    draw2d.renderer
+    view.scene.frame
+    draw2d.text_blocks
+    draw2d.braille_curve
+    view.exhibits.exhibit
+    view.exhibits.graph
+    view.exhibits.pictures
+    view.exhibits.plane
+    view.exhibits.swatches
+    view.exhibits.confusion
+    view.exhibits.sorting
+    terminal.picture
+    view.frame_data
     view.lights
-    view.tones
-    view.maps
+    view.neuron_colors
+    view.feature_maps
     view.neurons
-    view.marks
+    view.highlights
     view.scenery
     view.charts
     view.inspector
-    view.hud
+    view.overlay
     view.picture
     view.canvas
     view
-    apps.keep
-    apps.children
-    apps.keys
-    apps.stop
-    apps.own_code
-    apps.scenes
-    stage.show
-    apps.options
-    apps.pace
-    stage.sorting
-    stage.sights
-    stage.paths
-    stage.followed
-    stage.wording
-    stage.sayings
-    stage.story
-    apps.page
-    stage.ground
-    stage.sample
-    stage.channels
-    stage.sparing
-    stage.answers
-    stage.reading
-    stage.motion
-    stage.narration
-    stage.messages
-    stage.cards
-    stage.eyes
-    stage.scales
-    stage.pointing
-    stage.stage
-    stage
-    apps.moving
-    apps.render
-    desk.warm
-    desk.tour
-    apps.train
-    apps.render_scene
-    desk.picture
-    desk.options
-    desk.keys
-    desk.offers
-    desk.play
-    desk.undo
-    desk.export
-    desk.warming
-    desk.hand
-    desk.state
-    desk.desk
-    desk.opening
-    desk.pointer
-    desk
+    controller.autosave
+    process.children
+    terminal.keys
+    process.interrupt
+    scenefiles.user_code
+    scenefiles.find
+    presenter.show
+    scenefiles.options
+    export.rate
+    presenter.sorting
+    presenter.exhibits_of
+    presenter.paths
+    presenter.traced_weight
+    presenter.captions.format
+    presenter.captions.operations
+    presenter.captions.moments
+    export.storyboard_page
+    presenter.scene_layout
+    presenter.sample_pass
+    presenter.channels
+    presenter.throttle
+    presenter.answers
+    presenter.live_values
+    presenter.motion
+    presenter.captions.cache
+    presenter.notifications
+    presenter.cards
+    presenter.camera_control
+    presenter.scales
+    presenter.pointing
+    presenter.stage
+    presenter
+    export.video
+    export.render
+    controller.precompile
+    controller.tour
+    terminal.train
+    cli.render_scene
+    controller.picture
+    controller.options
+    controller.keys
+    controller.end_of_run_actions
+    controller.play
+    controller.undo
+    controller.export
+    controller.warming
+    controller.hand
+    controller.state
+    controller.controller
+    controller.startup
+    controller.pointer
+    controller
     window.libraries
     window.look
     window.fields
@@ -318,25 +317,46 @@ ORDER = """
     window.controls
     window.picture
     window.frame
-    apps.bench
-    apps.probes
-    apps.doctor
-    apps.terminal
+    cli.bench
+    cli.probes
+    cli.doctor
+    terminal.terminal
     window.window
     window
-    widget.place
-    widget.predict
-    widget.form
-    widget.canvas
-    widget.controls
-    widget.live
-    widget
-    apps.plain
-    apps.notebook
-    apps.watch
-    apps.cli
-    apps
+    notebook.place
+    notebook.predict
+    notebook.form
+    notebook.canvas
+    notebook.controls
+    notebook.live
+    notebook
+    export.step_page_2d
+    notebook.show
+    faces
+    cli.commands
+    cli
     __main__
+    autograd
+    checks
+    draw2d
+    engines.codegen
+    engines.common
+    engines.cpu
+    engines.cuda
+    engines.expression
+    engines.python
+    export
+    model
+    network
+    presenter.captions
+    process
+    scenefiles
+    session
+    shaders
+    terminal
+    view.cubes
+    view.exhibits
+    view.scene
 """.split()
 
 PUBLIC_NAMES = """

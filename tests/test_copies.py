@@ -11,7 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import errors
 from scalarviz.errors import InputError
-from scalarviz.widget.place import Shown
+from scalarviz.notebook.place import Shown
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
@@ -55,7 +55,7 @@ def test_a_show_does_as_its_session_does(session: sv.Session, way: Callable[[Any
 def test_replicas_and_what_looks_on_name_theirs(
     session: sv.Session, way: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.engines import cpu_many
+    from scalarviz.engines.cpu import replicas as cpu_many
 
     monkeypatch.setattr(cpu_many, "CpuMany", lambda *_: None)  # its kernels are not needed here
     session.to("cpu")

@@ -6,13 +6,13 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.operations import NONE
-from scalarviz.stage.stage import Stage
-from scalarviz.view.colors import rgb
-from scalarviz.view.cube_shaders import HALF
-from scalarviz.view.frame import Projection
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.model.operations import NONE
+from scalarviz.presenter.stage import Stage
+from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.lights import DIM
-from scalarviz.view.theme import THEMES
+from scalarviz.view.scene.frame import Projection
 from tests.studio import Studio, ground_of, shade
 
 SIZE = (1000, 700)

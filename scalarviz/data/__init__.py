@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scalarviz.checks.limits import Budget
 from scalarviz.data.base import Arrays as Arrays
 from scalarviz.data.base import DataSet as DataSet
 from scalarviz.data.colors import MAPS as MAPS
@@ -25,9 +26,8 @@ from scalarviz.data.plane import Spiral as Spiral
 from scalarviz.data.plane import Xnor as Xnor
 from scalarviz.data.plane import Xor as Xor
 from scalarviz.errors import InputError
+from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick, table
-from scalarviz.limits import Budget
-from scalarviz.remaking import make
 
 DATA_SETS: dict[str, type[DataSet]] = table(
     [

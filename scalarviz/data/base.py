@@ -10,8 +10,16 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.batches import Batches, InOrder, Pair, Picked, Shuffled
-from scalarviz.checks import FloatArray, answered, as_batch, as_floats, number, shorten, size
+from scalarviz.checks.numbers import (
+    FloatArray,
+    answered,
+    as_batch,
+    as_floats,
+    number,
+    shorten,
+    size,
+)
+from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.randomness import check_seed, shuffled
 from scalarviz.formulas.table import pick

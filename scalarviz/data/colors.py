@@ -10,7 +10,14 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
+from scalarviz.checks.numbers import (
+    FloatArray,
+    as_batch,
+    as_floats,
+    check_signature,
+    number,
+    shorten,
+)
 from scalarviz.data.base import DOUBLE, STREAM_COLORS, TableSet, count_of, whole
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.randomness import check_seed, unit_pairs

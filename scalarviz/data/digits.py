@@ -11,9 +11,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.batches import Pair
-from scalarviz.checks import number, refuse_mask, shorten
+from scalarviz.checks.numbers import number, refuse_mask, shorten
 from scalarviz.data.base import NEVER_TRAINED, TableSet
+from scalarviz.data.batches import Pair
 from scalarviz.data.idx import BECOMES, IMAGES, LABELS, Bytes, read_folder
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.randomness import check_seed, shuffled

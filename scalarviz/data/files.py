@@ -14,13 +14,13 @@ from typing import IO, TextIO, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, answered, shorten
+from scalarviz.checks.limits import LARGEST_DIRECTORY, LONGEST_ARRAY_HEADER, LONGEST_LINE, Budget
+from scalarviz.checks.numbers import FloatArray, answered, shorten
 from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from scalarviz.foreign import visible
+from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
-from scalarviz.limits import LARGEST_DIRECTORY, LONGEST_ARRAY_HEADER, LONGEST_LINE, Budget
-from scalarviz.memory import in_units
+from scalarviz.process.memory import in_units
 
 PIECE = 2**20  # bytes that are read at once
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # how np.savez and np.savez_compressed write

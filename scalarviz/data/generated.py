@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import final
 
-from scalarviz.batches import Batches, Made, Pair
-from scalarviz.checks import check_signature, shorten, size
+from scalarviz.checks.numbers import check_signature, shorten, size
 from scalarviz.data.base import DataSet
+from scalarviz.data.batches import Batches, Made, Pair
 from scalarviz.errors import InputError
 
 Maker = Callable[[int, int, int], Pair]

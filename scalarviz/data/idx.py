@@ -18,10 +18,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import shorten
+from scalarviz.checks.limits import Budget
+from scalarviz.checks.numbers import shorten
 from scalarviz.data.files import called, readable, unreadable
 from scalarviz.errors import InputError, ShapeError
-from scalarviz.limits import Budget
 
 Bytes = npt.NDArray[np.uint8]
 

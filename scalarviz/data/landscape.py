@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import FloatArray
+from scalarviz.checks.numbers import FloatArray
 
 SIZE = 256
 FINER = 3  # every pixel is the average of so many times so many points

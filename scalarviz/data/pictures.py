@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.batches import Batches, Pair, Points, Window
-from scalarviz.checks import FloatArray, answered, as_floats, shorten
-from scalarviz.checks import size as whole_size
+from scalarviz.checks.limits import MOST_SCANS, Budget
+from scalarviz.checks.numbers import FloatArray, answered, as_floats, shorten
+from scalarviz.checks.numbers import size as whole_size
 from scalarviz.data.base import DataSet, count_of
+from scalarviz.data.batches import Batches, Pair, Points, Window
 from scalarviz.data.files import called, readable, unreadable
 from scalarviz.data.landscape import SIZE as SIDE
 from scalarviz.data.landscape import landscape
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.table import pick
-from scalarviz.limits import MOST_SCANS, Budget
 
 if TYPE_CHECKING:
     from PIL.Image import Image

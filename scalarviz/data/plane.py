@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, number, true_or_false
+from scalarviz.checks.numbers import FloatArray, number, true_or_false
 from scalarviz.data.base import (
     DOUBLE,
     STREAM_NOISE,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import number_text
 from scalarviz.displays.svg import LOOK, NORMAL, SMALL, Drawing, width_of
-from scalarviz.view.colors import contrast, rgb, spread, to_bytes
+from scalarviz.draw2d.colors import contrast, rgb, spread, to_bytes
 
 MOST_EXACT = 200  # numbers; of so many, the largest is the end of the scale
 MOST_PIXELS = 150_000

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.cells import Scale, cell, legend, pixels
 from scalarviz.displays.page import count_text, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, width_of
-from scalarviz.operations import NONE, Operation, Shape
-from scalarviz.program import Program
+from scalarviz.model.operations import NONE, Operation, Shape
+from scalarviz.model.program import Program
 
 if TYPE_CHECKING:
     from scalarviz.layers.base import Layer

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import count_text, never_raises, table
 from scalarviz.displays.svg import LOOK, SMALL, Drawing, escaped, image, shorten, width_of
-from scalarviz.operations import NONE, Operation, Shape
-from scalarviz.view.colors import spread
+from scalarviz.draw2d.colors import spread
+from scalarviz.model.operations import NONE, Operation, Shape
 
 if TYPE_CHECKING:
-    from scalarviz.network import Network
+    from scalarviz.network.network import Network
 
 MOST = 12  # discs of a layer; of more, the first and the last are drawn
 FIRST, LAST = 5, 4

@@ -8,7 +8,7 @@ from scalarviz.displays.page import count_text, never_raises, table
 from scalarviz.displays.svg import escaped
 
 if TYPE_CHECKING:
-    from scalarviz.program import Program
+    from scalarviz.model.program import Program
 
 
 @never_raises

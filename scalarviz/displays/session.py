@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import count_text, never_raises, number_text, table
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, shorten, width_of
 
 if TYPE_CHECKING:
-    from scalarviz.program import Moment
-    from scalarviz.standing import Standing
+    from scalarviz.model.program import Moment
+    from scalarviz.session.standing import Standing
 
 WIDTH = 620.0
 MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # the widest a moment gets, its height, and between phases

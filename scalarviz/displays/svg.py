@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, final
 from unicodedata import category
 
-from scalarviz.view.theme import THEMES
+from scalarviz.draw2d.theme import THEMES
 
 LOOK = THEMES["light"]
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.autograd.graph import all_values, one_step
 from scalarviz.displays.layered import Layout, lay_out
 from scalarviz.displays.page import count_text, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, shorten, width_of
 from scalarviz.formulas.arithmetic import no_gradient
-from scalarviz.value_graph import all_values, one_step
 
 if TYPE_CHECKING:
-    from scalarviz.value import Value
+    from scalarviz.autograd.value import Value
 
 MOST = 60  # nodes; a picture of more cannot be read
 LONGEST_LABEL = 26

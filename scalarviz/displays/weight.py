@@ -12,9 +12,9 @@ from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, s
 from scalarviz.errors import EngineError
 
 if TYPE_CHECKING:
-    from scalarviz.bank import Bank
-    from scalarviz.explanation import Explanation
-    from scalarviz.weight import Weight
+    from scalarviz.model.bank import Bank
+    from scalarviz.model.weight import Weight
+    from scalarviz.session.explanation import Explanation
 
 LONGEST_NAME = 70
 MOST_TERMS = 3

@@ -7,20 +7,20 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks import shorten
+from scalarviz.checks.numbers import shorten
 from scalarviz.data import DataSet
-from scalarviz.engines import ENGINES
+from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.networks import check_states
-from scalarviz.files.pieces import Reader, build_clock
+from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.settings import check_names
 from scalarviz.formulas.table import pick
-from scalarviz.network import Network
-from scalarviz.optimizer import Optimizer
-from scalarviz.precision import Precision
-from scalarviz.remaking import check_names
-from scalarviz.timeline import Action, Clock
-from scalarviz.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checked_rate
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.network.network import Network
+from scalarviz.session.timeline import Action, Clock
+from scalarviz.session.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checked_rate
 
 Details = Mapping[str, Any]
 

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from scalarviz.checks import shorten
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import FileError, InputError
-from scalarviz.foreign import escaped
+from scalarviz.errors.visible_text import escaped
 
 if sys.platform != "win32":
     import fcntl

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.bank import SCALING
-from scalarviz.checks import shorten
-from scalarviz.engines import choose
+from scalarviz.checks.limits import LAYER, Budget
+from scalarviz.checks.numbers import shorten
+from scalarviz.engines.registry import choose
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
-from scalarviz.files.container import Array, Description, read, write
+from scalarviz.files.checked_safetensors import Array, Description, read, write
+from scalarviz.files.onnx_names import check_names
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick
 from scalarviz.layers import LAYERS, Layer
-from scalarviz.layers.perceptrons import Perceptrons
+from scalarviz.layers.perceptron_layer import Perceptrons
 from scalarviz.layers.residual import MOST_DEPTH
-from scalarviz.limits import LAYER, Budget
-from scalarviz.onnx.names import check_names
-from scalarviz.precision import Precision
-from scalarviz.remaking import make
+from scalarviz.model.bank import SCALING
+from scalarviz.model.precision import Precision
 
 if TYPE_CHECKING:
-    from scalarviz.network import Network
+    from scalarviz.network.network import Network
 
 KIND = "network"
 MOST_STEPS = 2**63

@@ -9,27 +9,27 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks import shorten, size
-from scalarviz.course import Course
+from scalarviz.checks.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
+from scalarviz.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.actions import Actions
-from scalarviz.files.container import Array, Description
+from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import block_name, build, check_states, field
-from scalarviz.files.pieces import Reader, build_clock
+from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import check_seed
+from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Layer
-from scalarviz.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
-from scalarviz.network import Network
-from scalarviz.optimizer import Optimizer
-from scalarviz.precision import Precision
-from scalarviz.remaking import make
-from scalarviz.timeline import Action, Branch, Clock, Frame, place_of
-from scalarviz.trainer import Settings, Trainer, fold
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.network.network import Network
+from scalarviz.session.replay import Course
+from scalarviz.session.timeline import Action, Branch, Clock, Frame, place_of
+from scalarviz.session.trainer import Settings, Trainer, fold
 
 
 def build_course(

@@ -17,19 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.bank import Bank
-from scalarviz.course import Course
+from scalarviz.checks.limits import Budget
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, shown
-from scalarviz.files.container import Array, Description, read, write
+from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.networks import describe, not_made
-from scalarviz.files.pieces import Writer
 from scalarviz.files.rebuilding import build_course
-from scalarviz.limits import Budget
-from scalarviz.network import Network
-from scalarviz.timeline import Action, Clock, Frame
-from scalarviz.trainer import Settings
+from scalarviz.files.settings_codec import Writer
+from scalarviz.model.bank import Bank
+from scalarviz.network.network import Network
+from scalarviz.session.replay import Course
+from scalarviz.session.timeline import Action, Clock, Frame
+from scalarviz.session.trainer import Settings
 
 KIND = "run"
 NUMBERS = ("value", "grad")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import number
+from scalarviz.checks.numbers import number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.randomness import STREAM_INITIAL, normal, uniform, unit_pairs

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, answered, as_batch, as_targets, number
+from scalarviz.checks.numbers import FloatArray, answered, as_batch, as_targets, number
 from scalarviz.errors import InputError, OrderError
 from scalarviz.formulas.activations import sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p

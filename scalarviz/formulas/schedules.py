@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.checks import number
+from scalarviz.checks.numbers import number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import cos, pi, power
 from scalarviz.formulas.table import FloatFunction, pick, table

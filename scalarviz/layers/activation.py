@@ -9,7 +9,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.layers.shapes import numbers_of
-from scalarviz.program import Program
+from scalarviz.model.program import Program
 
 
 @final

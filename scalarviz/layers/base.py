@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.attributes import set_known
-from scalarviz.bank import ROW_NAME, SCALING, Bank
-from scalarviz.checks import FloatArray, answered, as_array, as_batch, size
+from scalarviz.checks.attributes import set_known
+from scalarviz.checks.numbers import FloatArray, answered, as_array, as_batch, size
 from scalarviz.displays.layer import layer_html
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError, lost_by_forward
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
-from scalarviz.operations import Shape
-from scalarviz.program import Program
-from scalarviz.weight import Part, Weight
+from scalarviz.model.bank import ROW_NAME, SCALING, Bank
+from scalarviz.model.operations import Shape
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Part, Weight
 
 Batch = list[list[float]]  # one row a sample, as plain Python floats
 

@@ -9,14 +9,14 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks import FloatArray, number
+from scalarviz.checks.numbers import FloatArray, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.layers.shapes import numbers_of
-from scalarviz.program import Program
-from scalarviz.weight import Weight
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Weight
 
 
 @final

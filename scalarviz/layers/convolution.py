@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, final
 
-from scalarviz.checks import size
+from scalarviz.checks.numbers import size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
-from scalarviz.layers.perceptrons import Perceptrons
+from scalarviz.layers.perceptron_layer import Perceptrons
 from scalarviz.layers.shapes import padding_of, shape_of
-from scalarviz.operations import Windows
-from scalarviz.program import Program
-from scalarviz.weight import Weight
+from scalarviz.model.operations import Windows
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Weight
 
 OUTSIDE = -1  # the place of what a window sees beyond the edge
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.checks import size
+from scalarviz.checks.numbers import size
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
-from scalarviz.layers.perceptrons import Perceptrons
-from scalarviz.program import Program
-from scalarviz.weight import Weight
+from scalarviz.layers.perceptron_layer import Perceptrons
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Weight
 
 
 @final

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.checks import number
+from scalarviz.checks.numbers import number
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.operations import NONE
-from scalarviz.program import Program
-from scalarviz.weight import Weight
+from scalarviz.model.operations import NONE
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Weight
 
 
 class Norm(Layer):

@@ -8,16 +8,16 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.bank import Bank, Rows
-from scalarviz.checks import answered, as_sample, number, size, true_or_false
+from scalarviz.checks.numbers import answered, as_sample, number, size, true_or_false
 from scalarviz.displays.perceptron import perceptron_html
 from scalarviz.errors import OrderError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import Formula, pick
-from scalarviz.memory import enough_memory
-from scalarviz.weight import Part, Weight
+from scalarviz.model.bank import Bank, Rows
+from scalarviz.model.weight import Part, Weight
+from scalarviz.process.memory import enough_memory
 
 BYTES = 870  # that a Weight takes, with its windows on the bank
 

@@ -9,9 +9,9 @@ from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.layers.chain import check_chain
-from scalarviz.operations import Shape
-from scalarviz.program import Program
-from scalarviz.weight import Weight
+from scalarviz.model.operations import Shape
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Weight
 
 MOST_DEPTH = 20  # of layers in layers, which files keep too
 

@@ -6,7 +6,7 @@ from typing import final
 
 from scalarviz.formulas.rowwise import RowFormula, typed
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.program import Program
+from scalarviz.model.program import Program
 
 
 class Rowwise(Layer):

@@ -8,11 +8,11 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks import shorten, size
+from scalarviz.checks.numbers import shorten, size
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.layers.base import Batch, Layer
-from scalarviz.operations import Shape
-from scalarviz.program import Program
+from scalarviz.model.operations import Shape
+from scalarviz.model.program import Program
 
 PictureShape = tuple[int, int, int]  # channels, height, width
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scalarviz.network import Network
+    from scalarviz.network.network import Network
 
 __all__ = ["load", "save"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from math import sqrt
 
 from scalarviz.onnx.graph import Graph, Node
-from scalarviz.onnx.steps import SAME
 from scalarviz.onnx.tensors import Constant
+from scalarviz.onnx.trace import SAME
 
 Fused = tuple[Node, tuple[Node, ...]]
 DEEPEST = 4  # products of products

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks import shorten
+from scalarviz.checks.limits import NODE, Budget
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import FileError, InputError
+from scalarviz.errors.visible_text import visible
 from scalarviz.files.atomic import shown
-from scalarviz.files.container import size_of
-from scalarviz.foreign import visible
-from scalarviz.limits import NODE, Budget
+from scalarviz.files.checked_safetensors import size_of
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.tensors import FLOATS, MOST_DIMENSIONS, Constant, Stored
 from scalarviz.onnx.weighing import weigh

@@ -12,14 +12,13 @@ from math import prod
 
 import numpy as np
 
-from scalarviz.checks import shorten
+from scalarviz.checks.numbers import shorten
 from scalarviz.formulas.activations import LEAK
 from scalarviz.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
 from scalarviz.layers.activation import Activation
-from scalarviz.onnx.encodings import concat, multiply, wave
+from scalarviz.onnx.frequency_encoding import concat, multiply, wave
 from scalarviz.onnx.graph import shortest
-from scalarviz.onnx.steps import PICTURE, SAME, At, Flow, Parameter, Refused, Step, nothing
-from scalarviz.onnx.views import (
+from scalarviz.onnx.reshape_ops import (
     cast,
     dropout,
     flatten,
@@ -29,6 +28,7 @@ from scalarviz.onnx.views import (
     transpose,
     unsqueeze,
 )
+from scalarviz.onnx.trace import PICTURE, SAME, At, Flow, Parameter, Refused, Step, nothing
 from scalarviz.onnx.windows import (
     average_pool,
     convolution,

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
-from scalarviz.bank import DTYPES
-from scalarviz.checks import shorten
+from scalarviz.checks.limits import Budget
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
+from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
 from scalarviz.formulas.table import pick
-from scalarviz.limits import Budget
-from scalarviz.network import Network
-from scalarviz.onnx.choice import Frozen, choose_frozen
+from scalarviz.model.bank import DTYPES
+from scalarviz.network.network import Network
+from scalarviz.onnx.freeze_selection import Frozen, choose_frozen
+from scalarviz.onnx.fuse_activations import Made, join
 from scalarviz.onnx.fusions import fuse
 from scalarviz.onnx.graph import Graph, Node, Port, read_graph
-from scalarviz.onnx.joining import Made, join
-from scalarviz.onnx.names import MOST_DIMENSIONS, Names, clean_names
 from scalarviz.onnx.operators import OPERATORS, PLACES
 from scalarviz.onnx.package import the_package
-from scalarviz.onnx.steps import At, Flow, Refused, Shape, Step, checked, nothing
+from scalarviz.onnx.trace import At, Flow, Refused, Shape, Step, checked, nothing
 
 MOST_TOLD = 40  # of what is not supported
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks import shorten
+from scalarviz.checks.limits import Budget
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
-from scalarviz.limits import Budget
 
 Array = npt.NDArray[Any]
 

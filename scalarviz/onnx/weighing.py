@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scalarviz.checks.limits import PART, Budget
 from scalarviz.errors import InputError
-from scalarviz.limits import PART, Budget
 from scalarviz.onnx.package import the_package
 
 NUMBER, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5  # how the content of a field is written

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from scalarviz.checks import shorten
+from scalarviz.checks.numbers import shorten
 from scalarviz.layers import AvgPool2d, Conv2d, MaxPool2d
 from scalarviz.layers.shapes import PictureShape
-from scalarviz.onnx.steps import PICTURE, At, Flow, Parameter, Refused
+from scalarviz.onnx.trace import PICTURE, At, Flow, Parameter, Refused
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalarviz.files.onnx_names import Names, texts_of, unused
 from scalarviz.layers import Layer
-from scalarviz.onnx.names import Names, texts_of, unused
-from scalarviz.onnx.steps import Shape
 from scalarviz.onnx.tensors import Array
+from scalarviz.onnx.trace import Shape
 
 if TYPE_CHECKING:
-    from scalarviz.network import Network
+    from scalarviz.network.network import Network
 
 FLOAT, INT64, DOUBLE = 1, 7, 11  # what the format calls these types
 BATCH = "batch"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.files.onnx_names import Names
 from scalarviz.formulas.activations import LEAK
 from scalarviz.formulas.elementary import pi
 from scalarviz.layers import (
@@ -24,9 +25,8 @@ from scalarviz.layers import (
     Residual,
     RMSNorm,
 )
-from scalarviz.onnx.names import Names
-from scalarviz.onnx.steps import Shape
 from scalarviz.onnx.tensors import Array
+from scalarviz.onnx.trace import Shape
 from scalarviz.onnx.writer import Writer
 
 # The activations that are one operator, with its attributes; swish is two.

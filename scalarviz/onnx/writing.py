@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.checks import shorten
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
+from scalarviz.files.onnx_names import Names, check_names, clean_names
 from scalarviz.layers import Conv2d, Dense, Layer, Residual
-from scalarviz.network import Network
-from scalarviz.onnx.names import Names, check_names, clean_names
+from scalarviz.network.network import Network
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.writer import Writer
 from scalarviz.onnx.writers import ACTIVATIONS, WRITERS, write_layer

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from vispy import gloo
 
-from scalarviz.view.camera import Camera
+from scalarviz.view.frame_data import Sight
 from scalarviz.view.offscreen import drawing
 from scalarviz.view.picture import Picture
-from scalarviz.view.sight import Sight
+from scalarviz.view.scene.camera import Camera
 
 
 @final

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
-from scalarviz.view.curve import round_down, round_up
-from scalarviz.view.frame import Box
-from scalarviz.view.paper import Paper
-from scalarviz.view.sight import Curve
-from scalarviz.view.theme import Theme
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.braille_curve import round_down, round_up
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.frame_data import Curve
+from scalarviz.view.scene.frame import Box
 
 AXIS, TICKS = 42.0, 18.0  # pixels: left of a curve, below it
 

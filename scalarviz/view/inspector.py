@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.theme import Theme
 from scalarviz.view.charts import panel, sparkline
-from scalarviz.view.frame import Box, Projection
-from scalarviz.view.marks import corners_of
-from scalarviz.view.paper import Paper
-from scalarviz.view.sight import Card, Sight
-from scalarviz.view.theme import Theme
+from scalarviz.view.frame_data import Card, Sight
+from scalarviz.view.highlights import corners_of
+from scalarviz.view.scene.frame import Box, Projection
 
 ROW = 17.0
 PART = re.compile(r", (?=[a-z])")  # between parts of a name; not between the numbers of a place

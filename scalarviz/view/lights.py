@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
-from scalarviz.operations import NONE
-from scalarviz.program import Moment, Program
-from scalarviz.view.plates import Layout, Plate, Wires
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import NONE
+from scalarviz.model.program import Moment, Program
+from scalarviz.view.scene.plates import Layout, Plate, Wires
 
 DIM = 0.4
 DIM_SMALL, SMALL = 0.7, 2000  # where more cubes than that are, they are small, and dark soon

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.checks import FloatArray
-from scalarviz.view.colors import rgb
-from scalarviz.view.frame import Projection
-from scalarviz.view.maps import draw_pictures
-from scalarviz.view.paper import Paper
-from scalarviz.view.plates import Neurons
-from scalarviz.view.sight import Sight
-from scalarviz.view.theme import Theme
-from scalarviz.view.tones import crosses, faded, flow_parts, left_out, painted, readable, short
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.feature_maps import draw_pictures
+from scalarviz.view.frame_data import Sight
+from scalarviz.view.neuron_colors import (
+    crosses,
+    faded,
+    flow_parts,
+    left_out,
+    painted,
+    readable,
+    short,
+)
+from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.plates import Neurons
 
 RADIUS = 0.36  # of a neuron, in cells
 NAMES, NUMBERS = 11.0, 17.0  # pixels to a cell, from which they are seen

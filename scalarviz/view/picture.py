@@ -8,23 +8,23 @@ import numpy as np
 from vispy import gloo
 from vispy.visuals.transforms import MatrixTransform, NullTransform
 
-from scalarviz.program import Program
-from scalarviz.view import hud
-from scalarviz.view.camera import Camera
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.renderer import Ink
+from scalarviz.draw2d.theme import THEMES, Theme
+from scalarviz.model.program import Program
+from scalarviz.view import overlay
 from scalarviz.view.charts import loss_panel, panel
-from scalarviz.view.colors import rgb
-from scalarviz.view.cubes import Cubes
-from scalarviz.view.frame import Box, Division, Projection
-from scalarviz.view.ink import Ink
+from scalarviz.view.cubes.cubes import Cubes
+from scalarviz.view.frame_data import Sight
+from scalarviz.view.highlights import draw_changes, draw_marks
 from scalarviz.view.inspector import draw_hover, draw_inspector, inspector_height
 from scalarviz.view.lights import Lights, lights
-from scalarviz.view.marks import draw_changes, draw_marks
 from scalarviz.view.neurons import draw_errors
-from scalarviz.view.paper import Paper
-from scalarviz.view.plates import Layout
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.frame import Box, Division, Projection
+from scalarviz.view.scene.plates import Layout
 from scalarviz.view.scenery import draw_scenery
-from scalarviz.view.sight import Sight
-from scalarviz.view.theme import THEMES, Theme
 
 GAP = 10.0  # pixels between two panels
 
@@ -39,7 +39,7 @@ class Picture:
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
         self.theme: Theme = THEMES[theme]
         self.program = program
-        self.buttons: list[hud.Button] = []
+        self.buttons: list[overlay.Button] = []
         self.words: list[str] = []
         self._cubes: Cubes | None = None
         self._layout: Layout | None = None
@@ -90,14 +90,14 @@ class Picture:
 
     def _write(self, paper: Paper, division: Division, sight: Sight, see: Projection) -> None:
         theme = self.theme
-        hud.draw_strip(paper, division.strip, sight, theme)
+        overlay.draw_strip(paper, division.strip, sight, theme)
         self._draw_panels(paper, division.side, sight)
-        hud.draw_foot(paper, division.foot, sight.words, theme)
-        head = hud.draw_head(paper, division.head, sight.words, theme)
-        self.buttons = hud.draw_chips(paper, division, sight, head, theme)
-        self.buttons += hud.draw_offers(paper, division, sight.offers, theme)
+        overlay.draw_foot(paper, division.foot, sight.words, theme)
+        head = overlay.draw_head(paper, division.head, sight.words, theme)
+        self.buttons = overlay.draw_chips(paper, division, sight, head, theme)
+        self.buttons += overlay.draw_offers(paper, division, sight.offers, theme)
         draw_hover(paper, see, sight, theme, division.scene)
-        hud.draw_help(paper, division, sight.help, theme)
+        overlay.draw_help(paper, division, sight.help, theme)
 
     def _is_about_outputs(self, sight: Sight) -> bool:
         """Whether the loss is shown, or the gradient by the outputs."""

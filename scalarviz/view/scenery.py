@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalarviz.view.frame import Box, Projection
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.frame_data import Sight
 from scalarviz.view.lights import Lights
 from scalarviz.view.neurons import draw_neurons
-from scalarviz.view.paper import Paper
-from scalarviz.view.plates import Label, Wires
-from scalarviz.view.sight import Sight
-from scalarviz.view.theme import Theme
+from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.plates import Label, Wires
 
 WIRED = 7.0  # pixels to a cell, from which wires are seen
 

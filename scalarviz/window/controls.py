@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.state import Pinned, State
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.state import Pinned, State
 from scalarviz.window.fields import LogTrack, Names, NumberField, Tick, Track
 from scalarviz.window.look import LOOKS, icon
 from scalarviz.window.options import OptionsPanel

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.desk.desk import Desk
+from scalarviz.controller.controller import Desk
 from scalarviz.window.look import dress
 
 Role = QDialogButtonBox.ButtonRole

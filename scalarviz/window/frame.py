@@ -26,10 +26,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.apps.keep import Keep
-from scalarviz.apps.stop import Stop
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.opening import Opening
+from scalarviz.controller.autosave import Keep
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.startup import Opening
+from scalarviz.process.interrupt import Stop
 from scalarviz.window.controls import Controls
 from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress

@@ -10,8 +10,8 @@ from typing import final
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMessageBox
 
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.state import State
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.state import State
 
 RUNS = "Trainings (*.safetensors)"
 IMAGES = "Pictures (*.png *.jpg)"

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.options import Choice
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.options import Choice
 from scalarviz.window.fields import Tick
 from scalarviz.window.look import dress
 

@@ -19,8 +19,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.pointer import Pointer
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.pointer import Pointer
 from scalarviz.errors import DisplayError
 from scalarviz.view.offscreen import (
     WINDOWED,

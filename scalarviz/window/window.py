@@ -8,15 +8,15 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from scalarviz.apps.keep import Keep
-from scalarviz.apps.stop import Stop
-from scalarviz.apps.train import closing
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.options import Recipe
-from scalarviz.desk.picture import Picture
+from scalarviz.controller.autosave import Keep
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.options import Recipe
+from scalarviz.controller.picture import Picture
 from scalarviz.errors import DisplayError
-from scalarviz.foreign import say
-from scalarviz.stage.show import Show
+from scalarviz.errors.visible_text import say
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.terminal.train import closing
 from scalarviz.view.offscreen import has_display
 from scalarviz.window import libraries
 
@@ -47,7 +47,7 @@ def watch(
     """
     show, keep = Show.of(show), keep or Keep()
     check_window()
-    from scalarviz.desk.opening import Opening
+    from scalarviz.controller.startup import Opening
     from scalarviz.window.frame import Window, application, quick_turns
     from scalarviz.window.look import reduces_motion, theme_of
 
@@ -79,8 +79,8 @@ def watch(
 
 def make_stage(show: Show, theme: str, reduced_motion: bool) -> Picture:
     """The picture of a show."""
-    from scalarviz.stage.answers import AT_ONCE
-    from scalarviz.stage.stage import Stage
+    from scalarviz.presenter.answers import AT_ONCE
+    from scalarviz.presenter.stage import Stage
 
     return Stage(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
 

@@ -63,11 +63,11 @@ def plate_drawer(rows: int, columns: int, fresh: bool = True):
     """Draws a plate that fills most of the picture, each time with fresh numbers or not."""
     from vispy.visuals.transforms import MatrixTransform
 
-    from scalarviz.view.camera import CAMERAS
-    from scalarviz.view.colors import MAPS
-    from scalarviz.view.cubes import Cubes
+    from scalarviz.draw2d.colors import MAPS
+    from scalarviz.view.cubes.cubes import Cubes
     from scalarviz.view.picture import detach
-    from scalarviz.view.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.view.scene.camera import CAMERAS
+    from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     cubes = Cubes([plate], plate.size)
@@ -93,11 +93,11 @@ def mesh_drawer(canvas, rows: int, columns: int):
     from vispy.visuals import InstancedMeshVisual
     from vispy.visuals.transforms import MatrixTransform
 
-    from scalarviz.view.camera import CAMERAS
-    from scalarviz.view.colors import MAPS
-    from scalarviz.view.picking import half_sides
+    from scalarviz.draw2d.colors import MAPS
+    from scalarviz.view.cubes.picking import half_sides
     from scalarviz.view.picture import detach
-    from scalarviz.view.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.view.scene.camera import CAMERAS
+    from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     column, row = (axis.ravel() for axis in np.meshgrid(range(columns), range(rows)))

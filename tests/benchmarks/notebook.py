@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from tests.benchmarks.sides import Options, in_turn, main
-from tests.widget.lab import LivePicture, Page, browsing, lack, prepared, serving
+from tests.notebook.lab import LivePicture, Page, browsing, lack, prepared, serving
 
 MODULE = "tests.benchmarks.notebook"
 SECONDS = 4.0

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.batches import Batches, InOrder, Points, Shuffled
-from scalarviz.engines.cuda_lack import cuda_lack
-from scalarviz.precision import Precision
+from scalarviz.data.batches import Batches, InOrder, Points, Shuffled
+from scalarviz.engines.cuda.missing import cuda_lack
+from scalarviz.model.precision import Precision
 
 SIZES = [12, 64, 64, 64, 64, 3]
 BATCH = 1024
@@ -70,7 +70,7 @@ def draws() -> list[Batches]:
 
 def trained(net: sv.Network, batches: Batches, whole: bool | None, mixed: bool) -> tuple[Any, Any]:
     """The bank and the losses after a few steps; moment by moment if `whole` is None."""
-    from scalarviz.engines.cuda import CudaEngine
+    from scalarviz.engines.cuda.engine import CudaEngine
 
     copy, optimizer = net.copy(), sv.Adam(0.01, clip_norm=1.0)
     precision = Precision("mixed" if mixed else "full")
@@ -136,7 +136,7 @@ def samples() -> tuple[Any, Any]:
 
 def cuda_steps(mixed: bool) -> Step:
     """STEPS steps of the cuda engine in one call."""
-    from scalarviz.engines.cuda import CudaEngine
+    from scalarviz.engines.cuda.engine import CudaEngine
 
     net = sv.Network(SIZES, "leaky_relu", "sigmoid")
     precision = Precision("mixed" if mixed else "full")
@@ -240,7 +240,7 @@ def speed(rounds: int) -> None:
 
 def card() -> str:
     """What these numbers were measured on."""
-    from scalarviz.engines.cuda_api import cuda
+    from scalarviz.engines.cuda.api import cuda
 
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else device.name

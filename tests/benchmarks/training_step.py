@@ -57,7 +57,7 @@ def values_step() -> Callable[[], object]:
     """The same code, with `Value` taken from scalarviz."""
     import micrograd.nn
 
-    from scalarviz.value import Value
+    from scalarviz.autograd.value import Value
 
     micrograd.nn.Value = Value
     return micrograd_step()
@@ -81,7 +81,7 @@ def compiled_step() -> Callable[[], object]:
     import numpy as np
 
     import scalarviz as sv
-    from scalarviz.expression import compile
+    from scalarviz.network.expression import compile
 
     micrograd.nn.Value = sv.Value
     model = micrograd.nn.MLP(SIZES[0], SIZES[1:])

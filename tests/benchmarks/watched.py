@@ -27,7 +27,7 @@ def show_of(name: str):
     """A scene that plays for long."""
     from dataclasses import replace
 
-    from scalarviz.apps.scenes import find, load
+    from scalarviz.scenefiles.find import find, load
 
     show = load(find(name))(engine="cpu")
     show.session.advance(10)  # loads the kernels

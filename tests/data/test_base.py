@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.batches import InOrder, Made, Picked, Points, Shuffled
+from scalarviz.data.batches import InOrder, Made, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 
 TABLE = np.arange(20.0).reshape(10, 2), np.arange(10.0)[:, np.newaxis]

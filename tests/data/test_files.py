@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from scalarviz import data
+from scalarviz.checks.limits import LIMIT
 from scalarviz.data import files
 from scalarviz.errors import (
     InputError,
@@ -20,7 +21,6 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from scalarviz.limits import LIMIT
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([[1.0], [0.5], [0.0]])
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from scalarviz import data
+from scalarviz.checks.limits import LIMIT, Budget
 from scalarviz.data.idx import IMAGES, LABELS, read_folder, read_idx
 from scalarviz.errors import InputError, ShapeError
-from scalarviz.limits import LIMIT, Budget
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 5, 4), dtype=np.uint8)
 NAMED = np.array([3, 0, 9, 1, 1, 8, 5], np.uint8)

@@ -10,7 +10,7 @@ import pytest
 
 from scalarviz.displays.cells import Scale, cell, ink_on, legend, pixels
 from scalarviz.displays.svg import LOOK, Drawing, image
-from scalarviz.view.colors import MAPS, contrast, rgb, to_bytes
+from scalarviz.draw2d.colors import MAPS, contrast, rgb, to_bytes
 from tests.displays.drawn import Drawn
 
 

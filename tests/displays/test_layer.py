@@ -11,7 +11,7 @@ import scalarviz as sv
 from scalarviz.displays.cells import Scale
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
-from scalarviz.program import Program
+from scalarviz.model.program import Program
 from tests.displays.drawn import Drawn
 
 

@@ -8,8 +8,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.displays.network import ABOVE, BELOW, THICK
-from scalarviz.program import Program
-from scalarviz.view.colors import MAPS
+from scalarviz.draw2d.colors import MAPS
+from scalarviz.model.program import Program
 from tests.displays.drawn import Drawn, cells_of
 from tests.displays.test_layer import Twice
 

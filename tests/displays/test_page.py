@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from scalarviz.autograd.value import Value
 from scalarviz.displays.page import count_text, factors, never_raises, number_text, table
-from scalarviz.value import Value
 from tests.displays.drawn import cells_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.engines import dispatch, kernel_file
+from scalarviz.engines.codegen import dispatch, kernel_file
 
 TEMPLATE = "kernels_alone"
 
@@ -17,7 +17,7 @@ TEMPLATE = "kernels_alone"
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of a template with no kernels of its own, which can be imported by its name."""
     folder = tmp_path_factory.mktemp("template")
-    text = "from scalarviz.engines.dispatch import kernel\n"
+    text = "from scalarviz.engines.codegen.dispatch import kernel\n"
     (folder / f"{TEMPLATE}.py").write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)

@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import batches as kinds
-from scalarviz.batches import Batches
-from scalarviz.engines import cuda_plan as plan
-from scalarviz.engines import cuda_tables, cuda_work
-from scalarviz.engines.cuda_api import cuda
-from scalarviz.engines.one_operation import Numbers, operation_backward, operation_forward
+from scalarviz.data import batches as kinds
+from scalarviz.data.batches import Batches
+from scalarviz.engines.common.reference import Numbers, operation_backward, operation_forward
+from scalarviz.engines.cuda import calls, tables
+from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda.api import cuda
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.operations import KINDS, NONE
-from scalarviz.optimizer import Optimizer
-from scalarviz.precision import Precision
-from scalarviz.program import Moment
+from scalarviz.model.operations import KINDS, NONE
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Moment
 from tests.engines.simulator import (
     PICTURES,
     SAMPLES,
@@ -189,7 +189,7 @@ def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatc
         (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
     ]:  # fmt: skip
         each = net.copy()
-        monkeypatch.setattr(cuda_tables, "tile_width", lambda *_, width=tile: width)
+        monkeypatch.setattr(tables, "tile_width", lambda *_, width=tile: width)
         run = run_of(each, batches, whole=whole)
         run._work.device.blocks, run._work.device.threads = blocks, threads
         outcome = run.steps(optimizer, 3, 3)
@@ -257,7 +257,7 @@ def test_an_order_of_many_steps_takes_several_launches(monkeypatch: pytest.Monke
     nets = [sv.Network([2, 3, 1], "tanh") for _ in range(2)]
     batches = kinds.Picked(*pair(nets[0]), 5, seed=3)
     losses = run_of(nets[0], batches).steps(sv.SGD(0.1), 0, 5).losses
-    monkeypatch.setattr("scalarviz.engines.cuda_run.MOST_STEPS", 2)
+    monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
     assert (run_of(nets[1], batches).steps(sv.SGD(0.1), 0, 5).losses == losses).all()
     assert (nets[0].bank.value == nets[1].bank.value).all()
 
@@ -544,8 +544,8 @@ def test_mixed_precision_needs_float32() -> None:
 def test_an_operation_without_a_kernel_runs_on_the_host(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {kind})
-    monkeypatch.setattr(cuda_work, "_announced", set())
+    monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {kind})
+    monkeypatch.setattr(calls, "_announced", set())
     of_pictures = on_pictures("all")
     known = kind in [operation.kind for operation in of_pictures.program.operations]
     net = of_pictures if known else every_layer("float64")
@@ -567,7 +567,7 @@ def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:
 
 
 def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
-    count = cuda_tables.count_chunks
+    count = tables.count_chunks
     assert [count(n, 100) for n in (1, 7, 16, 25, 1024, 100_000)] == [1, 1, 2, 3, 128, 128]
     assert count(1024, 2**24) == 2
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import batches as kinds
-from scalarviz.engines import cuda_plan as plan
-from scalarviz.engines import cuda_tables, cuda_work
-from scalarviz.engines.cuda_operations import KERNELS, WHOLE_BATCH
-from scalarviz.engines.python import PythonEngine
+from scalarviz.data import batches as kinds
+from scalarviz.engines.cuda import calls, tables
+from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
+from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import UpdateError
-from scalarviz.operations import KINDS, NONE
-from scalarviz.precision import Precision
+from scalarviz.model.operations import KINDS, NONE
+from scalarviz.model.precision import Precision
 from tests.engines.simulator import (
     PICTURES,
     both_types,
@@ -45,7 +45,7 @@ def test_pictures_in_every_size_of_batch(samples: int, name: str) -> None:
 
 def test_every_kind_has_its_kernels_in_one_order() -> None:
     assert list(KERNELS) == list(WHOLE_BATCH) == list(KINDS)
-    assert set(KINDS) == cuda_work.KINDS_HERE
+    assert set(KINDS) == calls.KINDS_HERE
     assert (
         max(
             len(operation.settings)
@@ -86,7 +86,7 @@ def test_pictures_have_the_same_bits_on_every_path(
         (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
     ]:  # fmt: skip
         each = net.copy()
-        monkeypatch.setattr(cuda_tables, "tile_width", lambda *_, width=tile: width)
+        monkeypatch.setattr(tables, "tile_width", lambda *_, width=tile: width)
         run = run_of(each, batches, whole=whole and fits(net))
         run._work.device.blocks, run._work.device.threads = blocks, threads
         found.append((each.bank, run.steps(optimizer, 0, 2).losses))
@@ -133,7 +133,7 @@ def test_a_dropout_draws_anew_for_every_step_sample_and_layer(
     here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not here:
-        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"dropout"})
+        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"dropout"})
     net = sv.Network([sv.Dense(3, 8), sv.Dropout(8), sv.Dropout(8)], dtype="float64", seed=2**63)
     engine, x = engine_of(net), np.repeat(numbers(1, 3), 20, axis=0)
     first = engine.forward(x)
@@ -156,7 +156,7 @@ def test_a_frozen_norm_learns_with_its_running_statistics(
     here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not here:
-        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
     layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
     net = sv.Network(layers, dtype="float64", seed=3)
     net.forward(numbers(9, 3))
@@ -175,7 +175,7 @@ def test_a_step_that_is_refused_leaves_running_statistics_as_they_were(
     here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not here:
-        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
     net = sv.Network([sv.Dense(1, 2, "exp"), sv.BatchNorm(2)], seed=2)
     net.bank.value[:] = 1.0
     inputs = np.repeat([[0.5], [500.0]], 9, axis=0) * np.linspace(0.5, 1.0, 18)[:, np.newaxis]
@@ -202,7 +202,7 @@ def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
     kind: str, here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not here:
-        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
     dtype, precision, large = TOO_LARGE[kind]
     layers = [sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)]
     net = sv.Network(layers, seed=1, dtype=dtype)
@@ -234,7 +234,7 @@ def test_a_step_that_a_dynamic_scale_skips_moves_no_running_statistic(
     here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not here:
-        monkeypatch.setattr(cuda_work, "KINDS_HERE", cuda_work.KINDS_HERE - {"batch_norm"})
+        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
     layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
     net, precision = sv.Network(layers, seed=1), Precision("mixed", 64.0, dynamic=True)
     inputs = numbers(27, 3)

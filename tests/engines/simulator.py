@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.batches import Batches
-from scalarviz.engines.cuda import CudaEngine
-from scalarviz.engines.cuda_run import CudaRun
-from scalarviz.optimizer import Optimizer
-from scalarviz.precision import Precision
+from scalarviz.data.batches import Batches
+from scalarviz.engines.cuda.engine import CudaEngine
+from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

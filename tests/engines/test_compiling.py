@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines import kernel_file
-from scalarviz.engines.compiling import aside
+from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.codegen.compiling import aside
 
 TEMPLATE = "kernels_alone"
 
@@ -59,7 +59,7 @@ def test_what_is_called_aside_gives_what_it_returns_or_raises() -> None:
 def test_the_end_of_the_program_breaks_off_what_is_called_aside() -> None:
     program = """
 import signal, threading, time
-from scalarviz.engines.compiling import aside
+from scalarviz.engines.codegen.compiling import aside
 
 def work():
     for i in range(600):

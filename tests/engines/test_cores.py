@@ -47,7 +47,7 @@ def test_a_kernel_loaded_from_disk_may_call_a_parallel_one(tmp_path: Path) -> No
     for name, result in [("count", "9"), ("count_twice", "18"), ("count_twice", "18")]:
         done = run(
             f"""
-            from scalarviz.engines import kernel_file
+            from scalarviz.engines.codegen import kernel_file
             print(kernel_file.import_text({KERNELS!r}, "counting").{name}(9))
             """,
             SCALARVIZ_CACHE_DIR=str(tmp_path),
@@ -96,7 +96,7 @@ ENTRY_POINTS = {
 PROGRAM = """
     import numba, numpy as np
     import scalarviz as sv
-    from scalarviz.engines.cpu_run import WORTH_CORES
+    from scalarviz.engines.cpu.run import WORTH_CORES
     numba.set_num_threads({threads})
     X, Y = np.ones((256, 64)), np.ones((256, 10))
     assert 256 * (64 * 16 + 16 * 10) > WORTH_CORES
@@ -255,8 +255,8 @@ def test_a_network_arrives_in_a_forked_worker_and_its_first_engine_call_is_refus
 HELD = """
     import faulthandler, math, os, sys, threading, time
     import scalarviz as sv
-    from scalarviz import background
-    from scalarviz.engines import kernel_file
+    from scalarviz.session import worker as background
+    from scalarviz.engines.codegen import kernel_file
     from scalarviz.errors import EngineError
     s = sv.Session(sv.Network([2, 8, 1]), ([[0.0, 1.0]] * 64, [[1.0]] * 64), engine="python")
     s.advance(2)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.ctrl_c import CtrlC
-from scalarviz.engines import portions
-from scalarviz.engines.cpu_run import CpuRun
-from scalarviz.engines.python_run import PythonRun
+from scalarviz.engines.common import portions
+from scalarviz.engines.cpu.run import CpuRun
+from scalarviz.engines.python.run import PythonRun
 from scalarviz.errors import Interrupted
+from scalarviz.process.ctrl_c import CtrlC
 from tests.engines.test_overflow import X, network, numbers
 
 both_engines = pytest.mark.parametrize("engine", ["python", "cpu"])

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines import cuda_dispatch, dispatch, kernel_file
+from scalarviz.engines.codegen import cuda_dispatch, dispatch, kernel_file
 from scalarviz.formulas import activations
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.optimizer import Optimizer
+from scalarviz.model.optimizer import Optimizer
 
 RANDOM = np.random.default_rng(0)
-TEMPLATE = "scalarviz.engines.cuda_draws"  # small, and looked at as text only
+TEMPLATE = "scalarviz.engines.cuda.draws"  # small, and looked at as text only
 
 
 @pytest.mark.parametrize("number", range(len(ACTIVATIONS)))

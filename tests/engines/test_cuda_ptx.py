@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines import kernel_file
+from scalarviz.engines.codegen import kernel_file
 from tests.conftest import FakeDevice
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
 
-TEMPLATES = ("scalarviz.engines.cuda_kernels", "scalarviz.engines.cuda_steps")
+TEMPLATES = ("scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps")
 GPUS = [(7, 5), (8, 0), (9, 0)]
 TYPES: tuple[kernel_file.Dtype, ...] = ("float32", "float64")
 

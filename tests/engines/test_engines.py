@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines import ENGINES, EngineRow, choose
+from scalarviz.engines.registry import ENGINES, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
-from scalarviz.optimizer import Optimizer
+from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE
 
 COLOURS = np.random.default_rng(0).random((8, 3))
@@ -164,7 +164,7 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines._said", set())
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     for name, lack in [("cuda", "a card is missing"), ("cpu", "a screwdriver is missing")]:
         row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]
         monkeypatch.setitem(ENGINES, name, row)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.engines import fast_math, kernel_file
+from scalarviz.engines.codegen import fast_math, kernel_file
 from scalarviz.formulas import elementary
 
 INF = math.inf
@@ -46,7 +46,7 @@ LIMITS = {
 }
 
 TEMPLATE = """
-from scalarviz.engines.dispatch import kernel
+from scalarviz.engines.codegen.dispatch import kernel
 
 @kernel
 def fill(function, x, y):

@@ -3,18 +3,18 @@
 import subprocess
 import sys
 
-from scalarviz.engines.kernel_file import load
+from scalarviz.engines.codegen.kernel_file import load
 
 PROGRAM = """
-from scalarviz.engines.kernel_file import load
-kernels = vars(load("scalarviz.engines.cpu_replicas", "float64")).values()
+from scalarviz.engines.codegen.kernel_file import load
+kernels = vars(load("scalarviz.engines.cpu.replicas_kernel", "float64")).values()
 caches = [kernel._cache for kernel in kernels if hasattr(kernel, "_cache")]
 print(next(c._cache_file._data_name(1) for c in caches if hasattr(c, "_cache_file")))
 """
 
 
 def test_every_kernel_that_is_kept_has_names_of_this_process() -> None:
-    module = load("scalarviz.engines.cpu_replicas", "float64")
+    module = load("scalarviz.engines.cpu.replicas_kernel", "float64")
     caches = [kernel._cache for kernel in vars(module).values() if hasattr(kernel, "_cache")]
     files = [cache._cache_file for cache in caches if hasattr(cache, "_cache_file")]
     assert len(files) > 5

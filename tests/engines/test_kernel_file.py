@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from scalarviz.engines import kernel_file
+from scalarviz.engines.codegen import kernel_file
 from scalarviz.formulas import activations, losses, rowwise
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
@@ -71,18 +71,19 @@ def test_versions_and_what_a_template_imports_are_in_the_text(
 ) -> None:
     assert f"numba {kernel_file.version('numba')}" in text()
     (template / "other.py").write_text(
-        "from scalarviz.engines.dispatch import (\n    kernel,\n)\n"
-        "from scalarviz.operations import NONE\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n",
+        "from scalarviz.engines.codegen.dispatch import (\n    kernel,\n)\n"
+        "from scalarviz.model.operations import NONE\n\n\n"
+        "@kernel\ndef twice(x):\n    return 2 * x\n",
         encoding="utf-8",
     )
     found = kernel_file.source("other", "float32").text
     assert "@kernel\ndef twice(x):\n    return 2 * x" in found
-    assert "from scalarviz.operations import NONE" in found
+    assert "from scalarviz.model.operations import NONE" in found
     assert "dispatch import" not in found
     read = kernel_file.module_text
 
     def edited(module: str) -> str:
-        return read(module) + "# edited\n" * (module == "scalarviz.operations")
+        return read(module) + "# edited\n" * (module == "scalarviz.model.operations")
 
     monkeypatch.setattr(kernel_file, "module_text", edited)
     assert kernel_file.source("other", "float32").text != found
@@ -91,7 +92,7 @@ def test_versions_and_what_a_template_imports_are_in_the_text(
 PROGRAM = """
     import sys
     import numpy as np
-    from scalarviz.engines import kernel_file
+    from scalarviz.engines.codegen import kernel_file
     from scalarviz.formulas.activations import ACTIVATIONS
     from scalarviz.formulas.table import Formula
     from mine import bent, bent_derivative
@@ -149,7 +150,7 @@ WARM = """
     import time
     start = time.perf_counter()
     import numpy as np
-    from scalarviz.engines import kernel_file
+    from scalarviz.engines.codegen import kernel_file
     kernels = kernel_file.load("kernels_alone", "float32")
     row, tile = np.zeros(60, np.float32), np.zeros((4, 21), np.float32)
     kernels.activation_forward(6, row, row)
@@ -262,7 +263,7 @@ def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
     program = f"""
-        from scalarviz.engines import kernel_file
+        from scalarviz.engines.codegen import kernel_file
         print(kernel_file.import_text({SMALL!r}, "small").answer(1))
     """
     with ThreadPoolExecutor(3) as pool:

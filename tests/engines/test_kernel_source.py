@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scalarviz.engines import kernel_file
+from scalarviz.engines.codegen import kernel_file
 from scalarviz.errors import InputError
 from scalarviz.formulas import activations, losses
 from scalarviz.formulas.activations import ACTIVATIONS

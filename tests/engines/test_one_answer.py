@@ -12,7 +12,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.optimizer import Optimizer
+from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE, networks
 
 FAST = [name for name in RUNNABLE if name != "python"]

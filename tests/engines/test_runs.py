@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
-from scalarviz.engines.base import Run
+from scalarviz.data.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
+from scalarviz.engines.common.base import Run
 from scalarviz.errors import GradientError, InputError
 from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
-from scalarviz.operations import NONE
-from scalarviz.optimizer import Optimizer
+from scalarviz.model.operations import NONE
+from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)

@@ -23,7 +23,7 @@ import onnx
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import ScalarvizError
-from scalarviz.files.container import read, write
+from scalarviz.files.checked_safetensors import read, write
 
 Spoil = Callable[[dict[str, Any], dict[str, Any]], None]
 

@@ -209,7 +209,7 @@ def test_many_can_save_to_one_place_at_once(tmp_path: Path) -> None:
 KILLS = """
 import os, random, signal, sys, time
 import numpy as np
-from scalarviz.files.container import read, write
+from scalarviz.files.checked_safetensors import read, write
 
 folder, kills, way = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if way == "with a name":

@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import FileError
-from scalarviz.files.container import read, write
+from scalarviz.files.checked_safetensors import read, write
 from tests.files.test_hostile_runs import MOST_SECONDS, Whole, spoiled
 
 

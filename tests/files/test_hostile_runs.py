@@ -15,8 +15,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, ScalarvizError
 from scalarviz.files.actions import CHECKS
-from scalarviz.files.container import read, write
-from scalarviz.trainer import CHANGES, WRITES
+from scalarviz.files.checked_safetensors import read, write
+from scalarviz.session.trainer import CHANGES, WRITES
 
 MOST_SECONDS = 20.0  # a file that costs too much would take minutes
 Whole = tuple[dict[str, Any], dict[str, Any]]

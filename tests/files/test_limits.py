@@ -10,12 +10,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.checks.limits import MADE, Budget
 from scalarviz.data import DATA_SETS, DataSet, colors, plane
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
-from scalarviz.files.container import read, write
-from scalarviz.limits import MADE, Budget
-from scalarviz.trainer import Trainer
+from scalarviz.files.checked_safetensors import read, write
+from scalarviz.session.trainer import Trainer
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
 
@@ -246,7 +246,7 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
 
 
 def test_frames_are_thinned_in_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalarviz.timeline import Branch, Frame, Keyframes
+    from scalarviz.session.timeline import Branch, Frame, Keyframes
 
     nothing = np.zeros(0)
     branch = Branch(0)

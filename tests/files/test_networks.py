@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 import scalarviz as sv
 from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
-from scalarviz.files.container import read, write
+from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
 from tests.strategies import networks
 
@@ -176,8 +176,8 @@ def test_mixed_precision_goes_on_where_the_engine_can(path: Path) -> None:
 def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.engines import ENGINES, EngineRow
-    from scalarviz.engines.python import PythonEngine
+    from scalarviz.engines.python.engine import PythonEngine
+    from scalarviz.engines.registry import ENGINES, EngineRow
 
     monkeypatch.setitem(
         ENGINES, "far", EngineRow("far", PythonEngine, lambda: "a cable is missing")

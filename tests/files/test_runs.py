@@ -13,7 +13,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
-from scalarviz.files.container import read, write
+from scalarviz.files.checked_safetensors import read, write
 
 DataMaker = Callable[[], data.DataSet]
 

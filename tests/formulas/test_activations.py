@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from scalarviz.finite_differences import gradcheck
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
+from scalarviz.network.gradcheck import gradcheck
 
 every_activation = pytest.mark.parametrize("row", ACTIVATIONS.values(), ids=ACTIVATIONS)
 

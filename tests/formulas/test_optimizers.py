@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import GradientError, InputError, UnknownNameError
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.optimizer import Optimizer
+from scalarviz.model.optimizer import Optimizer
 
 ALL = [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
 every_optimizer = pytest.mark.parametrize("make", ALL)

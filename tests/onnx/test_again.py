@@ -11,8 +11,8 @@ from onnx import helper
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError
-from scalarviz.files.container import read as read_file
-from scalarviz.files.container import write as write_file
+from scalarviz.files.checked_safetensors import read as read_file
+from scalarviz.files.checked_safetensors import write as write_file
 from scalarviz.layers.activation import Activation
 from tests.onnx.models import batch, floats, graph, node, run, saved
 

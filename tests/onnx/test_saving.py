@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError
-from scalarviz.files.container import read, write
+from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.layers.activation import Activation
 from scalarviz.onnx.writers import WRITERS

@@ -24,7 +24,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.files import container
+from scalarviz.files import checked_safetensors
 
 Chance = random.Random
 Change = Callable[[bytes, Chance], bytes]
@@ -136,9 +136,9 @@ def load_run(path: Path) -> Any:
 def seal(raw: bytes) -> bytes:
     """The checksum made anew."""
     found = bytearray(raw)
-    place = container.place_of_checksum(found)
+    place = checked_safetensors.place_of_checksum(found)
     if place.stop > place.start and place.stop <= len(found):
-        found[place] = container.NO_CHECKSUM.encode()
+        found[place] = checked_safetensors.NO_CHECKSUM.encode()
         found[place] = hashlib.sha256(found).hexdigest().encode()
     return bytes(found)
 
@@ -151,9 +151,11 @@ def opened(raw: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Kind, description and arrays of a file."""
     from safetensors.numpy import load
 
-    length = container.header_length(raw)
-    head = json.loads(raw[container.LENGTH_BYTES : container.LENGTH_BYTES + length])
-    about = json.loads(head["__metadata__"][container.NAME])
+    length = checked_safetensors.header_length(raw)
+    head = json.loads(
+        raw[checked_safetensors.LENGTH_BYTES : checked_safetensors.LENGTH_BYTES + length]
+    )
+    about = json.loads(head["__metadata__"][checked_safetensors.NAME])
     return about["kind"], about["description"], load(raw)
 
 
@@ -187,7 +189,7 @@ def other_description(raw: bytes, chance: Chance) -> bytes:
             holder[key] = type(holder[key])(holder[key] * chance.choice((-1, 2, 10**6, 2**31)))
         else:
             holder[key] = chance.choice(ODD)
-    return bytes(container.encode(kind, description, arrays))
+    return bytes(checked_safetensors.encode(kind, description, arrays))
 
 
 def other_arrays(raw: bytes, chance: Chance) -> bytes:
@@ -207,7 +209,7 @@ def other_arrays(raw: bytes, chance: Chance) -> bytes:
     arrays[name] = chance.choice(spoilt)
     if chance.random() < 0.1:
         arrays[chance.choice(ODD[9:12])] = arrays.pop(name)
-    return bytes(container.encode(kind, description, arrays))
+    return bytes(checked_safetensors.encode(kind, description, arrays))
 
 
 # ---- ONNX ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.layers import LAYERS
-from scalarviz.optimizer import Optimizer
+from scalarviz.model.optimizer import Optimizer
 from tests.proofs.report import Proof
 
 FILE = Path(__file__).parent.parent / "reference" / "random_networks.npz"

@@ -10,9 +10,9 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.optimizer import Optimizer
-from scalarviz.timeline import Branch, Clock
-from scalarviz.trainer import take_numbers
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.session.timeline import Branch, Clock
+from scalarviz.session.trainer import take_numbers
 
 ENGINES = ("python", "cpu")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from scalarviz.apps import cli
-from scalarviz.apps.options import RUNNING, SHARED, make_show, own_options
-from scalarviz.apps.scenes import find, load, scenes
+from scalarviz.cli import commands
 from scalarviz.errors import ScalarvizError, UnknownNameError
+from scalarviz.scenefiles.find import find, load, scenes
+from scalarviz.scenefiles.options import RUNNING, SHARED, make_show, own_options
 
 ABSURD: dict[type, tuple[Any, ...]] = {
     int: (-2, 10**30),
@@ -100,7 +100,7 @@ def test_a_command_line_is_answered_so(
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(SystemExit) as left:
-        cli.main(["train", *words.split()])
+        commands.main(["train", *words.split()])
     assert left.value.code == 1
     err = capsys.readouterr().err
     assert err.startswith(f"scalarviz: {sentence}") and err.count("\n") == 1
@@ -139,7 +139,7 @@ def test_what_every_scene_takes_is_refused_too(
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(SystemExit) as left:
-        cli.main(words)
+        commands.main(words)
     assert left.value.code == 1
     err = capsys.readouterr().err
     assert err.startswith("scalarviz: ") and sentence in err

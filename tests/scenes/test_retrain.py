@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.apps.scenes import find, load
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.stage.show import Show
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
 
 
 def play(**options: Any) -> Show:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from scalarviz import data
-from scalarviz.apps.options import own_options
-from scalarviz.apps.scenes import find, load, scenes
-from scalarviz.apps.train import train
-from scalarviz.stage.show import Show
-from scalarviz.stage.sights import exhibit_of, held_out_loss
-from scalarviz.view.graph import Graph
-from scalarviz.view.pictures import Pictures
-from scalarviz.view.plane import Plane
-from scalarviz.view.sorting import Sorting
-from scalarviz.view.swatches import Swatches
+from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load, scenes
+from scalarviz.scenefiles.options import own_options
+from scalarviz.terminal.train import train
+from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.pictures import Pictures
+from scalarviz.view.exhibits.plane import Plane
+from scalarviz.view.exhibits.sorting import Sorting
+from scalarviz.view.exhibits.swatches import Swatches
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL: dict[str, dict[str, Any]] = {

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.errors import InputError
-from scalarviz.stage.eyes import Eyes
-from scalarviz.view.camera import CAMERAS, STEEPEST, Camera, along_path
-from scalarviz.view.frame import Box, Division, Projection
-from scalarviz.view.layout import LAYOUTS
+from scalarviz.presenter.camera_control import Eyes
+from scalarviz.view.scene.camera import CAMERAS, STEEPEST, Camera, along_path
+from scalarviz.view.scene.frame import Box, Division, Projection
+from scalarviz.view.scene.layout import LAYOUTS
 from tests.studio import plate
 
 ANGLES = st.floats(-STEEPEST, STEEPEST)

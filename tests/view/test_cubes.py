@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.view.camera import CAMERAS, Camera
-from scalarviz.view.colors import contrast, rgb
-from scalarviz.view.cube_shaders import HALF, LEAST
-from scalarviz.view.layout import LAYOUTS
-from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Plate
-from scalarviz.view.theme import THEMES
+from scalarviz.draw2d.colors import contrast, rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.shaders import HALF, LEAST
+from scalarviz.view.scene.camera import CAMERAS, Camera
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
 from tests.studio import (
     BLACK,
     WHITE,

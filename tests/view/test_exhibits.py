@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 from rich.segment import SegmentLines
 
-from scalarviz.view.blocks import Block, Plate
-from scalarviz.view.colors import MAPS, to_bytes
-from scalarviz.view.exhibit import Exhibit, Look, pixels, resized
-from scalarviz.view.graph import Graph
-from scalarviz.view.pictures import Pictures
-from scalarviz.view.plane import FAINT, Plane
-from scalarviz.view.terminal import Moment, picture
+from scalarviz.draw2d.colors import MAPS, to_bytes
+from scalarviz.draw2d.text_blocks import Block, Plate
+from scalarviz.terminal.picture import Moment, picture
+from scalarviz.view.exhibits.exhibit import Exhibit, Look, pixels, resized
+from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.pictures import Pictures
+from scalarviz.view.exhibits.plane import FAINT, Plane
 
 DARK, PLAIN = Look(), Look(color=False)
 RAMP = np.linspace(0.0, 1.0, 20)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scalarviz.view.camera import Camera
-from scalarviz.view.colors import rgb
-from scalarviz.view.cube_shaders import HALF, LEAST
-from scalarviz.view.means import fill, levels_of, place_of, room_of
-from scalarviz.view.nearness import ANYHOW, Near, nearness
-from scalarviz.view.plates import Plate
-from scalarviz.view.theme import THEMES
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.lod import ANYHOW, Near, nearness
+from scalarviz.view.cubes.mip_levels import fill, levels_of, place_of, room_of
+from scalarviz.view.cubes.shaders import HALF, LEAST
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.plates import Plate
 from tests.studio import BLACK, Studio, framed, ground_of, plate, project, shade
 
 GREEN = (0.0, 1.0, 0.0)

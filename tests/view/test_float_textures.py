@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.view import texels as module
-from scalarviz.view.camera import Camera
+from scalarviz.view.cubes import float_textures as module
+from scalarviz.view.scene.camera import Camera
 from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
 STRANGE = [0.0, -0.0, np.nan, np.inf, -np.inf, 3.4e38, -1e30, 1e-45, -1e-38, 1.2e-38, 1.0, -2.0]

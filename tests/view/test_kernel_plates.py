@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.operations import NONE
-from scalarviz.view.colors import rgb
-from scalarviz.view.cube_shaders import LEAST
-from scalarviz.view.layout import LAYOUTS
-from scalarviz.view.means import fill, levels_of, room_of
-from scalarviz.view.picking import pick
-from scalarviz.view.plates import DOWN, NEAR, RIGHT, Plate, Tiles
-from scalarviz.view.theme import THEMES
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.model.operations import NONE
+from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of
+from scalarviz.view.cubes.picking import pick
+from scalarviz.view.cubes.shaders import LEAST
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 from tests.studio import WHITE, Studio, at, framed, ids_of, shade
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.operations import NONE
-from scalarviz.program import Program
-from scalarviz.view.cube_shaders import HALF
-from scalarviz.view.drawing import WIRED
-from scalarviz.view.layout import GAP, LAYOUTS
+from scalarviz.model.operations import NONE
+from scalarviz.model.program import Program
+from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.neurons import RADIUS
-from scalarviz.view.plates import Layout, Plate, Wires
-from scalarviz.view.values import of_values
+from scalarviz.view.scene.layout import GAP, LAYOUTS
+from scalarviz.view.scene.layout_builder import WIRED
+from scalarviz.view.scene.parameter_layout import of_values
+from scalarviz.view.scene.plates import Layout, Plate, Wires
 from tests.strategies import networks
 
 MANY = "the layout of a program"

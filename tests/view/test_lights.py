@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 import scalarviz as sv
-from scalarviz.program import Program
-from scalarviz.view.layout import LAYOUTS
+from scalarviz.model.program import Program
 from scalarviz.view.lights import DIM, Lights, lights
-from scalarviz.view.plates import Layout
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.plates import Layout
 from tests.strategies import networks
 
 PARTS = (0.0, 0.2, 0.5, 0.8, 1.0)

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.view.charts import loss_panel, panel, sparkline, thinned, ticks
-from scalarviz.view.colors import rgb
-from scalarviz.view.exhibit import Exhibit
-from scalarviz.view.frame import Box
-from scalarviz.view.graph import Graph
+from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.pictures import Pictures
+from scalarviz.view.exhibits.plane import FAINT, Plane
+from scalarviz.view.exhibits.swatches import AXES, Swatches
+from scalarviz.view.frame_data import Card, Curve
 from scalarviz.view.inspector import draw_inspector, inspector_height, titles, wrapped
-from scalarviz.view.paper import Paper
-from scalarviz.view.pictures import Pictures
-from scalarviz.view.plane import FAINT, Plane
-from scalarviz.view.sight import Card, Curve
-from scalarviz.view.swatches import AXES, Swatches
-from scalarviz.view.theme import THEMES, Theme
+from scalarviz.view.scene.frame import Box
 from tests.studio import Studio, at, shade
 
 WIDTH, HEIGHT = 300, 320

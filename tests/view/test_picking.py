@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from scalarviz.operations import NONE
-from scalarviz.view.camera import Camera
-from scalarviz.view.cube_shaders import HALF, LEAST
-from scalarviz.view.frame import Projection
-from scalarviz.view.picking import half_sides, pick
-from scalarviz.view.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.model.operations import NONE
+from scalarviz.view.cubes.picking import half_sides, pick
+from scalarviz.view.cubes.shaders import HALF, LEAST
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
 from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
 AXES = [

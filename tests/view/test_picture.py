@@ -9,16 +9,16 @@ import pytest
 from vispy.gloo import Program
 
 import scalarviz as sv
-from scalarviz.view.camera import CAMERAS, Camera
-from scalarviz.view.colors import contrast, rgb
-from scalarviz.view.cube_shaders import HALF
-from scalarviz.view.frame import Division
-from scalarviz.view.layout import LAYOUTS
+from scalarviz.draw2d.colors import contrast, rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.shaders import HALF
+from scalarviz.view.frame_data import Buffers, Card, Cubes, Sight, Words
 from scalarviz.view.lights import DIM
 from scalarviz.view.picture import Picture
-from scalarviz.view.plates import Label, Layout, Neurons
-from scalarviz.view.sight import Buffers, Card, Cubes, Sight, Words
-from scalarviz.view.theme import THEMES
+from scalarviz.view.scene.camera import CAMERAS, Camera
+from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.plates import Label, Layout, Neurons
 from tests.studio import Studio, at, ground_of, plate, project, shade
 
 SIZE = (760, 560)

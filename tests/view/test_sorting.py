@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from rich.segment import SegmentLines
 
-from scalarviz.view.colors import contrast, rgb
-from scalarviz.view.confusion import LABELS, WRONG, Confusion, readable_on
-from scalarviz.view.exhibit import Look
-from scalarviz.view.frame import Box
-from scalarviz.view.paper import Paper
-from scalarviz.view.quads import EXTRA, HALF, IMAGE, KIND, MIDDLE
-from scalarviz.view.sorting import GAP, HEADS, TABLE, Sorting
-from scalarviz.view.theme import THEMES, Theme
+from scalarviz.draw2d.batch import EXTRA, HALF, IMAGE, KIND, MIDDLE
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import contrast, rgb
+from scalarviz.draw2d.theme import THEMES, Theme
+from scalarviz.view.exhibits.confusion import LABELS, WRONG, Confusion, readable_on
+from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.view.exhibits.sorting import GAP, HEADS, TABLE, Sorting
+from scalarviz.view.scene.frame import Box
 from tests.studio import Studio, at
 
 DARK = THEMES["dark"]

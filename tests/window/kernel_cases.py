@@ -24,20 +24,20 @@ from numba.core.dispatcher import Dispatcher
 from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
-from scalarviz.apps.scenes import find, load
-from scalarviz.apps.stop import Stop
-from scalarviz.desk import warm
-from scalarviz.desk.desk import WAIT, Desk
-from scalarviz.desk.opening import Opening
-from scalarviz.desk.options import Recipe
-from scalarviz.stage.show import Show
+from scalarviz.controller import precompile
+from scalarviz.controller.controller import WAIT, Desk
+from scalarviz.controller.options import Recipe
+from scalarviz.controller.startup import Opening
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.scenefiles.find import find, load
 from scalarviz.window import window as door
 from scalarviz.window.frame import Window
 from tests.window.window_cases import main
 
 LONGEST = 1.5  # seconds between two looks; to compile a kernel takes longer on every machine
 FOLDER = os.environ.get("NUMBA_CACHE_DIR")
-COMMAND = warm.COMMAND
+COMMAND = precompile.COMMAND
 NEVER = ("-c", "import time; time.sleep(600)")
 
 compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
@@ -144,7 +144,7 @@ def as_if_by_kernels(session: sv.Session) -> None:
 
 def never_compiled() -> None:
     os.environ["SCALARVIZ_CACHE_DIR"] = tempfile.mkdtemp(dir=FOLDER)
-    warm.COMMAND = NEVER
+    precompile.COMMAND = NEVER
 
 
 def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
@@ -230,7 +230,7 @@ def case_the_keys_of_a_first_start() -> None:
 
 def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
     """Not in play: what is compiled here takes a minute or two."""
-    warm.COMMAND = COMMAND
+    precompile.COMMAND = COMMAND
     for name in ("rgb", "expression"):
         with Open(*scene(name)) as it:
             it.until(lambda: it.session.engine == "cpu", 300.0)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.apps import doctor, probes
-from scalarviz.apps.doctor import CHECKS
+from scalarviz.cli import doctor, probes
+from scalarviz.cli.doctor import CHECKS
 from scalarviz.errors import DisplayError
 from scalarviz.window import libraries
 from scalarviz.window import window as door
@@ -34,7 +34,7 @@ mkdir "$1/upper" "$1/work"
 folder=$2
 mount -t overlay -o "lowerdir=$folder,upperdir=$1/upper,workdir=$1/work" overlay "$folder"
 rm "$folder"/libxcb-cursor.so* "$folder"/libxcb-shape.so* "$folder"/libxkbcommon-x11.so*
-exec "$3" -m scalarviz.apps.probes window
+exec "$3" -m scalarviz.cli.probes window
 """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.test_endings import HUP, INT, RGB, TERM, Ended
+from tests.process.test_endings import HUP, INT, RGB, TERM, Ended
 
 WATCH = ("watch", *RGB)
 BEGIN = """
@@ -20,7 +20,7 @@ def told(self):
     if self.view.drawn and not hasattr(self, "told"):
         self.told = print("drawn")
 frame.Window._tick = told
-from scalarviz.apps.cli import main
+from scalarviz.cli.commands import main
 main()
 """
 

@@ -35,16 +35,16 @@ from PySide6.QtWidgets import (
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.apps.keep import Keep
-from scalarviz.apps.scenes import find, load
-from scalarviz.apps.stop import Stop
-from scalarviz.desk import export, tour
-from scalarviz.desk.desk import Desk
-from scalarviz.desk.options import Recipe
-from scalarviz.stage.show import Show
+from scalarviz.controller import export, tour
+from scalarviz.controller.autosave import Keep
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.options import Recipe
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.scenefiles.find import find, load
 from scalarviz.window import window as door
 from scalarviz.window.frame import LOOKS, Window, application, quick_turns
-from tests.desk.fake_stage import FakeStage
+from tests.controller.fake_stage import FakeStage
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier

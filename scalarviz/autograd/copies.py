@@ -1,0 +1,145 @@
+"""Copies and pickles of Values, whose graphs are deeper than Python can go by recursion.
+
+A pickler goes from a Value to what it was made from, and from there on, a call deeper each time. So
+a Value that an operation made hands out first all that it was made from, in the order of making:
+whatever comes next then refers to what has been written already.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, final
+
+from scalarviz.autograd.graph import made_values
+from scalarviz.errors import InputError
+
+if TYPE_CHECKING:
+    from scalarviz.autograd.value import Value
+
+State = tuple[dict[str, Any], dict[str, Any]]
+ValueT = TypeVar("ValueT", bound="Value")
+T = TypeVar("T")
+
+MOST_EXPRESSIONS = 100  # Values that are pickled with gradients that are expressions
+
+
+def state(value: Value) -> State:
+    """What a copy of a Value gets: its attributes, and what is in its slots.
+
+    The numbers of a Value that stands on a bank are not among them: they come with the bank.
+    """
+    if value._own_backward is not None:
+        raise InputError(
+            f"your own operation {value._op!r} cannot be copied or pickled, since its _backward "
+            "writes into these very Values: make the copy by the code that made it"
+        )
+    kind = type(value)
+    names = [name for each in kind.__mro__ for name in vars(each).get("__slots__", ())]
+    slots = {
+        name: getattr(value, name)
+        for name in names
+        if not name.startswith("__") and not isinstance(getattr(kind, name), property)
+    }
+    return value.__dict__, slots
+
+
+def fill(value: Value, attributes: dict[str, Any], slots: dict[str, Any]) -> None:
+    """Give a Value that has nothing yet what a copy gets."""
+    value.__dict__.update(attributes)
+    for name, x in slots.items():
+        setattr(value, name, x)
+
+
+def shallow(value: ValueT) -> ValueT:
+    """`copy.copy`: another Value of the same number, made from the same Values."""
+    made = type(value).__new__(type(value))
+    fill(made, *state(value))
+    return made
+
+
+def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
+    """`copy.deepcopy`: the whole graph anew, with gradients that are expressions."""
+    found: list[Value] = []
+    waiting: list[Value] = [root]
+    while waiting:
+        value = waiting.pop()
+        if id(value) not in memo:
+            memo[id(value)] = type(value).__new__(type(value))
+            found.append(value)
+            waiting += value._inputs
+            waiting += [value.grad] if is_expression(value.grad) else []
+    for value in found:
+        attributes, slots = state(value)
+        formula = slots.pop("_formula")
+        slots = copy.deepcopy(slots, memo)
+        fill(memo[id(value)], copy.deepcopy(attributes, memo), slots | {"_formula": formula})
+    copied: ValueT = memo[id(root)]
+    return copied
+
+
+def is_expression(gradient: object) -> bool:
+    """Whether a gradient is a Value; that class is defined above this file."""
+    return hasattr(gradient, "_formula")
+
+
+# ---- pickles ------------------------------------------------------------------------------------
+
+_this = threading.local()  # `written`: a weak reference to the last one of a thread
+
+
+@final
+class Written:
+    """The Values that one pickler has been given; it keeps this, and so its graphs are known.
+
+    known    those that it has, or is being given just now
+    due      those among them that it will ask for next
+    """
+
+    def __init__(self) -> None:
+        self.known: set[Value] = set()
+        self.due: set[Value] = set()
+        _this.written = weakref.ref(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickler that asks has not met it before, and so has nothing of all that."""
+        self.known, self.due = set(), set()
+        return object, ()
+
+
+@final
+class Ancestors:
+    """All that a Value was made from, as far as a pickler does not have it, then itself."""
+
+    def __init__(self, value: Value, written: Written) -> None:
+        self.value = value
+        self.written = written
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = made_values(self.value, self.written.known)
+        if len(made) > MOST_EXPRESSIONS and any(is_expression(value.grad) for value in made):
+            raise InputError(
+                f"the gradients of these {len(made):,} Values are expressions, which refer to each "
+                "other: call zero_grad() before they are pickled"
+            )
+        self.written.due.update(made)
+        return last, tuple(made)
+
+
+def reduce(value: Value, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+    """`pickle`: what it was made from first, unless the pickler is at that already."""
+    found = getattr(_this, "written", None)
+    written: Written | None = found() if found else None
+    if value._x is None or (written and value in written.due):
+        if written:
+            written.due.discard(value)
+        return object.__reduce_ex__(value, protocol)
+    if written is None or value in written.known:  # known, and asked for: by another pickler
+        written = Written()
+    return last, (written, Ancestors(value, written))
+
+
+def last(*values: T) -> T:
+    """The last of some Values."""
+    return values[-1]

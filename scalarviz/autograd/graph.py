@@ -1,0 +1,185 @@
+"""The graph that a Value is made of: its leaves, the walk through it, and its text."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalarviz.errors import InputError
+from scalarviz.formulas.arithmetic import COMPARISONS
+from scalarviz.formulas.table import Formula
+
+if TYPE_CHECKING:
+    from scalarviz.autograd.value import Value
+
+LONGEST = 1000  # characters of a formula; what is longer ends in an ellipsis
+PRECEDENCE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "negate": 3, "power": 4}
+PRECEDENCE |= dict.fromkeys(COMPARISONS, 0)
+LARGEST = 2**1023  # an int beyond it is no float
+NAME = 5  # a name, a number or a call binds tighter than any operator
+
+
+def unknown(*numbers: float) -> float:
+    """The formula of what is in no table: a leaf, or an operation of your own."""
+    raise NotImplementedError
+
+
+LEAF = Formula("", unknown, ())
+
+# While `sv.compile` records a function, this makes what comparisons and choices give: it is called
+# with the name of the operation and its operands.
+recorder: ContextVar[Callable[..., Any] | None] = ContextVar("recorder", default=None)
+
+
+def plain_number(data: object) -> float:
+    """`data` as one of Python's own numbers; an int stays an int."""
+    if isinstance(data, np.generic):
+        data = data.item()
+    if isinstance(data, float) or (isinstance(data, int) and abs(data) < LARGEST):
+        return data
+    raise InputError(f"a Value holds one number, not {reprlib.repr(data)}: pass an int or a float")
+
+
+def checked(slot: Any) -> property:
+    """The attribute over a slot that takes numbers only."""
+    put = slot.__set__
+
+    def put_number(value: Value, data: object) -> None:
+        put(value, data if type(data) is float else plain_number(data))
+
+    return property(slot.__get__, put_number)
+
+
+def is_foreign(operand: object) -> bool:
+    """Whether its class may itself know what to do with a Value, as numpy's array does."""
+    known = isinstance(operand, (int, float, np.generic))
+    return not known and type(operand).__module__ != "builtins"
+
+
+def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value, object], bool]:
+    """The method that compares data; in a function that is being recorded, an operation."""
+
+    def method(self: Value, other: Any) -> bool:
+        is_value = hasattr(other, "_formula")  # Value itself is defined above this file
+        if not is_value and not isinstance(other, (int, float, np.generic)):
+            return NotImplemented  # type: ignore[no-any-return]  # as Python's protocol wants
+        record = recorder.get()
+        if record is not None:
+            return record(name, self, other)  # type: ignore[no-any-return]  # a recorded Value
+        return test(self._data, other._data if is_value else plain_number(other))
+
+    return method
+
+
+def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
+    """The Values that operations made on the way to `root`, each after those it was made from.
+
+    Those in `found`, and what they were made from, are left out; the others are added to it.
+    """
+    found = set() if found is None else found
+    made: list[Value] = []
+    waiting: list[Value | None] = [root]
+    while waiting:
+        value = waiting.pop()
+        if value is None:  # all that the next one was made from has been found
+            made.append(waiting.pop())  # type: ignore[arg-type]  # under a None lies a Value
+            continue
+        while value._x is not None and value not in found:
+            found.add(value)
+            waiting.append(value)
+            waiting.append(None)
+            if value._y is not None:
+                waiting.append(value._y)
+            elif value._others:
+                waiting += value._others
+            value = value._x
+    return made
+
+
+def all_values(root: Value) -> list[Value]:
+    """`root` and all that it is made of, leaves too, each after those it was made from."""
+    found = dict.fromkeys(x for value in made_values(root) for x in value._inputs)
+    return [*found, root]
+
+
+def refuse_own(made: list[Value]) -> None:
+    """An error if a derivative cannot be an expression, before any gradient is touched."""
+    for value in made:
+        if not all(x._takes_values for x in value._inputs):
+            raise InputError(
+                "the gradient of a Weight is a number in its bank and cannot be an expression: "
+                "leave out create_graph, or use Value(w.value) in its place"
+            )
+        if not value._formula.partials:
+            raise InputError(
+                f"the derivative of your own operation {value._op!r} is not known as an expression:"
+                " leave out create_graph, or make it of the operations that Value has"
+            )
+
+
+def formula_text(value: Value) -> str:
+    """The formula in Python's notation, with the leaves as their labels, or else their numbers."""
+    text = ""
+    waiting: list[Value | str] = [value]
+    while waiting and len(text) <= LONGEST:
+        piece = waiting.pop()
+        if isinstance(piece, str):
+            text += piece
+        else:
+            waiting.extend(reversed(one_step(piece)))
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def one_step(value: Value) -> list[Value | str]:
+    """What `value` is made of: operators and names, and between them the inputs as they are."""
+    inputs = value._inputs
+    operation, symbol = value._formula.name, value._formula.symbol
+    if not inputs:
+        return [str(value.label) or str(value.data)]
+    if not symbol:
+        listed = [piece for x in inputs for piece in (", ", x)]
+        return [f"{operation}(", *listed[1:], ")"]
+    binds = PRECEDENCE[operation]
+    if operation == "negate":
+        return [symbol, *bracketed(inputs[0], binds + 1)]
+    if operation == "power":  # a ** b ** c is a ** (b ** c), and a ** -b needs no brackets
+        left, right = binds + 1, PRECEDENCE["negate"]
+    else:  # a - b - c is (a - b) - c
+        left, right = binds, binds + 1
+    return [*bracketed(inputs[0], left), f" {symbol} ", *bracketed(inputs[1], right)]
+
+
+def bracketed(value: Value, binds: int) -> list[Value | str]:
+    """`value`, in brackets unless it binds at least so tightly."""
+    own = NAME
+    if value._formula.symbol:
+        own = PRECEDENCE[value._formula.name]
+    elif not (value._inputs or value.label) and str(value.data).startswith("-"):
+        own = PRECEDENCE["negate"]
+    return [value] if own >= binds else ["(", value, ")"]
+
+
+def dot_text(values: Iterable[Value]) -> str:
+    """DOT text: a box for each Value, and for each that was made an oval with its operation."""
+    lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
+    names: dict[Value, str] = {}
+    for value in values:
+        name = names[value] = f"n{len(names)}"
+        numbers = f"data {value.data:.4g} | grad {float(value.grad):.4g}"
+        label = f"{value.label} | {numbers}" if value.label else numbers
+        lines.append(f"  {name} [label={quoted(label)}];")
+        if value._inputs:
+            lines.append(f"  {name}_made [label={quoted(value._op)}, shape=oval];")
+            lines += [f"  {names[x]} -> {name}_made;" for x in value._inputs]
+            lines.append(f"  {name}_made -> {name};")
+    return "\n".join([*lines, "}", ""])
+
+
+def quoted(text: str) -> str:
+    """A string as DOT writes it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

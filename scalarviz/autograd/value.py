@@ -1,0 +1,348 @@
+"""Value: a number that remembers how it was made, and so knows its gradient.
+
+Code written for micrograd runs with `from scalarviz import Value`. What an operation computes, and
+its derivatives, is a row of `OPERATIONS`; here is the graph of Values that operations make, and
+the chain rule that goes back through it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from scalarviz.autograd import copies as copies
+from scalarviz.autograd import graph as graph
+from scalarviz.checks.attributes import Absent, Elsewhere
+from scalarviz.displays.value import value_html
+from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
+from scalarviz.formulas.retarget import Target
+from scalarviz.formulas.table import Formula
+
+Number: TypeAlias = float | np.generic
+Operand: TypeAlias = "Value | Number"
+
+_new = object.__new__
+
+
+def node(formula: Formula, data: float, x: Value, y: Value | None = None) -> Value:
+    """The Value that an operation of one or two inputs makes."""
+    made = _new(Value)
+    made._data = data
+    made.grad = 0
+    made._formula = formula
+    made._x = x
+    made._y = y
+    return made
+
+
+def unary(name: str) -> Callable[[Value], Value]:
+    """The method for a row of one input."""
+    formula = OPERATIONS[name]
+    function = formula.value
+    return lambda self: node(formula, function(self._data), self)
+
+
+def binary(name: str) -> Callable[[Value, Operand], Value]:
+    """The method for a row of two inputs, the second of them a Value or a plain number."""
+    of_values = OPERATIONS[name]
+    function = of_values.value
+    of_number = by_some(of_values, (True, False))
+
+    def method(self: Value, other: Any) -> Value:
+        formula = of_values
+        if type(other) is not Value:
+            if isinstance(other, Value):
+                if other._is_recorded:  # its own method does it
+                    return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
+            elif graph.is_foreign(other):
+                return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
+            else:
+                formula, other = of_number, Value(other)
+        # What `node` does, without a call: nearly all Values come from here.
+        made = _new(Value)
+        made._data = function(self._data, other._data)
+        made.grad = 0
+        made._formula = formula
+        made._x = self
+        made._y = other
+        return made
+
+    return method
+
+
+def reflected(name: str) -> Callable[[Value, Number], Value]:
+    """The method for a row of two inputs, the first of them a plain number: `2 - v`."""
+    of_values = OPERATIONS[name]
+    of_number = by_some(of_values, (False, True))
+
+    def method(self: Value, other: Number) -> Value:
+        x = Value(other)
+        return node(of_number, of_number.value(x._data, self._data), x, self)
+
+    return method
+
+
+def function(name: str) -> Callable[..., Value]:
+    """The function for a row of any number of inputs, Values or plain numbers."""
+    row = OPERATIONS[name]
+
+    def call(*operands: Operand) -> Value:
+        record = graph.recorder.get()
+        if record is not None:
+            return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
+        inputs = [x if isinstance(x, Value) else Value(x) for x in operands]
+        made = Value(row.value(*[x._data for x in inputs]))
+        made._set_inputs(by_some(row, [isinstance(x, Value) for x in operands]), *inputs)
+        return made
+
+    return call
+
+
+class Value:
+    """A number that remembers how it was made, and so knows its gradient.
+
+    data    the number; may be set
+    grad    the derivative, with respect to this number, of the Value whose `backward` was called:
+            in a leaf (a Value made from a number) it adds up until it is set to 0, in a Value made
+            by an operation it is that of the last `backward`
+    label   a name to print
+
+    >>> x = Value(2.0, label="x")
+    >>> y = x * x + 3
+    >>> y.backward()
+    >>> y.data, x.grad
+    (7.0, 4.0)
+    >>> print(y)
+    x * x + 3
+
+    An operation of your own is made as in micrograd: `out = Value(data, (x,), "name")`, and then
+    `out._backward = function`, where the function adds to `x.grad` what follows from `out.grad`.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_data", "_formula", "_x", "_y", "grad")
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        item, numpy, detach = Absent(), Absent(), Absent()
+        value, gradient, requires_grad = Elsewhere(), Elsewhere(), Elsewhere()
+
+    if TYPE_CHECKING:
+        data: float
+    grad: Any  # a number; after backward(create_graph=True) a Value
+    _formula: Formula  # what made it
+    _x: Value | None  # the first input; None in a leaf
+    _y: Value | None  # the second input, where a table's operation has two
+
+    # Few Values have these, in their __dict__; this is what the others have.
+    label: str = ""
+    _others: tuple[Value, ...] = ()  # the inputs after the first, where they are not in _y
+    _own_backward: Callable[[], None] | None = None
+    _is_recorded = False  # whether it is part of a function that `sv.compile` records
+    _takes_values = True  # whether `grad` can be a Value, an expression
+
+    def __init_subclass__(cls) -> None:
+        if "data" in vars(cls):  # the numbers lie elsewhere: operations read them there too
+            cls._data = vars(cls)["data"]
+
+    def __init__(
+        self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
+    ) -> None:
+        self._data = graph.plain_number(data)
+        self.grad = 0
+        self._formula = graph.LEAF
+        self._x = self._y = None
+        if label:
+            self.label = label
+        if _children or _op:
+            self._set_inputs(Formula(_op, graph.unknown, ()), *_children)
+
+    def _set_inputs(self, formula: Formula, *inputs: Value) -> None:
+        self._formula = formula
+        self._x = inputs[0] if inputs else None
+        self._y = None
+        self._others = inputs[1:]
+
+    __add__ = binary("add")
+    __sub__ = binary("subtract")
+    __mul__ = binary("multiply")
+    __truediv__ = binary("divide")
+    __pow__ = binary("power")
+    __radd__ = reflected("add")
+    __rsub__ = reflected("subtract")
+    __rmul__ = reflected("multiply")
+    __rtruediv__ = reflected("divide")
+    __rpow__ = reflected("power")
+    __neg__ = unary("negate")
+    __abs__ = unary("abs")
+
+    abs = unary("abs")
+    cos = unary("cos")
+    elu = unary("elu")
+    erfc = unary("erfc")
+    exp = unary("exp")
+    expm1 = unary("expm1")
+    gelu = unary("gelu")
+    leaky_relu = unary("leaky_relu")
+    linear = unary("linear")
+    log = unary("log")
+    log1p = unary("log1p")
+    maximum = function("maximum")
+    minimum = function("minimum")
+    relu = unary("relu")
+    relu_right = unary("relu_right")
+    sigmoid = unary("sigmoid")
+    sin = unary("sin")
+    softplus = unary("softplus")
+    sqrt = unary("sqrt")
+    swish = unary("swish")
+    tanh = unary("tanh")
+    where = function("where")
+
+    # As in PyTorch, comparison is of data, and the hash is that of the object.
+    __eq__ = graph.compare("equal", operator.eq)
+    __ne__ = graph.compare("not_equal", operator.ne)
+    __lt__ = graph.compare("less", operator.lt)
+    __le__ = graph.compare("less_equal", operator.le)
+    __gt__ = graph.compare("greater", operator.gt)
+    __ge__ = graph.compare("greater_equal", operator.ge)
+    __hash__ = object.__hash__
+    _repr_html_ = value_html
+    __copy__ = copies.shallow
+    __deepcopy__ = copies.deep
+    __getstate__ = copies.state
+    __reduce_ex__ = copies.reduce
+
+    def __float__(self) -> float:
+        return float(self.data)
+
+    def backward(self, create_graph: bool = False) -> None:
+        """Add to the gradient of every leaf the derivative of this Value with respect to it.
+
+        With `create_graph=True` each `.grad` is a Value, an expression that has a `backward` of its
+        own. Before that adds the second derivative to the first, clear the gradients:
+
+        >>> x = Value(2.0, label="x")
+        >>> y = x**3
+        >>> y.backward(create_graph=True)
+        >>> slope = x.grad
+        >>> y.zero_grad()
+        >>> slope.backward()
+        >>> slope.data, x.grad
+        (12.0, 12.0)
+
+        Such a gradient refers to the Values it is an expression of, and they to it: the graph stays
+        in memory until `y.zero_grad()`, or Python's garbage collector, lets go of it.
+        """
+        made = graph.made_values(self)
+        if create_graph:
+            graph.refuse_own(made)
+        for value in made:
+            value.grad = 0.0
+        if create_graph:
+            self._backward_as_values(made)
+            return
+        self.grad += 1
+        for value in reversed(made):
+            x, y, grad = value._x, value._y, value.grad
+            partials = value._formula.partials
+            # What `_pass_on` does, without a call: nearly all Values are made of one or two.
+            if x is not None and y is not None:
+                by_x, by_y = partials
+                if by_x is one:
+                    x.grad += grad
+                elif by_x is not no_gradient:
+                    x.grad += grad * by_x(x._data, y._data, value._data)
+                if by_y is one:
+                    y.grad += grad
+                elif by_y is not no_gradient:
+                    y.grad += grad * by_y(x._data, y._data, value._data)
+            elif x is not None and len(partials) == 1:
+                x.grad += grad * partials[0](x._data, value._data)
+            else:
+                value._backward()
+
+    def _backward_as_values(self, made: list[Value]) -> None:
+        self.grad = total(self.grad, Value(1.0))
+        for value in reversed(made):
+            inputs = value._inputs
+            for x, partial in zip(inputs, value._formula.partials, strict=True):
+                if partial is not no_gradient:
+                    slope = ON_VALUES.retarget(partial)(*inputs, value)
+                    x.grad = total(x.grad, value.grad if partial is one else value.grad * slope)
+
+    def _pass_on(self) -> None:
+        """The chain rule: add to the gradient of each input what follows from this one's."""
+        inputs = self._inputs
+        numbers = [x._data for x in inputs]
+        for x, partial in zip(inputs, self._formula.partials, strict=False):
+            if partial is not no_gradient:
+                x.grad += self.grad * partial(*numbers, self._data)
+
+    def zero_grad(self) -> None:
+        """Set the gradient to 0, here and in every Value that this one is made of."""
+        for value in graph.all_values(self):
+            value.grad = 0
+
+    def __repr__(self) -> str:
+        return f"Value(data={self.data}, grad={getattr(self.grad, 'data', self.grad)})"
+
+    def __str__(self) -> str:
+        return graph.formula_text(self)
+
+    def to_dot(self) -> str:
+        """The graph as DOT text, for Graphviz: a box a Value, and the operations between them."""
+        return graph.dot_text(graph.all_values(self))
+
+    @property
+    def _inputs(self) -> tuple[Value, ...]:
+        if self._x is None:
+            return ()
+        return (self._x, *self._others) if self._y is None else (self._x, self._y)
+
+    # What micrograd's notebooks, and what draws its graphs, ask for.
+    @property
+    def _prev(self) -> set[Value]:
+        return set(self._inputs)
+
+    @property
+    def _op(self) -> str:
+        return self._formula.symbol or self._formula.name
+
+    @property
+    def _backward(self) -> Callable[[], None]:
+        return self._own_backward or self._pass_on
+
+    @_backward.setter
+    def _backward(self, function: Callable[[], None]) -> None:
+        self._set_inputs(Formula(self._op, graph.unknown, ()), *self._inputs)
+        self._own_backward = function
+
+
+if not TYPE_CHECKING:  # operations read and write the slot itself, which costs them nothing
+    Value.data = graph.checked(Value._data)
+
+
+def total(gradient: Any, more: Value) -> Value:
+    """The sum of gradients, without the 0 that it starts from."""
+    return gradient + more if isinstance(gradient, Value) or gradient != 0 else more
+
+
+def where(condition: Operand, x: Operand, y: Operand) -> Value:
+    """x where the condition is true (not 0), otherwise y; the gradient goes to the chosen one."""
+    return Value.where(condition, x, y)
+
+
+def maximum(x: Operand, y: Operand) -> Value:
+    """The larger of two; where both are equal, each gets half of the gradient."""
+    return Value.maximum(x, y)
+
+
+def minimum(x: Operand, y: Operand) -> Value:
+    """The smaller of two; where both are equal, each gets half of the gradient."""
+    return Value.minimum(x, y)
+
+
+# Where formulas run on Values: for the derivative of a derivative.
+ON_VALUES = Target({}, formulas={row.value: function(row.name) for row in OPERATIONS.values()})

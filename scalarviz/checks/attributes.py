@@ -1,0 +1,110 @@
+"""Attributes that an object does not have: none is set in vain, and those of others are answered.
+
+A class takes them up with
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
+
+`__getattr__` slows down every attribute of a class, and `__setattr__` what sets some. Where a step
+reads or sets attributes by the thousand, in `Value` and `Weight`, a few names are `Absent` instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from inspect import getattr_static
+from typing import Any, final
+
+from scalarviz.errors import ReadOnlyError, UnknownAttributeError
+from scalarviz.errors.near_names import meaning
+
+OURS = __name__.partition(".")[0] + "."
+NOTHING = object()
+
+put = object.__setattr__
+
+
+def unknown(self: object, name: str) -> Any:
+    """`__getattr__`: the error for an attribute that is not there, with what to write instead."""
+    if name.startswith("_") or hasattr(type(self), name):
+        return object.__getattribute__(self, name)  # Python's error, or that within a property
+    raise no_attribute(self, name)
+
+
+class Absent:
+    """A name that its class does not have, and that people ask for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, thing: object, kind: type) -> Any:
+        raise no_attribute(kind if thing is None else thing, self.name)
+
+
+@final
+class Elsewhere(Absent):
+    """What others call something that its class has: nor is it set, but on things of users."""
+
+    def __get__(self, thing: object, kind: type) -> Any:
+        if self.name in getattr(thing, "__dict__", ()):
+            return vars(thing)[self.name]
+        return super().__get__(thing, kind)
+
+    def __set__(self, thing: object, value: object) -> None:
+        if type(thing).__module__.startswith(OURS):
+            raise no_attribute(thing, self.name)
+        vars(thing)[self.name] = value
+
+
+def set_known(self: object, name: str, value: object) -> None:
+    """`__setattr__`: refuse what is not known, and what cannot be set.
+
+    What code of this package sets is known from then on, and others can set it if its class names
+    it in `_settable`. Classes of users may have what they like. A thing with a `_sealed` takes
+    nothing: that is the reason.
+    """
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
+        check(self, name, value)
+    put(self, name, value)
+
+
+def check(self: object, name: str, value: object) -> None:
+    """Refuse what somebody else sets and that is not there, or cannot be set."""
+    kind = type(self)
+    if vars(self).get("_sealed"):
+        raise ReadOnlyError(f"{kind.__name__}.{name} {vars(self)['_sealed']}")
+    if name.startswith("_"):
+        return
+    if name in vars(self):
+        if kind.__module__.startswith(OURS) and name not in getattr(kind, "_settable", ()):
+            raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
+        return
+    there = getattr(kind, name, NOTHING)
+    if isinstance(there, property) and there.fset is None:
+        raise read_only(kind, name, "can only be read")
+    if callable(there) and not callable(value):
+        raise read_only(kind, name, "is a method: call it")
+    if kind.__module__.startswith(OURS) and not isinstance(there, property) and not callable(there):
+        if there is NOTHING:
+            raise no_attribute(self, name)
+        raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
+
+
+def no_attribute(thing: object, name: str) -> UnknownAttributeError:
+    """The error for an attribute that there is not."""
+    kind = thing if isinstance(thing, type) else type(thing)
+    public = [each for each in dir(thing) if not each.startswith("_")]
+    names = [each for each in public if not isinstance(getattr_static(kind, each, 0), Absent)]
+    return UnknownAttributeError(kind.__name__, name, names, meant_by(kind, name, names))
+
+
+def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnlyError:
+    """The error for an attribute that cannot be set; `instead` where nothing better is known."""
+    meant = meant_by(kind, name) or instead
+    return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
+
+
+def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
+    """What somebody meant by an attribute; tables of the classes above hold too."""
+    found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
+    return next(filter(None, found), "")

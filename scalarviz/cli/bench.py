@@ -1,0 +1,71 @@
+"""A short benchmark: how many steps a second some scenes take, on each engine that runs here.
+
+The large one, beside micrograd and PyTorch, is `make bench`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from time import perf_counter
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from scalarviz.engines.registry import ENGINES
+from scalarviz.errors.visible_text import say
+from scalarviz.export.rate import Portions
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.session.session import Session
+
+SCENES = ("rgb", "xor", "circle", "texture")
+SECONDS = 1.5  # of each
+ROUNDS = 3  # the best of them counts, as other programs can only make it slower
+LARGEST = 1_000_000  # weights times samples that the python engine is asked to go through
+
+
+def measure() -> None:
+    """Print steps a second, a row a scene, a column an engine."""
+    console = Console()
+    engines = [name for name, row in ENGINES.items() if not row.lack()]
+    table = Table(box=box.SIMPLE_HEAD, title="steps a second", title_justify="left")
+    for head in ("scene", "weights", "batch"):
+        table.add_column(head, justify="left" if head == "scene" else "right")
+    for engine in engines:
+        table.add_column(engine, justify="right")
+    for name in SCENES:
+        scene = load(find(name))
+        session = Show.of(scene(engine="python")).session
+        weights, batch = len(session.network.bank), session.course.trainer.batches.size
+        rates = []
+        for engine in engines:
+            if engine == "python" and weights * batch > LARGEST:
+                rates.append("too slow")
+                continue
+            say(f"{name} on {engine} ...", file=sys.stderr)
+            rates.append(words_for(steps_a_second(Show.of(scene(engine=engine)).session)))
+        table.add_row(name, f"{weights:,}", f"{batch:,}", *rates)
+    console.print(table)
+    for name, row in ENGINES.items():
+        if name not in engines:
+            say(f"{name} cannot run here: {row.lack()}")
+
+
+def words_for(rate: float) -> str:
+    """A rate with three digits that count."""
+    digits = max(0, 2 - math.floor(math.log10(rate)))
+    return f"{round(rate, digits):,.{digits}f}"
+
+
+def steps_a_second(session: Session) -> float:
+    """The best of some rounds; what is compiled first is left out."""
+    portions, best = Portions(session), 0.0
+    portions.take(1)
+    for _ in range(ROUNDS):
+        start, first = perf_counter(), session.step_index
+        while perf_counter() - start < SECONDS / ROUNDS:
+            portions.take(math.inf)
+        best = max(best, (session.step_index - first) / (perf_counter() - start))
+    return best

@@ -1,0 +1,327 @@
+"""The command line: `scalarviz list | watch | train | render | replay | doctor | bench`."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors.visible_text import LONGEST_LINE, say, visible
+from scalarviz.process.interrupt import Program
+from scalarviz.scenefiles.find import Scene, about, find, load, print_scenes, scenes
+from scalarviz.scenefiles.user_code import answer
+
+# What reads options, draws and trains is imported where it is used: an error or a list is quick.
+if TYPE_CHECKING:
+    from typer import Typer
+
+    from scalarviz.controller.autosave import Keep
+    from scalarviz.scenefiles.options import Option
+
+INTERRUPTED = 130
+CONTEXT = "_context"  # of typer: what was typed, and what is a default
+VERBS = {
+    "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
+    "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
+    "train": "Train a scene with a progress bar, or line by line where nobody looks.",
+}
+# Options that people look for, and how they are called here.
+MEANT = dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels")
+ABOUT = "See a neural network learn."
+EXAMPLES = (
+    "scalarviz watch rgb",
+    "scalarviz watch circle --shape spiral --hidden 8,8",
+    "scalarviz watch my-scene.py --help",
+    "scalarviz train texture --save it.safetensors --autosave 60",
+    "scalarviz train texture --resume it.safetensors --steps 20000",
+    "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
+    "scalarviz replay it.safetensors",
+    "scalarviz doctor",
+)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Do what the words say and leave.
+
+    0 done, 1 an error of ours or of a scene, 2 a word that is not known, 130 after Ctrl-C, 143
+    after SIGTERM.
+    """
+    with Program(last=words is None):
+        obey(list(sys.argv[1:] if words is None else words))
+
+
+def obey(words: Sequence[str]) -> None:
+    """Do what the words say; an error is told in a sentence."""
+    try:
+        application(words or words_to_complete())(words, prog_name="scalarviz")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # whoever read this has stopped reading
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        told = answer(error)
+        if told is None:
+            raise
+        first, *rest = told.lines
+        frames = getattr(told, "frames", "").splitlines()
+        say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
+        sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
+
+
+def words_to_complete() -> list[str]:
+    """The words so far, up to a scene that is known, when a shell asks how a line could go on."""
+    if "_SCALARVIZ_COMPLETE" not in os.environ:
+        return []
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    words = line.split()[1:3]
+    return words if len(words) == 2 and words[1] in scenes() else []
+
+
+def application(words: Sequence[str]) -> Typer:
+    """All commands. Of the scenes, only the one that the words ask for is loaded."""
+    import typer
+    from typer.core import TyperGroup
+
+    class Commands(TyperGroup):
+        """The commands; what typer says of words that it does not know can be seen."""
+
+        def make_context(self, *given: Any, **more: Any) -> Any:
+            with visible_errors():
+                return super().make_context(*given, **more)
+
+        def invoke(self, ctx: Any) -> Any:
+            with visible_errors():
+                return super().invoke(ctx)
+
+    app = typer.Typer(
+        cls=Commands,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+
+    @app.callback(help=with_examples(ABOUT, *EXAMPLES))
+    def options(
+        version: bool = typer.Option(
+            False, "--version", help="Print the version.", callback=print_version, is_eager=True
+        ),
+    ) -> None: ...
+
+    app.command("list", help="Print the scenes there are.")(print_scenes)
+    asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
+    for verb, help_text in VERBS.items():
+        group = typer.Typer(
+            help=help_text,
+            no_args_is_help=True,
+            subcommand_metavar="SCENE ...",
+            rich_markup_mode="rich",
+        )
+        app.add_typer(group, name=verb)
+        if asked.startswith("-"):
+            for name, path in scenes().items():
+                group.command(name, help=about(path))(print_scenes)
+        else:
+            path = find(asked)
+            run = command(verb, load(path), path.stem)
+            group.command(asked, help=help_of(verb, asked, about(path)))(run)
+    app.command("replay", help="Open a training that was kept in a file.")(replay)
+    wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
+
+    @app.command("doctor", help="Find out what works here, and what mends the rest.")
+    def _(for_class: bool = wanted) -> None:
+        doctor(for_class)
+
+    app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
+    return app
+
+
+@contextmanager
+def visible_errors() -> Iterator[None]:
+    """What typer says of the command line quotes it: as `visible` writes it."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(said := getattr(error, "message", None), str):
+            error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
+        meant = MEANT.get(getattr(error, "option_name", ""))
+        command = getattr(getattr(error, "ctx", None), "command", None)
+        if any(meant in each.opts for each in getattr(command, "params", ())):
+            error.possibilities = [meant]  # type: ignore[attr-defined]  # as it has a name
+        raise
+
+
+def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
+    """A function with the parameters of the scene and of the verb, for typer to make options of."""
+    from typer import Context
+
+    from scalarviz.scenefiles.options import RENDERING, RUNNING, SHARED, WATCHING, own_options
+
+    own = own_options(scene)
+    more = {"watch": WATCHING, "render": RENDERING}.get(verb, {})
+    general = RUNNING | {name: option for name, option in more.items() if name not in own}
+    shared = {name: option for name, option in SHARED.items() if name not in own}
+
+    def run(**given: Any) -> None:
+        context = given.pop(CONTEXT)
+        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
+        code = DEEDS[verb](scene, given, name, typed)
+        if code:
+            sys.exit(code)
+
+    parameters = [
+        inspect.Parameter(CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=Context),
+        *as_parameters(own, "Options of the scene"),
+        *as_parameters(shared | general, "Options of every scene"),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Parameter]:
+    """Options as parameters of a function, as typer reads them."""
+    import typer
+
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=option.kind,
+            default=typer.Option(
+                option.default,
+                *((option.short, f"--{name}") if option.short else ()),
+                help=option.help,
+                rich_help_panel=panel,
+            ),
+        )
+        for name, option in options.items()
+    ]
+
+
+def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Open a window on a scene; the exit code."""
+    from scalarviz.controller.options import Recipe
+    from scalarviz.faces import watch
+    from scalarviz.scenefiles.options import make_show
+
+    keep = keep_of(given, "")
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    code: int = watch(
+        *(show, given["steps"], given["speed"], given["theme"], keep, Recipe(scene, given)),
+        terminal=given["terminal"],
+        instead=without_a_window(scene, name),
+        tour=given["tour"],
+        reduced_motion=given["reduced_motion"],
+    )
+    return code
+
+
+def without_a_window(scene: Scene, name: str) -> str:
+    """What to type where no window can be opened."""
+    word = name if name in scenes() else shlex.quote(scene.__globals__["__file__"])
+    kind, what = (".mp4", "video") if find_spec("av") else (".png", "picture")
+    return (
+        f"`scalarviz watch {word} --terminal` draws in the terminal, and "
+        f"`scalarviz render {word} -o {shlex.quote(name + kind)}` writes a {what}"
+    )
+
+
+def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Train a scene with a bar or line by line; the exit code."""
+    from scalarviz.scenefiles.options import make_show
+    from scalarviz.terminal.train import train
+
+    keep = keep_of(given, name)
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    return train(show, given["steps"], keep)
+
+
+def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Draw a scene into a file; the exit code."""
+    from scalarviz.cli.render_scene import render
+    from scalarviz.scenefiles.options import make_show, own_options
+
+    own = own_options(scene)
+    look = {each: value for each, value in given.items() if each not in own or each == "steps"}
+    keep = keep_of(given, "")
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    return render(show, look, name, keep)
+
+
+DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene}
+
+
+def keep_of(given: Mapping[str, Any], name: str) -> Keep:
+    """Where the training is kept, as the words say."""
+    from scalarviz.controller.autosave import Keep
+
+    path = given["save"] or (given["resume"] if given["autosave"] else None)
+    return Keep(path, given["autosave"], name)
+
+
+def with_examples(what: str, *examples: str) -> str:
+    """A help text; what follows "\b" keeps its lines."""
+    return "\n".join([what, "", "\b", "Examples:", *(f"  {line}" for line in examples)])
+
+
+def help_of(verb: str, scene: str, what: str) -> str:
+    """The help of a scene: what it is about, and examples."""
+    start = f"scalarviz {verb} {scene}"
+    return with_examples(
+        what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
+    )
+
+
+def replay(
+    path: str,
+    theme: str = "auto",
+    terminal: bool = False,
+    limit: int | None = None,
+) -> None:
+    """Open a training that was kept in a file, where it stood; see `Session.load` for --limit."""
+    from scalarviz.faces import watch
+    from scalarviz.presenter.show import Show
+    from scalarviz.session.session import Session
+
+    if path.endswith(".py"):
+        raise InputError(
+            f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
+        )
+    show = Show(Session.load(path, limit=limit), title=os.path.basename(path))
+    other = (
+        f"`scalarviz replay {shlex.quote(path)} --terminal` draws in the terminal, and in Python "
+        f"sv.picture(sv.Session.load({path!r}), 'run.png') writes a picture"
+    )
+    sys.exit(watch(show, theme=theme, terminal=terminal, instead=other, play=False))
+
+
+def doctor(for_class: bool) -> None:
+    """Find out what works here, and what mends the rest."""
+    from scalarviz.cli.doctor import examine
+
+    sys.exit(examine(for_class=for_class))
+
+
+def bench() -> None:
+    """Measure steps a second, in some 20 seconds."""
+    from scalarviz.cli.bench import measure
+
+    measure()
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and leave, if that is what is wanted."""
+    if wanted:
+        say(import_module("scalarviz").__version__)
+        sys.exit()

@@ -1,0 +1,295 @@
+"""Probes: each finds out whether something works here; `doctor` runs each in a process of its own.
+
+    python -m scalarviz.cli.probes numba
+
+A probe imports what it tests, which may be heavy, absent or broken. It returns what it found, or
+raises a Lack.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
+RFB = "1.0.2"  # the version of jupyter_rfb that what we add to it is written for
+SMOOTH = 15.0  # pictures a second
+GIGABYTES = 2.0
+
+
+class Lack(Exception):
+    """Something does not work, or not well: why, and who has what is missing.
+
+    That is pip, the system, a command of ours, or nobody.
+
+    `works` says that one can do without; `debian`, which packages of Debian it takes, where that is
+    known more exactly than beforehand.
+    """
+
+    def __init__(
+        self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
+    ) -> None:
+        super().__init__(why)
+        self.mend = mend
+        self.works = works
+        self.debian = debian
+
+
+def need(*modules: str) -> str:
+    """The names and versions of modules that must be there."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Lack(f"{missing[0]} is not installed", PIP)
+    return ", ".join(f"{module} {version_of(module)}".strip() for module in modules)
+
+
+def version_of(module: str) -> str:
+    names = {
+        "PySide6": "PySide6-Essentials",
+        "PIL": "Pillow",
+        "OpenGL": "PyOpenGL",
+        "sklearn": "scikit-learn",
+    }
+    try:
+        return version(names.get(module, module))
+    except PackageNotFoundError:
+        return ""
+
+
+def python() -> str:
+    bits = 64 if sys.maxsize > 2**32 else 32
+    if bits == 32:
+        raise Lack("a Python of 32 bits, for which there is no numba")
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def packages() -> str:
+    found = need("numpy", "rich", "typer")
+    for module in ("numpy", "rich", "typer"):
+        import_module(module)
+    return found
+
+
+def numba() -> str:
+    """It compiles a parallel kernel and runs it."""
+    found = need("numba")
+    import numpy as np
+
+    compiler: Any = import_module("numba")
+
+    def total(numbers: Any) -> Any:
+        result = 0.0
+        for i in compiler.prange(len(numbers)):
+            result += numbers[i]
+        return result
+
+    if compiler.njit(parallel=True)(total)(np.ones(1000)) != 1000.0:
+        raise Lack("a compiled loop gave a wrong sum")
+    layer = compiler.threading_layer()
+    if layer == "workqueue":
+        raise Lack(f"{found}, slowly: it finds no OpenMP", works=True)
+    return f"{found}, {compiler.get_num_threads()} threads by {layer}"
+
+
+def cuda() -> str:
+    from scalarviz.engines.registry import ENGINES
+
+    lack = ENGINES["cuda"].lack()
+    if lack:
+        raise Lack(lack, PIP if "not installed" in lack else SYSTEM)
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+        return "numba's simulator"
+    name = import_module("numba.cuda").get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def opengl() -> str:
+    """vispy draws a red frame and reads it back."""
+    found = need("vispy", "OpenGL") if sys.platform == "linux" else need("vispy", "PySide6")
+    if sys.platform == "linux":
+        os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
+    vispy = import_module("vispy")
+    try:
+        vispy.use("egl" if sys.platform == "linux" else "pyside6", "gl+")
+        gloo, app = import_module("vispy.gloo"), import_module("vispy.app")
+        with app.Canvas(size=(8, 8), show=False) as canvas:
+            canvas.set_current()
+            gloo.clear("red")
+            pixel = gloo.read_pixels((0, 0, 1, 1))[0, 0]
+            maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
+    except Exception as error:  # whatever a driver may raise
+        raise Lack(f"no OpenGL context: {first_line(error)}") from error
+    if tuple(pixel[:3]) != (255, 0, 0):
+        raise Lack("a red frame did not come back red")
+    return f"{found}, {maker}"
+
+
+def window() -> str:
+    """Qt opens a connection to the display."""
+    found = need("PySide6")
+    if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
+        check_libraries()
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        raise Lack("there is no display: sit at the machine, or connect with ssh -X", NOTHING)
+    try:
+        toolkit = import_module("PySide6.QtGui")
+    except ImportError as error:
+        raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
+    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
+    application = toolkit.QGuiApplication([])  # aborts where libraries are missing
+    context = toolkit.QOpenGLContext()
+    if not context.create():
+        raise Lack("Qt finds no OpenGL on this display")
+    return f"{found} on {application.platformName()}"
+
+
+def check_libraries() -> None:
+    """Name the libraries that Qt would miss on X11; it would name none, or only the first."""
+    libraries = import_module("scalarviz.window.libraries")
+    why = libraries.lack_of_qt()
+    absent = libraries.missing(why) if why else []
+    if absent:
+        raise Lack(libraries.told(absent), debian=libraries.packages_of(absent))
+    if why:
+        raise Lack(f"Qt cannot be loaded: {why}")
+
+
+def notebook() -> str:
+    found = need("jupyter_rfb", "ipywidgets", "PIL", *(["OpenGL"] * (sys.platform == "linux")))
+    if version_of("jupyter_rfb") != RFB:
+        raise Lack(f"jupyter_rfb is {version_of('jupyter_rfb')}, and {RFB} is needed", PIP)
+    import_module("jupyter_rfb")
+    return found
+
+
+def images() -> str:
+    """Pillow writes and reads both kinds of pictures."""
+    found = need("PIL")
+    pillow = import_module("PIL.Image")
+    for kind in ("PNG", "JPEG"):
+        file = io.BytesIO()
+        pillow.new("RGB", (8, 8), "red").save(file, kind)
+        pillow.open(file).load()
+    return found
+
+
+def video() -> str:
+    found = need("av")
+    av = import_module("av")
+    try:
+        av.Codec("libx264", "w")
+    except Exception as error:  # its own kind of error
+        raise Lack("av has no encoder libx264", PIP) from error
+    return f"{found} with libx264"
+
+
+def digits() -> str:
+    """scikit-learn has the small pictures of digits."""
+    found = need("sklearn")
+    count = len(import_module("sklearn.datasets").load_digits().images)
+    return f"{found}, {count:,} pictures"
+
+
+def onnx() -> str:
+    """A network goes to ONNX and back."""
+    found = need("onnx")
+    sv = import_module("scalarviz")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.onnx"
+        sv.onnx.save(sv.Network([2, 2]), path)
+        sv.onnx.load(path)
+    return found
+
+
+def jupyter() -> str:
+    """JupyterLab, a port that only this machine reaches, and what the lessons draw with."""
+    found = need("jupyterlab", "matplotlib", "ipykernel")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        raise Lack(f"no server can listen on this machine: {error}", NOTHING) from error
+    return found
+
+
+def pictures() -> str:
+    """How many pictures of a lesson are drawn in a second, at the size they have there."""
+    view, stage = import_module("scalarviz.view.canvas"), import_module("scalarviz.presenter.stage")
+    scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
+    seen, canvas = stage.Stage(scene), view.Canvas(800, 500)
+    canvas.frame(seen.draw)
+    began, count = perf_counter(), 0
+    while perf_counter() - began < 2.0:
+        seen.orbit(3.0, 0.0)
+        canvas.frame(seen.draw)
+        count += 1
+    rate = count / (perf_counter() - began)
+    if rate < SMOOTH:
+        raise Lack(f"only {rate:.0f} pictures a second: close other programs", NOTHING, works=True)
+    return f"{rate:.0f} pictures a second at 800x500"
+
+
+def kernels() -> str:
+    """Whether the kernels have been compiled on this machine."""
+    warm = import_module("scalarviz.controller.precompile")
+    lacking = [kind for kind in ("float32", "float64", "replicas") if not warm.is_ready(kind)]
+    if lacking:
+        raise Lack(
+            f"not compiled for {', '.join(lacking)}: the first lesson that needs them waits a "
+            "minute",
+            COMMAND,
+            works=True,
+        )
+    return "compiled; lesson 10 compiles its own, in a minute"
+
+
+def room() -> str:
+    """Disk, memory and processors."""
+    free = shutil.disk_usage(Path.home()).free / 2**30
+    if free < GIGABYTES:
+        raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
+    memory = import_module("scalarviz.process.memory").memory_size() / 2**30
+    if 0.0 < memory < GIGABYTES:
+        raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
+    has = f", {memory:.0f} GB of memory" if memory else ""
+    return f"{os.cpu_count()} processors{has}, {free:.0f} GB of disk free"
+
+
+ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video, digits, onnx)
+IN_CLASS = (jupyter, pictures, kernels, room)
+PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def answer(name: str) -> dict[str, Any]:
+    """What a probe found, as data."""
+    try:
+        return {"works": True, "said": PROBES[name](), "mend": NOTHING}
+    except Lack as lack:
+        more = {"debian": lack.debian} if lack.debian else {}
+        return {"works": lack.works, "said": str(lack), "mend": lack.mend, **more}
+    except Exception as error:  # whatever is broken here must not break the doctor
+        return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(answer(sys.argv[1])))
+    sys.stdout.flush()
+    os._exit(0)  # some libraries crash when they are unloaded, which is no matter here

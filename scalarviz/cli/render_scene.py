@@ -1,0 +1,136 @@
+"""`scalarviz render`: what was typed becomes a picture, a video or a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from scalarviz.controller.autosave import Keep
+from scalarviz.errors import InputError
+from scalarviz.errors.visible_text import say
+from scalarviz.export.rate import Portions
+from scalarviz.export.render import Look, picture, record, storyboard, telling
+from scalarviz.files.atomic import check_place
+from scalarviz.formulas.table import pick
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.scenefiles.options import RENDERING
+from scalarviz.session.session import Session
+from scalarviz.terminal.train import closing, end_of, take_steps, why_lost
+
+INTERRUPTED = 130
+SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of a picture; a video has another
+VIDEO = (1280, 720)
+KINDS = (".png", ".mp4", ".gif", ".html")
+VIDEOS = (".mp4", ".gif")
+OF_VIDEOS = ("every", "operations", "fps", "move")
+
+
+def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
+    """Train as long as was asked for, draw, and keep the training; the exit code."""
+    try:
+        with keep.kept(show.session):
+            draw(show, given, name, keep)
+    except KeyboardInterrupt:
+        say("Stopped: no picture was written.")
+        code = INTERRUPTED
+    else:
+        code = 0
+    if saved := keep.at_end(show.session, False):
+        say(saved)
+    return code
+
+
+def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
+    """Into the file that was asked for; what came of it is said."""
+    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
+    path = Path(chosen["out"] or f"{name}.png")
+    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    check_kind(chosen, path.name, kind)
+    slow = kind == ".html" or chosen["operations"]
+    look = Look(
+        size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
+        samples=chosen["samples"],
+        theme=chosen["theme"],
+        camera=chosen["camera"] or ("flat" if slow else "perspective"),
+        layout=chosen["layout"],
+        color=chosen["color"],
+        cubes=chosen["cubes"],
+        pin=chosen["pin"],
+    )
+    start, end = show.session.step_index, end_of(show, given["steps"])
+    if kind in VIDEOS:
+        steps = given["steps"] or (1 if slow else end - start)
+        with saving(keep, show.session) as progress:
+            count = record(
+                *(show, path, steps),
+                every=chosen["every"],
+                unit="operation" if slow else "step",
+                fps=chosen["fps"],
+                move=chosen["move"],
+                progress=progress,
+                look=look,
+            )
+        say(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
+        tell_lost(show)
+        return
+    check_place(path)
+    look.check(show)
+    with Stop() as stop:
+        take_steps(Portions(show.session), end, keep, stop)
+    if stop.asked:
+        raise KeyboardInterrupt
+    if kind == ".html":
+        count = storyboard(show, path, look=look)
+        say(f"{path}: one step in {count} operations")
+        tell_lost(show)
+    else:
+        picture(show, path, look=look)
+        say(f"{path}: {closing(show, start, end)}")
+
+
+def tell_lost(show: Show) -> None:
+    """Say why the loss is not finite, if it is not."""
+    if why := why_lost(show.session):
+        say(why)
+
+
+@contextmanager
+def saving(keep: Keep, session: Session) -> Iterator[Callable[[int, int], None]]:
+    """A bar that fills as a video grows, while its training is saved now and then."""
+    with ExitStack() as stack:
+        bars: list[Callable[[int, int], None]] = []
+
+        def tell(done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(telling(True, total)))
+            bars[0](done, total)
+            keep.now_and_then(session)
+
+        yield tell
+
+
+def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
+    """Refuse options that a file of this kind would not show."""
+    given = [each for each in OF_VIDEOS if chosen[each] != RENDERING[each].default]
+    if given and kind not in VIDEOS:
+        raise InputError(
+            f"--{given[0]} is for videos, .mp4 or .gif, and {name} is none: leave it out"
+        )
+    if "every" in given and chosen["operations"]:
+        raise InputError(
+            "--every counts steps, and --operations shows every operation of each: leave out one"
+        )
+
+
+def pixels(text: str) -> tuple[int, int] | None:
+    """Width and height from a text such as "1280x720"; None from an empty one."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text.strip())
+    if found is None:
+        raise InputError(f"--pixels takes width x height, such as 1280x720, not {text!r}")
+    return int(found[1]), int(found[2])

@@ -1,0 +1,149 @@
+"""Keep: where a session is saved, at the end and now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryFile
+from time import monotonic
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import number
+from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
+from scalarviz.errors.visible_text import say
+from scalarviz.files.runs import check_saving
+from scalarviz.session.session import Session
+
+
+@final
+class Keep:
+    """Saves a session to `path` at the end, and every `seconds` seconds; None: not at all.
+
+    What is stopped with Ctrl-C is saved without a path too, if it has a `name`: in the current
+    folder, as NAME-stopped.safetensors, or NAME-stopped-2.safetensors, ...
+    """
+
+    def __init__(
+        self, path: Path | None = None, seconds: float | None = None, name: str = ""
+    ) -> None:
+        if seconds is not None:
+            number(seconds, "the seconds of --autosave", 0.0, open_low=True)
+            if path is None:
+                raise InputError("--autosave needs a file: add --save run.safetensors")
+        if path is not None and not path.absolute().parent.is_dir():
+            raise FileError(f"there is no folder {str(path.parent)!r} to save in: make it first")
+        if path is not None and path.is_dir():
+            raise FileError(f"{str(path)!r} is a folder: pass the name of a file in it")
+        self.path = path
+        self.seconds = seconds
+        self.name = name
+        self._last = monotonic()
+
+    def check(self, session: Session) -> None:
+        """Refuse what could not be saved at the end, before anything is trained."""
+        if self.path is None:
+            return
+        check_saving(session.course)
+        try:
+            with TemporaryFile(dir=self.path.absolute().parent):
+                pass
+        except OSError as error:
+            raise FileError(
+                f"nothing can be saved in {str(self.path.parent)!r} ({error.strerror}): choose "
+                "another folder"
+            ) from error
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        return self.seconds is not None and monotonic() - self._last >= self.seconds
+
+    def now_and_then(self, session: Session) -> None:
+        """Save if it is time."""
+        if self.path is not None and self.due:
+            session.save(self.path)
+            self._last = monotonic()
+
+    @contextmanager
+    def kept(self, session: Session) -> Iterator[None]:
+        """Save what was trained before an error, too.
+
+        After an overflow it is saved where a smaller rate can go on, and the error says so. After
+        another error, only if there is a path.
+        """
+        first = session.step_index
+        try:
+            yield
+        except GradientError as error:
+            try:
+                saved = self._save_before(session, error.back)
+            except ScalarvizError as lack:
+                saved = f"Nothing was saved: {lack}"
+            error.args = (error.lines[0], saved)
+            raise
+        except Exception:
+            if self.path is not None and session.step_index > first:
+                say(self.at_end(session, True))
+            raise
+
+    def _save_before(self, session: Session, back: int | None) -> str:
+        """Go back to where a smaller rate can go on, save, and say what to type."""
+        smaller = f"--lr {session.learning_rate / 10.0:.3g}, or less"
+        if back is not None:
+            session.seek(back)
+        path = self._place(session, True)
+        if path is None:
+            return f"Nothing was saved: begin again with {smaller}."
+        session.save(path)
+        return (
+            f"Saved to {path} at step {session.step_index:,}; --resume {path} {smaller}, goes on "
+            "from there."
+        )
+
+    def _place(self, session: Session, stopped: bool) -> Path | None:
+        """Where to save at the end, if anywhere."""
+        if self.path is None and stopped and self.name and session.step_index:
+            return unused(f"{self.name}-stopped")
+        return self.path
+
+    def at_end(self, session: Session, stopped: bool) -> str:
+        """Save, and say where; or how one could have.
+
+        A session whose loss is not finite goes back to where it was smallest.
+        """
+        path = self._place(session, stopped)
+        try:
+            if lost_since(session) is not None:
+                return self._save_before(session, step_of_smallest_loss(session))
+            if path is not None:
+                session.save(path)
+                return f"Saved to {path}; --resume {path} goes on from there."
+        except ScalarvizError as error:
+            if self.path is not None:
+                raise
+            return f"Nothing was saved: {error}"
+        return "Nothing was saved: --save run.safetensors keeps it." if stopped else ""
+
+
+def lost_since(session: Session) -> int | None:
+    """The step, the first being 0, since which the loss is not finite; None if it is finite now."""
+    finite = np.isfinite(session.losses)
+    if not len(finite) or finite[-1]:
+        return None
+    return int(np.flatnonzero(finite)[-1]) + 1 if finite.any() else 0
+
+
+def step_of_smallest_loss(session: Session) -> int:
+    """The step, the first being 0, whose loss was smallest; 0 if none was finite."""
+    losses = session.losses
+    return int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
+
+
+def unused(stem: str) -> Path:
+    """A file of the current folder that is not there yet."""
+    names = (Path(f"{stem}{'' if i == 1 else f'-{i}'}.safetensors") for i in count(1))
+    return next(path for path in names if not path.exists())

@@ -1,0 +1,146 @@
+"""Exports: videos and pages are drawn by another process, while the training goes on.
+
+python -m scalarviz.controller.export RUN.safetensors OUT.mp4 '{"title": "...", "look": {...}}'
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, final
+
+from scalarviz.controller.picture import Picture
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.export.render import record, storyboard
+from scalarviz.formulas.table import pick
+from scalarviz.presenter.show import Show
+from scalarviz.process import children
+from scalarviz.session.session import Session
+
+COMMAND = ("-m", "scalarviz.controller.export")
+VIDEOS = (".mp4", ".gif")
+ANY = 2**62  # bytes
+PAGES = (".html", ".htm")
+
+
+@final
+class Export:
+    """A process that draws a run into a file."""
+
+    def __init__(self, session: Session, path: Path, about: dict[str, Any]) -> None:
+        self.path = path
+        self.failed = False
+        self._replaces = path.exists()
+        self._folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        run = Path(self._folder.name) / "run.safetensors"
+        try:
+            session.save(run)
+        except ScalarvizError:
+            self._folder.cleanup()
+            raise
+        words = [*COMMAND, str(run), str(path), json.dumps(about)]
+        self._child = children.start(words, stderr=subprocess.PIPE, text=True)
+
+    @property
+    def goes_on(self) -> bool:
+        return self._child.poll() is None
+
+    def result(self) -> str:
+        """How it went, in one sentence; the file is whole, or as it was before."""
+        _, said = self._child.communicate()
+        self._folder.cleanup()
+        self.failed = self._child.returncode != 0
+        if not self.failed:
+            return f"Exported to {self.path}"
+        return f"{self.path.name} was not made: {(said.strip().splitlines() or ['?'])[-1]}"
+
+    def stop(self) -> str:
+        """Nobody waits for it any more; what became of it."""
+        ended = not self.goes_on
+        children.end(self._child)
+        told = self.result()
+        if ended or not self.failed:
+            return told
+        kept = "the file is as it was before" if self._replaces else "there is no such file now"
+        return f"{self.path.name} was not finished: {kept}"
+
+    def let_go(self) -> None:
+        """It goes on by itself; what it needs no more is removed when it has ended."""
+        children.let_go(self._child)
+        threading.Thread(target=self.result, daemon=True).start()
+
+
+@final
+class Exports:
+    """All that are being made.
+
+    failures  how many were not made
+    told      what became of those that were stopped
+    """
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.told: list[str] = []
+        self._made: list[Export] = []
+
+    @property
+    def going(self) -> list[str]:
+        """The names of the files that are being written."""
+        return [export.path.name for export in self._made if export.goes_on]
+
+    def start(self, show: Show, stage: Picture, path: Path) -> None:
+        """Draw what was done so far into a video, or the next step into a page."""
+        kind = path.suffix.lower()
+        pick({each: each for each in (*VIDEOS, *PAGES)}, kind, "kind of file")
+        if kind in VIDEOS and show.session.course.branch.end.step == 0:
+            raise InputError("there is nothing to make a video of yet: let it play first")
+        look = {"theme": stage.theme, "layout": stage.layout, "per_layer": stage.per_layer}
+        look |= {"color": stage.color, "cubes": stage.size, "pin": stage.pinned}
+        self._made.append(Export(show.session, path, {"title": show.title, "look": look}))
+
+    def results(self) -> list[str]:
+        """How those went that have ended since the last time."""
+        ended = [export for export in self._made if not export.goes_on]
+        self._made = [export for export in self._made if export not in ended]
+        told = [export.result() for export in ended]
+        self.failures += sum(export.failed for export in ended)
+        return told
+
+    def stop(self) -> None:
+        """Nobody waits for them any more."""
+        self.told += [export.stop() for export in self._made]
+        self._made.clear()
+
+    def let_go(self) -> list[str]:
+        """They go on by themselves; the names of their files."""
+        going = self.going
+        for export in self._made:
+            export.let_go()
+        self._made.clear()
+        return going
+
+
+def main(run: str, path: str, about: str) -> None:
+    """Draw a run that was kept into a file."""
+    told = json.loads(about)
+    session = Session.load(run, limit=ANY)  # it has just been written by us
+    shutil.rmtree(Path(run).parent, ignore_errors=True)  # and whoever wrote it may be gone
+    show = Show(session, title=told["title"])
+    if Path(path).suffix.lower() in VIDEOS:
+        steps = session.course.branch.end.step
+        session.seek(0)
+        record(show, path, steps, progress=False, **told["look"])
+    else:
+        storyboard(show, path, **told["look"])
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:4])
+    except ScalarvizError as error:
+        sys.exit(str(error))

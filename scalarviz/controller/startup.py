@@ -1,0 +1,73 @@
+"""The opening: what happens by itself in the first moments, until the training plays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import final
+
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.tour import Tour
+from scalarviz.errors import ScalarvizError
+from scalarviz.session.timeline import Clock
+
+MEANWHILE = "Once on each machine; until then the objects do the work"
+BEGINS = "Once on each machine; the training begins then"
+
+
+@final
+class Opening:
+    """Kernels are compiled where that was never done, the first step is shown, then it plays.
+
+    tour  whether the first step is shown operation by operation; None: only the first time
+    play  whether it plays by itself in the end
+
+    Whoever does something meanwhile has seen enough.
+    """
+
+    def __init__(self, desk: Desk, tour: bool | None = None, *, play: bool = True) -> None:
+        self.desk = desk
+        self._session = desk.session
+        self.tour = Tour(desk.session, tour)
+        self._plays = play
+        self._left: Clock | None = None  # where the tour left the training
+        if desk.warming.said:
+            desk.tell(BEGINS if desk.warming.held else MEANWHILE)
+
+    def attend(self) -> None:
+        """Do what is due; called some times a second, from the first picture on."""
+        desk = self.desk
+        if desk.session is not self._session:
+            self._session = desk.session
+            self.tour.active = False
+        try:
+            if not desk.warming.held:
+                self._go_on()
+        except ScalarvizError as error:
+            self.tour.active = False
+            desk.tell_error(error)
+
+    def _go_on(self) -> None:
+        desk, session = self.desk, self.desk.session
+        if self.tour.active and desk.hand.busy:
+            return
+        if self.tour.active:
+            if session.playing or self._left not in (None, session.clock):
+                self.tour.active = self._plays = False
+                if session.playing:
+                    desk.stage.look("perspective")
+                return
+            if self._left is None:
+                desk.tell("One step, operation by operation", "skip", desk.play)
+                desk.stage.look("flat")  # face on one sees where the wires cross
+            self.tour.attend(perf_counter(), self._do)
+            self._left = session.clock
+        elif self._plays:
+            self._plays = False
+            if self._left is not None:
+                desk.stage.look("perspective")
+            if not session.playing:
+                desk.play()
+
+    def _do(self, deed: Callable[[], None]) -> None:
+        self.desk.do(deed, lambda _: setattr(self, "_left", self.desk.session.clock))

@@ -1,0 +1,167 @@
+"""What a face shows of a desk: read many times a second, without waiting for the training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.controller.options import Choice, rate_now, settings_now
+from scalarviz.session.session import Session, Unit
+from scalarviz.session.timeline import Clock
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Desk
+
+
+UNITS: dict[str, Unit] = {
+    "operation": "operation",
+    "phase": "phase",
+    "sample": "sample",
+    "step": "step",
+    "epoch": "epoch",
+}
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A branch: its number, the step at which it left its parent, and the last that it has got to.
+
+    `parent` is the number of the one it left; -1 for the first.
+    """
+
+    number: int
+    parent: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The weight that is looked at."""
+
+    row: int
+    name: str
+    value: float
+    frozen: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that controls show, at one moment. A `speed` of None is flat out."""
+
+    title: str
+    playing: bool
+    unit: str
+    units: tuple[str, ...]
+    clock: Clock
+    end: int  # the last step that is known
+    done: str
+    loss: float
+    speed: float | None
+    rate: float
+    focus: int
+    samples: int
+    branch: int
+    branches: tuple[Fork, ...]
+    engine: str
+    engines: tuple[str, ...]
+    options: tuple[Choice, ...]
+    pinned: Pinned | None
+    edits: int  # that can be undone
+    color: str
+    size: str
+    channels: tuple[str, ...]
+    camera: str
+    layout: str
+    per_layer: bool
+    theme: str
+    help: bool
+    message: str
+    status: str  # what goes on besides, such as kernels that are compiled
+
+    @property
+    def step(self) -> int:
+        return self.clock.step
+
+    @property
+    def where(self) -> str:
+        """Where the training stands, in words."""
+        within = f" + {self.clock.operation}" if self.clock.operation else ""
+        loss = "" if math.isnan(self.loss) else f"   loss {self.loss:.3g}"
+        branch = f"   branch {self.branch}" if len(self.branches) > 1 else ""
+        return f"{self.step:,}{within} of {self.end:,}{loss}{branch}"
+
+    @property
+    def pace(self) -> str:
+        """The speed that was asked for, in words."""
+        if self.speed is None:
+            return "flat out"
+        return f"{self.speed:,.0f}/s" if self.speed >= 100.0 else f"{self.speed:.3g}/s"
+
+
+def units_of(session: Session) -> tuple[Unit, ...]:
+    """What the arrows can move by; samples only where a step has one."""
+    one = session.course.trainer.batches.size == 1
+    return tuple(unit for unit in UNITS.values() if one or unit != "sample")
+
+
+def forks_of(session: Session) -> tuple[Fork, ...]:
+    """All branches."""
+    return tuple(
+        Fork(
+            branch.number,
+            branch.parent.number if branch.parent is not None else -1,
+            branch.fork.step,
+            branch.end.step,
+        )
+        for branch in list(session.course.branches)
+    )
+
+
+def pinned_of(session: Session, row: int | None) -> Pinned | None:
+    """A weight by its row; None if there is none, or no such row."""
+    bank = session.network.bank
+    if row is None or not 0 <= row < len(bank):
+        return None
+    value = float(np.asarray(bank.value[row]))
+    return Pinned(row, bank.name_of(row), value, bool(bank.frozen[row]))
+
+
+def state_of(desk: Desk) -> State:
+    """Everything that controls show; only plain attributes are read, no lock is waited for."""
+    session, stage, course = desk.session, desk.stage, desk.session.course
+    settings = settings_now(session)
+    return State(
+        title=desk.show.title,
+        playing=session.playing,
+        unit=desk.unit,
+        units=units_of(session),
+        clock=course.clock,
+        end=course.branch.end.step,
+        done=session.done,
+        loss=session.loss,
+        speed=desk.playing.speed,
+        rate=rate_now(session),
+        focus=session.focus,
+        samples=course.trainer.batches.size,
+        branch=course.branch.number,
+        branches=forks_of(session),
+        engine=settings.engine,
+        engines=desk.engines,
+        options=desk.options.choices(settings),
+        pinned=pinned_of(session, stage.pinned),
+        edits=len(desk.changes),
+        color=stage.color,
+        size=stage.size,
+        channels=tuple(stage.channels),
+        camera=stage.camera,
+        layout=stage.layout,
+        per_layer=stage.per_layer,
+        theme=stage.theme,
+        help=stage.help,
+        message=desk.message,
+        status=stage.status,
+    )

@@ -1,0 +1,236 @@
+"""Batches: which samples a step sees. The seed and the number of the step decide, nothing else.
+
+So any step can be taken again by itself, and in a kernel as well as here. Each class below is one
+way to draw a batch; a data set chooses one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray, as_floats, shorten, size
+from scalarviz.errors import InputError
+from scalarviz.formulas.randomness import (
+    LARGEST_TABLE,
+    STREAM_PICKS,
+    STREAM_POINTS,
+    check_seed,
+    shuffled,
+    unit_pairs,
+)
+
+Pair = tuple[FloatArray, FloatArray]
+Order = npt.NDArray[np.int64]
+
+# How kernels tell the draws apart.
+IN_ORDER, SHUFFLED, PICKED, POINTS = range(4)
+
+
+class Batches(ABC):
+    """The batches of one training: `at(step)` gives the inputs and targets of any step.
+
+    inputs, targets   tables, one row a sample; a batch is made of their rows
+    size              samples in a batch; the last of an epoch may have fewer
+    samples           samples in an epoch
+    draw              how a kernel draws the batches itself
+    settings          numbers that it needs for that
+    """
+
+    draw: int
+    settings: tuple[float, ...] = ()
+
+    def __init__(
+        self, inputs: FloatArray, targets: FloatArray, batch: int | None, samples: int, seed: int
+    ) -> None:
+        self.inputs = inputs
+        self.targets = targets
+        self.samples = samples
+        self.size = samples if batch is None else min(size(batch, "batch"), samples)
+        self.seed = check_seed(seed)
+
+    @final
+    @property
+    def steps_an_epoch(self) -> int:
+        """How many steps see every sample once."""
+        return -(-self.samples // self.size)
+
+    @final
+    def count(self, step: int) -> int:
+        """How many samples the batch of a step has."""
+        return min(self.size, self.samples - step % self.steps_an_epoch * self.size)
+
+    @abstractmethod
+    def at(self, step: int) -> Pair:
+        """The inputs and targets of a step, one row a sample."""
+
+    def block(self, step: int, steps: int) -> Batches:
+        """Batches whose tables hold what so many steps from this one on need; often they do."""
+        return self
+
+
+@final
+class InOrder(Batches):
+    """The rows of the tables, one batch after the other; the tables' first row is step `first`."""
+
+    draw = IN_ORDER
+
+    def __init__(
+        self, inputs: FloatArray, targets: FloatArray, batch: int | None = None, first: int = 0
+    ) -> None:
+        super().__init__(inputs, targets, batch, len(inputs), 0)
+        self.settings = (float(first),)
+
+    def at(self, step: int) -> Pair:
+        start = (step - int(self.settings[0])) % self.steps_an_epoch * self.size
+        rows = slice(start, start + self.size)
+        return self.inputs[rows], self.targets[rows]
+
+
+@final
+class Shuffled(Batches):
+    """Every sample once an epoch, in another order each time."""
+
+    draw = SHUFFLED
+
+    def __init__(
+        self, inputs: FloatArray, targets: FloatArray, batch: int | None, seed: int = 0
+    ) -> None:
+        if len(inputs) > LARGEST_TABLE:
+            raise InputError(f"a table has at most {LARGEST_TABLE:,} samples, not {len(inputs):,}")
+        super().__init__(inputs, targets, batch, len(inputs), seed)
+
+    def rows(self, step: int) -> Order:
+        """Which samples a step sees, in their order."""
+        epoch, place = divmod(step, self.steps_an_epoch)
+        places = np.arange(place * self.size, min((place + 1) * self.size, self.samples))
+        return shuffled(self.seed, epoch, places, self.samples)
+
+    def at(self, step: int) -> Pair:
+        rows = self.rows(step)
+        return self.inputs[rows], self.targets[rows]
+
+
+@final
+class Picked(Batches):
+    """Samples picked at random, each without looking at what was picked before."""
+
+    draw = PICKED
+
+    def __init__(
+        self, inputs: FloatArray, targets: FloatArray, batch: int = 1, seed: int = 0
+    ) -> None:
+        super().__init__(inputs, targets, batch, len(inputs), seed)
+
+    def rows(self, step: int) -> Order:
+        """Which samples a step sees."""
+        u, _ = unit_pairs(self.seed, STREAM_PICKS, step, 0, self.count(step))
+        rows: Order = np.floor(u * self.samples).astype(np.int64)
+        return rows
+
+    def at(self, step: int) -> Pair:
+        rows = self.rows(step)
+        return self.inputs[rows], self.targets[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where in a picture a point of the unit square looks: a matrix, then a shift.
+
+    (u, v) looks at (uu u + uv v + u0, vu u + vv v + v0).
+    """
+
+    uu: float = 1.0
+    uv: float = 0.0
+    vu: float = 0.0
+    vv: float = 1.0
+    u0: float = 0.0
+    v0: float = 0.0
+
+
+@final
+class Points(Batches):
+    """Random points (u, v) of the unit square, and the colours of a picture there.
+
+    `picture` is (height, width, colours), its first row at v = 0; the texel of a point is
+    floor(u * width), floor(v * height).
+    """
+
+    draw = POINTS
+
+    def __init__(
+        self,
+        picture: FloatArray,
+        batch: int,
+        samples: int,
+        seed: int = 0,
+        window: Window = Window(),
+    ) -> None:
+        self.height, self.width, colours = picture.shape
+        self.window = window
+        texels = picture.reshape(-1, colours)
+        super().__init__(np.zeros((0, 2)), texels, batch, samples, seed)
+        w = window
+        self.settings = (self.width, self.height, w.uu, w.uv, w.vu, w.vv, w.u0, w.v0)
+
+    def at(self, step: int) -> Pair:
+        u, v = unit_pairs(self.seed, STREAM_POINTS, step, 0, self.count(step))
+        return np.stack([u, v], axis=1), self.targets[self.texels(u, v)]
+
+    def texels(self, u: FloatArray, v: FloatArray) -> Order:
+        """The rows of `targets` that points look at; beyond an edge is the texel at the edge."""
+        w = self.window
+        x = np.floor((w.uu * u + w.uv * v + w.u0) * self.width)
+        y = np.floor((w.vu * u + w.vv * v + w.v0) * self.height)
+        column = np.clip(x, 0.0, self.width - 1.0).astype(np.int64)
+        texels: Order = np.clip(y, 0.0, self.height - 1.0).astype(np.int64) * self.width + column
+        return texels
+
+
+@final
+class Made(Batches):
+    """What a function makes: `make(step)` gives the inputs and targets of a step.
+
+    The function should give the same for the same step, else no step can be taken again.
+    """
+
+    draw = IN_ORDER
+
+    def __init__(
+        self,
+        make: Callable[[int], Pair],
+        widths: tuple[int, int],
+        batch: int,
+        seed: int = 0,
+        steps_an_epoch: int = 1,
+    ) -> None:
+        tables = np.zeros((0, widths[0])), np.zeros((0, widths[1]))
+        super().__init__(*tables, batch, size(batch, "batch") * steps_an_epoch, seed)
+        self.make = make
+
+    def at(self, step: int) -> Pair:
+        made = self.make(step)
+        if not isinstance(made, (tuple, list)) or len(made) != 2:
+            raise InputError(
+                f"what makes the batches returned {shorten(made)} for step {step}: it must return "
+                "inputs and targets, two arrays with one row a sample"
+            )
+        inputs, targets = (as_floats(table, f"the batch made for step {step}") for table in made)
+        shapes = np.shape(inputs), np.shape(targets)
+        wanted = tuple((self.size, table.shape[1]) for table in (self.inputs, self.targets))
+        if shapes != wanted:
+            raise InputError(
+                f"the batches made for step {step} have the shapes {shapes}, where {wanted} were "
+                "expected: there must be as many samples at every step"
+            )
+        return inputs, targets
+
+    def block(self, step: int, steps: int) -> Batches:
+        pairs = [self.at(i) for i in range(step, step + steps)]
+        inputs, targets = [np.concatenate(table) for table in zip(*pairs, strict=True)]
+        return InOrder(inputs, targets, self.size, step)

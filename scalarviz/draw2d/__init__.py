@@ -1,0 +1,1 @@
+"""Flat drawing: colours, themes, fonts, and shapes that are drawn together."""

@@ -1,0 +1,308 @@
+"""Quadrilaterals: what every flat shape becomes, in the order in which they are drawn.
+
+Each is a row of 24 numbers. The shaders of `scalarviz.draw2d.renderer` turn it into a shape with
+smooth edges, so that one array and one program draw discs, lines, letters and images alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import isfinite, isnan
+from struct import Struct
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.draw2d.colors import NOT_A_NUMBER, to_bytes
+from scalarviz.draw2d.fonts import Layout
+from scalarviz.errors import InputError
+
+Floats = npt.NDArray[np.float32]
+Color = str | Sequence[float] | npt.NDArray[np.floating] | None
+Packed = tuple[float, float]
+Numbers = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[np.floating]
+
+# One corner of a quadrilateral, in logical pixels. vispy takes no attributes but float32.
+VERTEX = np.dtype(
+    [
+        ("a_place", np.float32, 4),  # its middle, half its width and height
+        ("a_axis", np.float32, 4),  # where its own x points to, depth at its start and its end
+        ("a_extra", np.float32, 4),  # see the kinds
+        ("a_style", np.float32, 4),  # radius, width of the outline, kind and corner, hatch
+        ("a_clip", np.float32, 4),  # left, top, right, bottom
+        ("a_color", np.float32, 4),  # fill and outline: 256 * red + green, 256 * blue + alpha
+    ]
+)
+MIDDLE, HALF, AXIS, DEPTH = slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8)
+EXTRA, CLIP, FILL, OUTLINE = slice(8, 12), slice(16, 20), slice(20, 22), slice(22, 24)
+RADIUS, LINE, KIND, HATCH = range(12, 16)
+COLUMNS = VERTEX.itemsize // 4
+PACK = Struct(f"{COLUMNS}f").pack
+
+# Kinds of shapes, with room for the number of the corner.
+BOX = 0.0
+CAPSULE = 4.0  # extra: at its start and its end, the normal of the line where it is cut off
+ARROW = 8.0  # extra: the length of the head and half the width of the shaft
+LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in its pixels
+# extra: left, top, right and bottom of the part of it that is shown, each from 0 to 1;
+# radius and width of the outline: where its own y points to
+IMAGE = 16.0
+CORNERS = np.arange(4, dtype=np.float32)
+TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
+
+
+class Image(NamedTuple):
+    """A picture to be put on the paper: (rows, columns, 4) bytes, colours times their alpha."""
+
+    pixels: npt.NDArray[np.uint8]
+    smooth: bool
+
+
+class Batch(NamedTuple):
+    """Quadrilaterals from start to stop, drawn at once: there is at most one image among them."""
+
+    start: int
+    stop: int
+    image: Image | None
+
+
+class Quads:
+    """A growing list of quadrilaterals."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        # Those that come one by one are packed, many at once stay arrays, texts wait for their
+        # letters: each with the number of its first quadrilateral.
+        self._singles: list[bytes] = []
+        self._single_at: list[int] = []
+        self._groups: list[tuple[int, Floats]] = []
+        self._texts: list[bytes] = []
+        self._text_at: list[int] = []
+        self._layouts: list[Layout] = []
+        self.images: list[tuple[int, Image]] = []
+
+    def __repr__(self) -> str:
+        return f"Quads({self.count})"
+
+    def put(self, row: tuple[float, ...]) -> None:
+        """Add one, as its 24 numbers; none that is nowhere."""
+        if isfinite(row[0] + row[1]):
+            self._singles.append(PACK(*row))
+            self._single_at.append(self.count)
+            self.count += 1
+
+    def put_image(self, row: tuple[float, ...], image: Image) -> None:
+        """Add one that shows an image."""
+        before = self.count
+        self.put(row)
+        self.images += [(before, image)] * (self.count - before)
+
+    def put_images(self, rows: Floats, image: Image) -> None:
+        """Add one for each row, all of which show parts of one image."""
+        before = self.count
+        self.put_many(rows)
+        self.images += [(before, image)] * (self.count > before)
+
+    def put_many(self, rows: Floats) -> None:
+        """Add one for each row; none for those that are nowhere."""
+        there = np.isfinite(rows[:, :6]).all(axis=1)
+        if not there.all():
+            rows = rows[there]
+        if len(rows):
+            self._groups.append((self.count, rows))
+            self.count += len(rows)
+
+    def extend(self, other: Quads, ratio: float) -> None:
+        """Add those of another list, on top."""
+        if other.count:
+            self._groups.append((self.count, other.rows(ratio)))
+            self.images += [(self.count + at, image) for at, image in other.images]
+            self.count += other.count
+
+    def put_text(self, row: tuple[float, ...], words: Layout) -> None:
+        """Add one for each letter; the row's middle is where the words are anchored."""
+        if len(words.glyphs) and isfinite(row[0] + row[1]):
+            self._texts.append(PACK(*row))
+            self._text_at.append(self.count)
+            self._layouts.append(words)
+            self.count += len(words.glyphs)
+
+    def rows(self, ratio: float) -> Floats:
+        """All of them, (count, 24); layouts are in device pixels, `ratio` of which make one."""
+        rows = np.empty((self.count, COLUMNS), np.float32)
+        if self._singles:
+            rows[self._single_at] = unpacked(self._singles)
+        for start, group in self._groups:
+            rows[start : start + len(group)] = group
+        if self._texts:
+            counts = np.array([len(words.glyphs) for words in self._layouts])
+            glyphs = np.concatenate([words.glyphs for words in self._layouts])
+            letters = np.repeat(unpacked(self._texts), counts, axis=0)
+            letters[:, MIDDLE] += glyphs[:, :2] / np.float32(ratio)
+            letters[:, HALF] = glyphs[:, 2:4] / np.float32(ratio)
+            letters[:, EXTRA] = glyphs[:, 4:]
+            first = np.array(self._text_at) - np.cumsum(counts) + counts
+            rows[np.repeat(first, counts) + np.arange(len(glyphs))] = letters
+        return rows
+
+    def vertices(self, ratio: float) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32]]:
+        """Four vertices (`VERTEX`) of each, and the six indices of its two triangles."""
+        corners = np.repeat(self.rows(ratio), 4, axis=0)
+        corners.reshape(-1, 4, COLUMNS)[:, :, KIND] += CORNERS
+        first = np.arange(0, 4 * self.count, 4, dtype=np.uint32)
+        return corners.view(VERTEX)[:, 0], (first[:, None] + TRIANGLES).ravel()
+
+    def batches(self) -> list[Batch]:
+        """What can be drawn at once, in order."""
+        batches: list[Batch] = []
+        start = 0
+        image: Image | None = None
+        for at, following in self.images:
+            if image is not None:
+                batches.append(Batch(start, at, image))
+                start = at
+            image = following
+        if self.count > start:
+            batches.append(Batch(start, self.count, image))
+        return batches
+
+
+def column(numbers: Numbers) -> npt.NDArray[np.float64]:
+    """One number for all, one for each or some for each, so that it fits into several columns."""
+    values = np.asarray(numbers, np.float64)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def rows_at(
+    middle: object,
+    clip: tuple[float, float, float, float],
+    fill: Color,
+    outline: Color,
+    line: Numbers,
+) -> Floats:
+    """Rows for boxes around these middles, (n, 2), in front of everything."""
+    xy = np.asarray(middle, np.float64).reshape(-1, 2)
+    rows = np.zeros((len(xy), COLUMNS), np.float32)
+    rows[:, MIDDLE] = xy
+    rows[:, AXIS] = (1.0, 0.0)
+    rows[:, DEPTH] = -1.0
+    rows[:, CLIP] = clip
+    rows[:, FILL] = packed_many(fill)
+    if outline is not None:
+        rows[:, OUTLINE] = packed_many(outline)
+        rows[:, LINE] = line
+    return rows
+
+
+def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
+    """Rows of images, brought between corners, (n, 3, 2): upper left, upper right, lower left."""
+    first, right, down = np.moveaxis(np.asarray(corners, np.float64), 1, 0)
+    wide, high = (np.hypot(*(end - first).T) for end in (right, down))
+    rows[:, MIDDLE] = (right + down) / 2
+    rows[:, HALF] = np.stack([wide, high], axis=1) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):  # seen from the edge: nowhere
+        rows[:, AXIS] = (right - first) / wide[:, None]
+        rows[:, [RADIUS, LINE]] = (down - first) / high[:, None]
+    return rows
+
+
+def unpacked(rows: list[bytes]) -> Floats:
+    """Packed rows as an array."""
+    return np.frombuffer(b"".join(rows), np.float32).reshape(-1, COLUMNS)
+
+
+def color(value: Color) -> tuple[float, float, float, float]:
+    """Red, green, blue and alpha from 0 to 1, of "#rrggbb", "#rrggbbaa" or 3 or 4 such numbers.
+
+    None is wholly transparent.
+    """
+    if value is None:
+        return (0.0, 0.0, 0.0, 0.0)
+    try:
+        if isinstance(value, str):
+            parts = [byte / 255.0 for byte in bytes.fromhex(value[1:] if value[0] == "#" else "")]
+        else:
+            parts = [float(part) for part in value]
+        red, green, blue, alpha = parts if len(parts) == 4 else (*parts, 1.0)
+    except (TypeError, ValueError, IndexError):
+        raise InputError(
+            f'{value!r} is no colour: write "#rrggbb", "#rrggbbaa" or 3 or 4 numbers from 0 to 1'
+        ) from None
+    return (red, green, blue, alpha)
+
+
+def packed(value: Color) -> Packed:
+    """A colour as two numbers, 256 * red + green and 256 * blue + alpha, each of 0 to 255."""
+    return packed_name(value) if value is None or isinstance(value, str) else packed_now(value)
+
+
+def packed_now(value: Color) -> Packed:
+    """The same, worked out anew."""
+    parts = color(value)
+    if any(map(isnan, parts)):
+        parts = (*NOT_A_NUMBER, 1.0)
+    red, green, blue, alpha = (round(255.0 * min(max(part, 0.0), 1.0)) for part in parts)
+    return (256.0 * red + green, 256.0 * blue + alpha)
+
+
+packed_name = lru_cache(maxsize=4096)(packed_now)
+
+
+def packed_many(value: Color) -> Packed | Floats:
+    """The same of one colour, or of an array of them, (n, 3) or (n, 4), as (n, 2)."""
+    if value is None or isinstance(value, str) or np.ndim(value) == 1:
+        return packed(value)
+    parts = color_bytes(value).astype(np.float32)
+    return 256.0 * parts[..., ::2] + parts[..., 1::2]
+
+
+def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
+    """An array of colours, (..., 3 or 4) from 0 to 1, as (..., 4) bytes."""
+    values = np.asarray(colors, np.float64)
+    if values.ndim < 2 or values.shape[-1] not in (3, 4):
+        raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
+    parts = np.full((*values.shape[:-1], 4), 255, np.uint8)
+    parts[..., :3] = to_bytes(values[..., :3])
+    if values.shape[-1] == 4:
+        parts[..., 3] = np.round(255.0 * np.clip(values[..., 3], 0.0, 1.0))
+    return parts
+
+
+def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
+    """The pixels of an image, (rows, columns, 3 or 4) from 0 to 1, times their alpha."""
+    pixels = color_bytes(colors)
+    if pixels.ndim != 3 or not pixels.size:
+        raise InputError(f"an image is (rows, columns, 3 or 4) with pixels, not {pixels.shape}")
+    pixels[..., :3] = np.round(pixels[..., :3] * (pixels[..., 3:] / 255.0))
+    return pixels
+
+
+def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
+    """Where the pieces of a line through (n, 2) points are cut, so that no two of them overlap.
+
+    Each piece has round ends; at a join both are cut along the line that halves their angle, else
+    a transparent line would be darker there and the edge of a fine one jagged. (n - 1, 4): the
+    normal at the start and at the end, as each piece sees it; zeros where the next piece is so
+    short and the turn so sharp that a cut would take away too much.
+    """
+    ahead = np.diff(xy, axis=0)
+    length = np.hypot(*ahead.T)
+    ahead /= length[:, None]
+    before, after = ahead[:-1], ahead[1:]
+    normal = before + after
+    size = np.hypot(*normal.T)
+    straight = size / 2  # the cosine of half the turn
+    room = np.minimum(length[:-1], length[1:]) * straight
+    cut = room > width * np.sqrt(np.clip(1.0 - straight**2, 0.0, None))
+    normal = np.where(cut[:, None], normal / np.where(cut, size, 1.0)[:, None], 0.0)
+    cuts = np.zeros((len(ahead), 4))
+    for columns, pieces, of in [
+        (slice(0, 2), slice(1, None), after),
+        (slice(2, 4), slice(-1), before),
+    ]:
+        x = (normal * of).sum(axis=1)
+        y = normal[:, 1] * of[:, 0] - normal[:, 0] * of[:, 1]
+        cuts[pieces, columns] = np.stack([x, y], axis=1)
+    return cuts

@@ -1,0 +1,87 @@
+"""A curve in a terminal, drawn with the dots of braille characters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich.segment import Segment
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
+
+AXIS = 8  # columns left of the curve
+# The dots of a character, from the top down: the left column, then the right one.
+BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+PLAIN_DIGITS = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0
+
+
+def curve_block(losses: FloatArray, width: int, height: int) -> Block:
+    """The losses so far on a logarithmic scale, from the first step to the newest."""
+    count = len(losses)
+    losses = losses[np.isfinite(losses) & (losses > 0.0)]  # what a logarithm can show
+    rows, columns = height - 1, width - AXIS
+    if rows < 2 or columns < 16 or not len(losses):
+        return [[Segment("" if len(losses) else "no loss yet", QUIET)]]
+    logs = heights(losses, 2 * columns)
+    high = round_up(10.0 ** float(logs.max()))
+    low = min(round_down(10.0 ** float(logs.min())), high / 10.0)
+    span = math.log10(high / low)
+    dots = np.round((math.log10(high) - logs) / span * (4 * rows - 1)).astype(int)
+    ticks = tick_labels(low, high, rows)
+    block: Block = []
+    for label, text in zip(ticks, braille(dots, rows), strict=True):
+        axis = f"{label:>{AXIS - 1}}{'┤' if label else '│'}"
+        block.append([Segment(axis, QUIET), Segment(text, ACCENT)])
+    end = f" {count:,} steps"
+    block.append([Segment(f"{'0 ':>{AXIS - 1}}└{'─' * (columns - len(end))}{end}", QUIET)])
+    return block
+
+
+def heights(losses: FloatArray, columns: int) -> FloatArray:
+    """One log10 of the loss for each column: means where there are more losses than columns."""
+    logs = np.log10(losses)
+    if len(logs) <= columns:
+        return np.interp(np.linspace(0, len(logs) - 1, columns), np.arange(len(logs)), logs)
+    starts = np.arange(columns) * len(logs) // columns
+    return np.add.reduceat(logs, starts) / np.diff(starts, append=len(logs))
+
+
+def braille(dots: FloatArray, rows: int) -> list[str]:
+    """A line through one dot a half character, as rows of braille characters."""
+    canvas = np.zeros((rows, len(dots) // 2), dtype=int)
+    before = dots[0]
+    for x, y in enumerate(dots.tolist()):
+        # The stroke from the dot before, so that the line has no holes.
+        for dot in range(min(y, before + (before < y)), max(y, before - (before > y)) + 1):
+            canvas[dot // 4, x // 2] |= BRAILLE[dot % 4, x % 2]
+        before = y
+    return ["".join(chr(0x2800 + cell) if cell else " " for cell in row) for row in canvas.tolist()]
+
+
+def tick_labels(low: float, high: float, rows: int) -> list[str]:
+    """The numbers beside the curve: both ends, and powers of ten where they do not crowd."""
+    labels = [""] * (rows + 1)
+    first = math.ceil(math.log10(low))
+    powers = [10.0**power for power in range(first, first + 12) if 10.0**power < high]
+    for value in (high, low, *powers):
+        row = round(math.log10(high / value) / math.log10(high / low) * (rows - 1))
+        if not any(labels[max(0, row - 1) : row + 2]):
+            labels[row] = f"{value:g}"
+    return labels[:rows]
+
+
+def round_up(value: float) -> float:
+    """The next plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
+    return min(plain for plain in plain_numbers(value) if plain >= value)
+
+
+def round_down(value: float) -> float:
+    """The last plain number that is not above this."""
+    return max(plain for plain in plain_numbers(value) if plain <= value)
+
+
+def plain_numbers(value: float) -> list[float]:
+    """Plain numbers well below this one to well above it."""
+    power = math.floor(math.log10(value))
+    return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in PLAIN_DIGITS]

@@ -1,0 +1,141 @@
+"""Colours for signed numbers: blue below zero, grey at zero, orange above.
+
+A map is nine colours, evenly spaced from -scale to +scale, and a straight line in Oklab (Ottosson,
+2020) from each to the next. Lightness says how far from zero, alike on both sides, hue says the
+sign. The two hues stay apart for every kind of colour blindness, and the grey of zero keeps a
+contrast of 3:1 against the background, so that a small weight is not an absent one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.formulas.table import table
+
+LEGEND = "blue below 0, orange above"
+PERCENTILE = 98.0
+NOT_A_NUMBER = (1.0, 0.0, 1.0)  # a colour that is on no map
+
+LMS_FROM_LINEAR = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+LAB_FROM_LMS = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+LINEAR_FROM_LMS = np.linalg.inv(LMS_FROM_LINEAR)
+LMS_FROM_LAB = np.linalg.inv(LAB_FROM_LMS)
+
+
+@dataclass(frozen=True)
+class ColorMap:
+    """Nine sRGB colours from negative to positive, and the background they are made for."""
+
+    name: str
+    background: str
+    colors: tuple[str, ...]
+
+    def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
+        """The sRGB colour of each value, 0 to 1, in one more axis of length 3.
+
+        What lies beyond +-scale takes the colour of the end. NaN is magenta.
+        """
+        x = np.asarray(values, dtype=np.float64) / scale
+        stops = np.linspace(-1.0, 1.0, len(self.colors))
+        mixed = np.stack([np.interp(x, stops, axis) for axis in self._oklab.T], axis=-1)
+        return number_or_not(srgb(mixed))
+
+    @cached_property
+    def _oklab(self) -> FloatArray:
+        return oklab(rgb(self.colors))
+
+
+MAPS = table(
+    [
+        ColorMap(
+            "dark",
+            "#0e1116",
+            (
+                *("#aaddf8", "#70bbfc", "#499af8", "#4c7fd3"),
+                "#696c71",
+                *("#c36032", "#e8721c", "#f79c40", "#facc7e"),
+            ),
+        ),
+        ColorMap(
+            "light",
+            "#ffffff",
+            (
+                *("#1749ba", "#1266d4", "#3281d2", "#598fc5"),
+                "#8f9297",
+                *("#be7834", "#c06104", "#ae4800", "#923002"),
+            ),
+        ),
+    ]
+)
+
+
+def spread(values: object, percentile: float = PERCENTILE) -> float:
+    """A scale for these values: what that percentage of their sizes stays within; never 0."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64)).ravel()
+    sizes = sizes[np.isfinite(sizes)]
+    if not sizes.any():
+        return 1.0
+    return float(np.percentile(sizes, percentile)) or float(sizes.max())
+
+
+def rgb(colors: tuple[str, ...]) -> FloatArray:
+    """Colours such as "#facc7e" as rows of red, green, blue from 0 to 1."""
+    return np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
+
+
+def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
+    """Colours from 0 to 1, or a little outside, as whole numbers from 0 to 255."""
+    return np.round(np.clip(number_or_not(colors), 0.0, 1.0) * 255.0).astype(np.uint8)
+
+
+def number_or_not(colors: FloatArray) -> FloatArray:
+    """The same colours, with magenta for those that are NaN."""
+    return np.where(np.isnan(colors), NOT_A_NUMBER, colors)
+
+
+def linear(colors: FloatArray) -> FloatArray:
+    """sRGB colours as amounts of light, 0 to 1."""
+    return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(colors: FloatArray) -> FloatArray:
+    """sRGB colours as Oklab: lightness, then green to red, then blue to yellow."""
+    lab: FloatArray = np.cbrt(linear(colors) @ LMS_FROM_LINEAR.T) @ LAB_FROM_LMS.T
+    return lab
+
+
+def srgb(lab: FloatArray) -> FloatArray:
+    """Oklab colours as sRGB; one that no screen can show is cut to the nearest 0 or 1."""
+    light = np.clip((lab @ LMS_FROM_LAB.T) ** 3 @ LINEAR_FROM_LMS.T, 0.0, 1.0)
+    curved: FloatArray = 1.055 * light ** (1 / 2.4) - 0.055
+    return np.where(light <= 0.0031308, light * 12.92, curved)
+
+
+def luminance(colors: FloatArray) -> FloatArray:
+    """The relative luminance of sRGB colours, as WCAG 2 defines it."""
+    light: FloatArray = linear(colors) @ np.array([0.2126, 0.7152, 0.0722])
+    return light
+
+
+def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
+    """The contrast ratio of sRGB colours, from 1 to 21, as WCAG 2 defines it."""
+    a, b = luminance(colors), luminance(others)
+    ratio: FloatArray = (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
+    return ratio

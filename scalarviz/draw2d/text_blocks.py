@@ -1,0 +1,214 @@
+"""Parts of the picture in a terminal: arrays in, lines of coloured text out.
+
+A block is a list of lines, a line a list of rich's segments. Where colour cannot be had, the same
+numbers are written out: a weight as its sign, or its digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from rich.segment import Segment
+from rich.style import Style
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.colors import contrast, to_bytes
+
+Line = list[Segment]
+Block = list[Line]
+Shade = Callable[[FloatArray], FloatArray]  # values to colours
+
+ACCENT = Style(color="#8f6cf0")  # readable on black and on white, and no colour of a weight
+QUIET = Style(dim=True, bold=False)
+STRONG = Style(bold=True, dim=False)
+BLACK, WHITE = np.zeros(3), np.ones(3)
+
+PLATE_HEAD = 2  # lines above the cells of a plate
+BIAS_GAP = 2  # columns that set the biases apart
+
+
+@dataclass(frozen=True)
+class Plate:
+    """One layer's numbers: a row a perceptron, a column an input, and the biases, if any."""
+
+    name: str
+    about: str
+    weights: FloatArray
+    biases: FloatArray
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+
+
+@dataclass(frozen=True)
+class CellSize:
+    """How large a weight's cell is, in characters, and the space to its right.
+
+    Of a height above 1, the last half line is left free, so that the rows stand apart.
+    """
+
+    width: int
+    height: int = 1
+    gap: int = 1
+
+
+# The first that fits is taken, those with numbers without breaking the row of plates if possible.
+WITH_NUMBERS = (
+    *(CellSize(8, 3), CellSize(6, 3), CellSize(8, 2), CellSize(6, 2), CellSize(5, 2)),
+    *(CellSize(8), CellSize(6), CellSize(5), CellSize(4)),
+)
+WITH_SIGNS = CellSize(3), CellSize(2), CellSize(1), CellSize(1, gap=0)
+
+
+def plates_block(plates: Sequence[Plate], shade: Shade | None, width: int, height: int) -> Block:
+    """The weights of all layers, in the largest cells with which they fit, else cut off."""
+    size = best_size(plates, width, height, tall=shade is not None)
+    block: Block = []
+    for shelf in arrange(plates, size, width):
+        parts = [plate_block(plate, size, shade, width, height) for plate in shelf]
+        block += beside(parts, [plate_width(plate, size) for plate in shelf], width)
+        block.append([])
+    if len(block) - 1 <= height and widest(plates, size) <= width:
+        return block[:-1]
+    return [*block[: height - 1], [Segment("... a larger window shows all weights", QUIET)]]
+
+
+def least_lines(plates: Sequence[Plate], width: int) -> int:
+    """How many lines the weights take in the smallest cells that have numbers."""
+    shelves = arrange(plates, WITH_NUMBERS[-1], width)
+    return sum(max(plate_height(p, WITH_NUMBERS[-1]) for p in shelf) + 1 for shelf in shelves) - 1
+
+
+def best_size(plates: Sequence[Plate], width: int, height: int, tall: bool) -> CellSize:
+    """The largest cells with which all plates fit, or as much of them as possible."""
+    numbers = [size for size in WITH_NUMBERS if tall or size.height == 1]
+    low = [size for size in (*WITH_NUMBERS, *WITH_SIGNS) if size.height == 1]
+    wishes = [
+        (numbers, 1, height),
+        ([*numbers, *WITH_SIGNS], len(plates), height),
+        (low, 1, math.inf),
+    ]
+    for sizes, most_shelves, most_lines in wishes:
+        for size in sizes:
+            shelves = arrange(plates, size, width)
+            lines = sum(max(plate_height(plate, size) for plate in shelf) + 1 for shelf in shelves)
+            fits = lines - 1 <= most_lines and widest(plates, size) <= width
+            if fits and len(shelves) <= most_shelves:
+                return size
+    return WITH_SIGNS[-1]
+
+
+def widest(plates: Sequence[Plate], size: CellSize) -> int:
+    return max(plate_width(plate, size) for plate in plates)
+
+
+def arrange(plates: Sequence[Plate], size: CellSize, width: int) -> list[list[Plate]]:
+    """Plates side by side as far as there is room, the others below."""
+    shelves: list[list[Plate]] = []
+    room = 0
+    for plate in plates:
+        needed = plate_width(plate, size) + 3
+        if needed > room or not shelves:
+            shelves.append([])
+            room = width + 3
+        shelves[-1].append(plate)
+        room -= needed
+    return shelves
+
+
+def beside(blocks: Sequence[Block], widths: Sequence[int], width: int) -> Block:
+    """Blocks from left to right, the spare room between them."""
+    spare = min(8, max(0, width - sum(widths)) // max(1, len(blocks) - 1))
+    block: Block = []
+    for i in range(max(map(len, blocks))):
+        line: Line = []
+        for part, columns in zip(blocks, widths, strict=True):
+            own = part[i] if i < len(part) else []
+            line += Segment.adjust_line_length(own, columns + spare)
+        block.append(line)
+    return block
+
+
+def plate_width(plate: Plate, size: CellSize) -> int:
+    has_biases = bool(len(plate.biases))
+    cells = len(plate.inputs) + has_biases
+    own = name_width(plate) + cells * (size.width + size.gap) + BIAS_GAP * has_biases
+    return max(own, len(plate.name) + 2 + len(plate.about))
+
+
+def plate_height(plate: Plate, size: CellSize) -> int:
+    return PLATE_HEAD + len(plate.weights) * size.height
+
+
+def name_width(plate: Plate) -> int:
+    return max(map(len, plate.outputs)) + 1
+
+
+def plate_block(
+    plate: Plate, size: CellSize, shade: Shade | None, width: int, height: int
+) -> Block:
+    """One layer: its name, the names of its inputs, and a row of cells a perceptron."""
+    # What lies outside of the window is left out: a layer can have a million weights.
+    weights = plate.weights[:height, :width]
+    biases = plate.biases[:height].reshape(len(weights), -1)
+    header: Line = [Segment(" " * name_width(plate))]
+    for name in plate.inputs[:width]:
+        header.append(Segment(f"{name[-size.width :]:^{size.width}}{' ' * size.gap}", QUIET))
+    if biases.size:
+        header.append(Segment(f"{' ' * BIAS_GAP}{'bias'[: size.width + 1]:^{size.width}}", QUIET))
+    block: Block = [[Segment(plate.name, STRONG), Segment(f"  {plate.about}", QUIET)], header]
+    rows = zip(plate.outputs, weights, biases, strict=False)
+    colors = zip(painted(weights, shade), painted(biases, shade), strict=True)
+    for (name, own, bias), (own_colors, bias_colors) in zip(rows, colors, strict=False):
+        for line in range(size.height):
+            label = name if line == (size.height - 1) // 2 else ""
+            cells: Line = [Segment(f"{label:>{name_width(plate) - 1}} ", QUIET)]
+            cells += cell_row(own.tolist(), own_colors, size, line)
+            cells.append(Segment(" " * BIAS_GAP))
+            cells += cell_row(bias.tolist(), bias_colors, size, line)
+            block.append(cells)
+    return block
+
+
+def painted(values: FloatArray, shade: Shade | None) -> list[list[Style | None]]:
+    """The style of each of a table's cells."""
+    if shade is None:
+        return [[None] * values.shape[1] for _ in values]
+    return [[paint(*color) for color in row] for row in to_bytes(shade(values)).tolist()]
+
+
+def cell_row(values: list[float], styles: list[Style | None], size: CellSize, line: int) -> Line:
+    """One line through a row of cells: their numbers in the middle one, half of the last one."""
+    numbered = line == (size.height - 1) // 2
+    halved = line == size.height - 1 > 0
+    row: Line = []
+    for value, style in zip(values, styles, strict=True):
+        if style and halved:
+            row.append(Segment("▀" * size.width, Style.from_color(style.bgcolor)))
+        else:
+            text = digits(value, size.width) if numbered else ""
+            row.append(Segment(f"{text:^{size.width}}", style))
+        row.append(Segment(" " * size.gap))
+    return row
+
+
+def digits(value: float, width: int) -> str:
+    """A number with its sign in so many columns; the sign alone if there is no room for more."""
+    two, one = f"{value:+.2f}", f"{value:+.1f}"
+    pointed = two.replace("+0.", "+.").replace("-0.", "-.")
+    short = f"{value:+.0e}".replace("e+0", "e")
+    sign = "?" if math.isnan(value) else "-" if value < 0.0 else "+" if value > 0.0 else "0"
+    if width < 4:
+        return sign
+    return next((t for t in (two, pointed, one, f"{value:+.0f}", short) if len(t) <= width), sign)
+
+
+@lru_cache(maxsize=4096)
+def paint(red: int, green: int, blue: int) -> Style:
+    """A colour to write on, in black or white, whichever is easier to read."""
+    color = np.array([red, green, blue]) / 255.0
+    ink = "#000000" if contrast(color, BLACK) > contrast(color, WHITE) else "#ffffff"
+    return Style(color=ink, bgcolor=f"#{red:02x}{green:02x}{blue:02x}")

@@ -1,0 +1,145 @@
+"""What a CUDA kernel may call: the tables of formulas, for one number or one sample at a time.
+
+This is to `dispatch.py` what a thread of a GPU is to a loop: the same tables, and the same way of
+becoming fast (see there). `kernel_file.load` for the target "cuda" writes these functions, and
+those of dispatch.py for schedules, constants and draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.codegen.dispatch import (
+    Index,
+    chosen,
+    drop_word,
+    kernel,
+    lowered_scale,
+    nth,
+    optimizer_constants,
+    philox,
+    raised_scale,
+    schedule_factor,
+    scramble,
+    unit,
+)
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.elementary import sqrt
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
+
+__all__ = [
+    "kernel", "launched", "chosen", "Real",
+    "activation_value", "activation_slope", "row_value", "row_gradient", "sample_error",
+    "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
+    "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
+    "lowered_scale", "raised_scale",
+]  # fmt: skip
+
+Real = np.float64  # the working type; in a file of kernels it may be another
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def launched(function: FunctionT) -> FunctionT:
+    """Marks what is launched on a GPU; what is marked with `kernel` is called by it."""
+    return function
+
+
+def activation_value(formula: Index, x: Any) -> Any:
+    """f(x)."""
+    row = nth(ACTIVATIONS, formula)
+    return row.value(x)
+
+
+def activation_slope(formula: Index, x: Any, y: Any) -> Any:
+    """f'(x), y being f(x)."""
+    row = nth(ACTIVATIONS, formula)
+    return row.derivative(x, y)
+
+
+def row_value(formula: Index, x: FloatArray, y: FloatArray, settings: FloatArray) -> Any:
+    """y = f(x) for one sample, all 1-D; the number that the way back needs."""
+    row = nth(ROW_FORMULAS, formula)
+    return row.forward(x, y, *typed(row.forward, settings))
+
+
+def row_gradient(
+    formula: Index, x: FloatArray, y: FloatArray, memo: Any, upstream: FloatArray,
+    gradient: FloatArray, settings: FloatArray,
+) -> None:  # fmt: skip
+    """gradient becomes the derivative by x, for one sample; all 1-D."""
+    row = nth(ROW_FORMULAS, formula)
+    row.backward(x, y, memo, upstream, gradient, *typed(row.backward, settings))
+
+
+def sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
+    """The weighted error of one sample; p and t are 1-D."""
+    if formula < len(LOSSES):
+        return scalar_sample_error(formula, p, t)
+    return row_sample_error(formula, p, t)
+
+
+def sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
+    """gradient = derivative of the error by p, the weight being held; all 1-D."""
+    if formula < len(LOSSES):
+        scalar_sample_gradient(formula, p, t, gradient)
+    else:
+        row_sample_gradient(formula, p, t, gradient)
+
+
+def scalar_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
+    """`sample_error` of a row of `LOSSES`."""
+    row = nth(LOSSES, formula)
+    total = 0.0
+    for k in range(len(p)):
+        total += row.value(p[k], t[k]) * row.weight(p[k], t[k])
+    return total
+
+
+def scalar_sample_gradient(
+    formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray
+) -> None:
+    """`sample_gradient` of a row of `LOSSES`."""
+    row = nth(LOSSES, formula)
+    for k in range(len(p)):
+        gradient[k] = row.derivative(p[k], t[k]) * row.weight(p[k], t[k])
+
+
+def row_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
+    """`sample_error` of a row of `ROW_LOSSES`."""
+    row = nth(ROW_LOSSES, formula, LOSSES)
+    return row.value(p, t)
+
+
+def row_sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
+    """`sample_gradient` of a row of `ROW_LOSSES`."""
+    row = nth(ROW_LOSSES, formula, LOSSES)
+    row.gradient(p, t, gradient)
+
+
+def move_one(
+    formula: Index, value: FloatArray, gradient: Any, slots: FloatArray, arguments: FloatArray
+) -> None:
+    """Move value[0] and its slots, 1-D; `arguments` as for `optimizer_update`."""
+    row = nth(OPTIMIZERS, formula)
+    value[0], *slots[:] = row.update(value[0], gradient, *slots[:], *arguments)
+
+
+def condition_one(g: Any, w: Any, scale: Any, limit: Any, l1: Any, l2: Any) -> Any:
+    """A gradient as an update sees it: clipped, then with those of l1 and l2 added."""
+    return regularize(clip(g, scale, limit), w, l1, l2)
+
+
+def clip_factor(squares: float, most: float) -> float:
+    """By what gradients are multiplied so that their norm is at most `most`; in float64."""
+    return min(1.0, most / (sqrt(squares) + 1e-6))
+
+
+def deviation_factor(variance: float, eps: float) -> float:
+    """By what numbers of this variance are multiplied so that it becomes 1; in float64."""
+    return 1.0 / sqrt(variance + eps)

@@ -1,0 +1,221 @@
+"""The functions of `dispatch.py` for a compiler: for every row of a table a loop of its own.
+
+What dispatch.py says once, with `row.value(z[i])`, is written for every row, with the name of that
+row's formula; rows that come out alike share one branch.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from scalarviz.engines.codegen.kernel_source import (
+    AnyFunction,
+    Writer,
+    expression,
+    parse,
+    variables,
+)
+from scalarviz.engines.codegen.kernel_tiles import ROW, SAMPLE, WHOLE, write_tile
+
+INDENT = "    "
+
+
+def write_dispatcher(writer: Writer, function: AnyFunction) -> str:
+    """The text of a function of dispatch.py."""
+    writer.names[function] = function.__name__
+    syntax, known = parse(function), variables(function)
+    head = f"@kernel\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
+    if not ast.unparse(syntax.body[0]).startswith("row = nth("):
+        return head + body_text(writer, Lengths(known).visit(syntax), known)
+    bodies: dict[str, list[int]] = {}
+    for number, row in numbered_rows(syntax.body[0], known):
+        branch = parse(function)
+        choice = Choice(writer, row)
+        body = [choice.visit(statement) for statement in branch.body[1:]]
+        branch.body = [*choice.read_before(), *body]
+        bodies.setdefault(body_text(writer, branch, known), []).append(number)
+    return head + branches(bodies)
+
+
+def with_choices(module: str, text: str) -> str:
+    """The text of a module with `run = chosen(KERNELS, kind)[PURPOSE]` written out.
+
+    What follows in such a function stands there for every kind, with the name of its kernel.
+    """
+    if "= chosen(" not in text:
+        return text
+    lines, tables = text.splitlines(), vars(import_module(module))
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    for function in reversed(functions):
+        docstring = ast.get_docstring(function) is not None
+        first, *rest = function.body[docstring:]
+        if not ast.unparse(first).startswith("run = chosen("):
+            continue
+        assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Subscript)
+        call = first.value.value
+        assert isinstance(call, ast.Call) and rest
+        table, kind = map(ast.unparse, call.args)
+        column = tables[ast.unparse(first.value.slice)]
+        body = "\n".join(ast.unparse(statement) for statement in rest)
+        bodies: dict[str, list[int]] = {}
+        for number, row in enumerate(tables[table].values()):
+            own = textwrap.indent(renamed(body, "run", row[column].__name__), INDENT)
+            bodies.setdefault(own, []).append(number)
+        chain = [f"{INDENT}formula = {kind}", branches(bodies)]
+        lines[first.lineno - 1 : function.end_lineno] = "\n".join(chain).splitlines()
+    return "\n".join(lines)
+
+
+def renamed(text: str, name: str, other: str) -> str:
+    """A text with one name in place of another."""
+    syntax = ast.parse(text)
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Name) and node.id == name:
+            node.id = other
+    return ast.unparse(syntax)
+
+
+class Lengths(ast.NodeTransformer):
+    """`len(TABLE)` becomes the number of its rows."""
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self.known = known
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        table = self.known.get(ast.unparse(node.args[0])) if node.args else None
+        return ast.Constant(len(table)) if isinstance(table, Mapping) else node
+
+
+def body_text(writer: Writer, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
+    """A function without its first line."""
+    return writer.translate(syntax, known).partition("\n")[2]
+
+
+def numbered_rows(first: ast.stmt, known: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    """The rows of the table of `row = nth(TABLE, formula, before=OTHER)`, and their numbers."""
+    assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Call)
+    table, _, *before = [ast.unparse(argument) for argument in first.value.args]
+    return enumerate(known[table].values(), sum(len(known[other]) for other in before))
+
+
+def branches(bodies: Mapping[str, list[int]]) -> str:
+    """if formula == 0: ... elif ...: the last body needs no question."""
+    if len(bodies) == 1:
+        return next(iter(bodies))
+    parts = []
+    for i, (body, formulas) in enumerate(bodies.items()):
+        question = " or ".join(f"formula == {formula}" for formula in formulas)
+        head = "else:" if i == len(bodies) - 1 else f"{'elif' if i else 'if'} {question}:"
+        parts.append(f"{INDENT}{head}\n{textwrap.indent(body, INDENT)}")
+    return "\n".join(parts)
+
+
+class Choice(ast.NodeTransformer):
+    """The body of a dispatcher for one row.
+
+    `row.value` becomes the name of that formula. `*slots[:, i]` becomes as many numbers as the row
+    has slots, and `*arguments` as many as its formula still takes; they are read before the loop.
+    """
+
+    def __init__(self, writer: Writer, row: Any) -> None:
+        self.writer = writer
+        self.row = row
+        self.read: dict[str, str] = {}
+
+    def read_before(self) -> list[ast.stmt]:
+        """The statements that read what stays the same for all numbers."""
+        return [ast.parse(f"{name} = {value}").body[0] for name, value in self.read.items()]
+
+    def visit_For(self, node: ast.For) -> Any:
+        """A loop over samples with one call of a row formula is a call for the whole tile."""
+        (statement, *more) = node.body
+        call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
+        if not more and isinstance(call, ast.Call) and ast.unparse(call.func).startswith("row."):
+            sample = ast.unparse(node.target)
+            kinds = [kind_of(argument, sample) for argument in call.args]
+            function = self._formula(call.func)
+            if ROW in kinds and function is not None:
+                tile = write_tile(self.writer, function, kinds)
+                if tile is not None:
+                    return self._tile(tile, statement, call, node)
+        return self.generic_visit(node)
+
+    def _tile(self, tile: str, statement: ast.stmt, call: ast.Call, loop: ast.For) -> ast.stmt:
+        arguments = [ast.unparse(a) for a in self._spread(call.args, self._formula(call.func))]
+        results = statement.targets if isinstance(statement, ast.Assign) else []
+        count = ast.unparse(loop.iter).removeprefix("range(").removesuffix(")")
+        texts = [*arguments, *map(ast.unparse, results)]
+        whole = [text.partition("[")[0] for text in texts]
+        return ast.parse(f"{tile}({', '.join([*whole, count])})").body[0]
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        function = self._formula(node)
+        return (
+            self.generic_visit(node) if function is None else expression(self.writer.name(function))
+        )
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        node.targets = [self.visit(target) for target in node.targets]
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and not target.elts:
+            return ast.Pass()
+        node.value = self.visit(node.value)
+        return node
+
+    def visit_Tuple(self, node: ast.Tuple) -> Any:
+        node.elts = list(self._spread(node.elts, None))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        node.args = list(self._spread(node.args, self._formula(node.func)))
+        node.func = self.visit(node.func)
+        return node
+
+    def _formula(self, node: ast.expr) -> AnyFunction | None:
+        """The function that `row.value` is for this row; None for anything else."""
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "row":
+            function: AnyFunction = getattr(self.row, node.attr)
+            return function
+        return None
+
+    def _spread(self, items: list[ast.expr], function: AnyFunction | None) -> Iterator[ast.expr]:
+        """The items, with those that have a star written out."""
+        parameters = list(inspect.signature(function).parameters.values()) if function else []
+        done = 0
+        for item in items:
+            if not isinstance(item, ast.Starred):
+                done += 1
+                yield self.visit(item)
+                continue
+            array = item.value.args[1] if isinstance(item.value, ast.Call) else item.value
+            text = ast.unparse(array)
+            for i in range(self._length(text.partition("[")[0], len(parameters) - done)):
+                if isinstance(array, ast.Subscript):
+                    yield expression(text.replace("[:", f"[{i}"))
+                    done += 1
+                    continue
+                integer = done < len(parameters) and parameters[done].annotation in ("int", int)
+                self.read[f"{text}_{i}"] = f"int({text}[{i}])" if integer else f"{text}[{i}]"
+                yield expression(f"{text}_{i}")
+                done += 1
+
+    def _length(self, name: str, still_taken: int) -> int:
+        """How many a row has of something, or else how many its function still takes."""
+        found = getattr(self.row, name, None)
+        if callable(found):
+            found = found(1.0, *[value for _, value in self.row.settings])
+        return still_taken if found is None else len(found)
+
+
+def kind_of(argument: ast.expr, sample: str) -> str:
+    """What a row formula is given: a column of a tile, a number a sample, or one for all."""
+    if isinstance(argument, ast.Subscript):
+        index = ast.unparse(argument.slice).strip("()")
+        return {f":, {sample}": ROW, sample: SAMPLE}.get(index, WHOLE)
+    return WHOLE

@@ -1,0 +1,1 @@
+"""What all engines share: their interface, runs, snapshots, and the reference operations."""

@@ -1,0 +1,100 @@
+"""Many steps of a training in portions, so that Ctrl-C is heard and a bad update is taken back."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.common.base import Engine, Outcome, Run
+from scalarviz.engines.common.before import Before
+from scalarviz.errors import GradientError, Interrupted
+from scalarviz.model.operations import NONE
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.process.ctrl_c import CtrlC
+from scalarviz.process.memory import room_for_losses
+
+SECONDS = 0.05  # about what a portion takes, and the most that is done again
+
+
+def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> FloatArray:
+    """So many steps; the loss before each. Whatever ends them leaves the bank after a whole step.
+
+    Raises a GradientError, or Interrupted on Ctrl-C; both have the losses so far.
+    """
+    with CtrlC() as ctrl_c:
+        return steps_until(ctrl_c, engine, run, optimizer, steps)
+
+
+def steps_until(
+    ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
+) -> FloatArray:
+    """`take_steps`, which Ctrl-C ends; it is held back except while a portion is under way."""
+    with room_for_losses(steps):
+        losses = np.empty(steps)
+    done, kept, pace = 0, 0, 1
+    before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
+    while True:
+        count = min(pace, steps - done)
+        try:
+            ctrl_c.listen()
+            outcome = run.steps(optimizer, done, count)
+            if count < steps:
+                ctrl_c.hold()
+        except KeyboardInterrupt:
+            ctrl_c.hold()
+            restore(run, optimizer, before, kept, done)
+            engine.forget()
+            raise Interrupted(losses[:done], steps) from None
+        taken = len(outcome.losses)
+        if taken == steps:
+            return outcome.losses
+        losses[done : done + taken] = outcome.losses
+        done += taken
+        if taken < count:
+            ctrl_c.hold()
+            error = error_of(engine, run, optimizer, outcome, before, kept, done)
+            error.losses = losses[:done]
+            raise error
+        if done == steps:
+            return losses
+        seconds = time.perf_counter() - start
+        pace = max(1, min(4 * count, int((done - kept) * SECONDS / seconds)))
+        if seconds > SECONDS:
+            before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
+            kept = done
+
+
+def restore(run: Run, optimizer: Optimizer, before: Before, first: int, step: int) -> None:
+    """Bring the bank to the beginning of a step, from how it was at the step `first`."""
+    before.restore()
+    if step > first:
+        run.steps(optimizer, first, step - first)
+
+
+def error_of(
+    engine: Engine,
+    run: Run,
+    optimizer: Optimizer,
+    outcome: Outcome,
+    before: Before,
+    first: int,
+    step: int,
+) -> GradientError:
+    """The error that ended a training at a step; one that overflowed is taken back.
+
+    The bank is then as it was before that step, with the gradients of that step.
+    """
+    bank = engine.bank
+    if outcome.overflow is None:
+        assert outcome.bad != NONE, "a run ends early for one of two reasons"
+        return bank.bad_gradient(outcome.bad)
+    restore(run, optimizer, before, first, step)
+    state = bank.state.copy()
+    run.begin(step)
+    for moment in engine.program.moments[:-1]:
+        run.perform(moment, optimizer)
+    run.finish_backward()
+    bank.state[:] = state
+    return outcome.overflow.at(step)

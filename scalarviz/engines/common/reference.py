@@ -1,0 +1,289 @@
+"""One operation of a program on a batch, forward and backward, in plain Python and numpy.
+
+This is what an operation means, said once and slowly: arrays of (samples, numbers) in float64, as
+it is done while a network learns. The python engine shows by it what lies between the calls of its
+objects, and the cuda engine does with it what has no kernel there. What overflows is infinite, as
+on every engine, and no warning: the step is what refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
+from scalarviz.layers.dropout import dropout_factors
+from scalarviz.model.operations import NONE, Operation, Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What an operation is done with.
+
+    value, state  those of the network's bank, and how many steps it has taken
+    x, y          what it reads and writes
+    upstream      the gradient by what it writes
+    more          what the other buffer holds; on the way back the gradient by that
+    learning      whether the network learns; else no number is left out, and statistics are those
+                  of all batches that it has seen
+    first         the place in its batch of the first sample
+    """
+
+    value: FloatArray
+    state: FloatArray
+    step: int
+    x: FloatArray
+    more: FloatArray | None = None
+    y: FloatArray | None = None
+    upstream: FloatArray | None = None
+    learning: bool = True
+    first: int = 0
+
+
+def nothing(operation: Operation, numbers: Numbers) -> None:
+    """Of an operation that changes no state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A kind of operation: forward gives y, backward the gradient by x.
+
+    `remember` changes in `numbers.state` what a network that learns keeps of its batches.
+    """
+
+    forward: Callable[[Operation, Numbers], FloatArray]
+    backward: Callable[[Operation, Numbers], FloatArray]
+    remember: Callable[[Operation, Numbers], None] = nothing
+
+
+def operation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    """What an operation writes."""
+    with np.errstate(all="ignore"):
+        return REFERENCES[operation.kind].forward(operation, numbers)
+
+
+def operation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    """The gradient by what an operation read."""
+    with np.errstate(all="ignore"):
+        return REFERENCES[operation.kind].backward(operation, numbers)
+
+
+def remember(operation: Operation, numbers: Numbers) -> None:
+    """What goes with a forward of a network that learns: what it keeps of its batches changes."""
+    with np.errstate(all="ignore"):
+        REFERENCES[operation.kind].remember(operation, numbers)
+
+
+def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray) -> FloatArray:
+    """The gradient by each of its parameters, in the order of their rows."""
+    places, written, read = operation.all_uses
+    with_one = np.pad(x, ((0, 0), (0, 1)), constant_values=1.0)  # what a bias is multiplied by
+    with np.errstate(all="ignore"):
+        products = (upstream[:, written] * with_one[:, read]).sum(axis=0)
+    return np.bincount(places, products, len(operation.parameters))
+
+
+def given(array: FloatArray | None) -> FloatArray:
+    """Numbers that the operation cannot do without."""
+    assert array is not None
+    return array
+
+
+def affine_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    sums: FloatArray = numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
+    return sums
+
+
+def affine_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    by_inputs: FloatArray = given(numbers.upstream) @ weights(operation, numbers)
+    return by_inputs
+
+
+def scale_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
+    return numbers.x * gains + biases(operation, numbers)
+
+
+def scale_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
+    return given(numbers.upstream) * gains
+
+
+def activation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    formula = ACTIVATIONS[operation.formula].value
+    return np.array([[formula(z) for z in sample] for sample in numbers.x.tolist()])
+
+
+def activation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    derivative = ACTIVATIONS[operation.formula].derivative
+    samples = zip(numbers.x.tolist(), given(numbers.y).tolist(), strict=True)
+    slopes = [[derivative(z, a) for z, a in zip(*pair, strict=True)] for pair in samples]
+    gradient: FloatArray = given(numbers.upstream) * np.array(slopes)
+    return gradient
+
+
+def row_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return np.array([one_row(operation, sample)[0] for sample in numbers.x.tolist()])
+
+
+def row_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    formula = ROW_FORMULAS[operation.formula].backward
+    gradients = []
+    for x, upstream in zip(numbers.x.tolist(), given(numbers.upstream).tolist(), strict=True):
+        y, kept = one_row(operation, x)
+        gradients.append([0.0] * operation.source.size)
+        formula(x, y, kept, upstream, gradients[-1], *typed(formula, operation.settings))
+    return np.array(gradients)
+
+
+def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
+    """A row formula on one sample: what it writes, and the number that it keeps."""
+    formula = ROW_FORMULAS[operation.formula].forward
+    y = [0.0] * operation.target.size
+    return y, formula(x, y, *typed(formula, operation.settings))
+
+
+@lru_cache(maxsize=64)
+def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
+    """For each window what a kernel's weights see there; beyond the edge one more than there is."""
+    windows = Windows.of(operation)
+    _, channels, high, wide = operation.shape
+    found = np.full((windows.pixels, channels, high, wide), operation.source.size)
+    for channel, line, column in np.ndindex(channels, high, wide):
+        pixels, places = windows.seen(channel, line, column)
+        found[pixels, channel, line, column] = places
+    return found.reshape(windows.pixels, -1)
+
+
+def convolution_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    padded = np.pad(numbers.x, ((0, 0), (0, 1)))
+    sums = weights(operation, numbers) @ padded[:, windows_of(operation)].transpose(0, 2, 1)
+    found: FloatArray = sums.reshape(len(padded), -1) + biases(operation, numbers)
+    return found
+
+
+def convolution_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    places, kernels = windows_of(operation), weights(operation, numbers)
+    g = given(numbers.upstream)
+    by_windows = kernels.T @ g.reshape(len(g), len(kernels), -1)
+    found = np.zeros((len(g), operation.source.size + 1))
+    for weight in range(len(kernels.T)):  # no two windows see the same place by one weight
+        found[:, places[:, weight]] += by_windows[:, weight]
+    return found[:, :-1]
+
+
+def branch_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return numbers.x
+
+
+def branch_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream) + given(numbers.more)
+
+
+def sum_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return numbers.x + given(numbers.more)
+
+
+def sum_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream)
+
+
+def factors(operation: Operation, numbers: Numbers) -> FloatArray:
+    """By what a dropout multiplies each number."""
+    if not numbers.learning:
+        return np.ones_like(numbers.x, np.float64)
+    low, high = map(int, numbers.state[operation.state : operation.state + 2])
+    (rate,), size = operation.settings, operation.source.size
+    return np.array(
+        [
+            dropout_factors(size, rate, sample, numbers.step, operation.state, low, high)
+            for sample in range(numbers.first, numbers.first + len(numbers.x))
+        ]
+    )
+
+
+def dropout_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return numbers.x * factors(operation, numbers)
+
+
+def dropout_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return given(numbers.upstream) * factors(operation, numbers)
+
+
+def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
+    """The numbers of a batch as (samples, features, pixels)."""
+    return table.astype(np.float64).reshape(len(table), int(operation.settings[0]), -1)
+
+
+def standardized(operation: Operation, numbers: Numbers) -> tuple[FloatArray, FloatArray]:
+    """What batch_norm makes of a batch, and by what each feature was multiplied."""
+    x = by_feature(operation, numbers.x)
+    if numbers.learning:
+        mean = x.mean(axis=(0, 2), keepdims=True)
+        variance = ((x - mean) ** 2).mean(axis=(0, 2), keepdims=True)
+    else:
+        features = x.shape[1]
+        known = numbers.state[operation.state : operation.state + 2 * features]
+        mean, variance = known.reshape(2, 1, features, 1)
+    scale = 1.0 / np.sqrt(variance + operation.settings[2])
+    return (x - mean) * scale, scale
+
+
+def batch_norm_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+    return standardized(operation, numbers)[0].reshape(numbers.x.shape)
+
+
+def batch_norm_remember(operation: Operation, numbers: Numbers) -> None:
+    x = by_feature(operation, numbers.x)
+    features, count = x.shape[1], x.shape[0] * x.shape[2]
+    known = numbers.state[operation.state : operation.state + 2 * features]
+    estimate = count / max(count - 1, 1)
+    found = np.concatenate([x.mean(axis=(0, 2)), x.var(axis=(0, 2)) * estimate])
+    known += operation.settings[3] * (found - known)
+
+
+def batch_norm_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+    y, scale = standardized(operation, numbers)
+    g = by_feature(operation, given(numbers.upstream))
+    gradient: FloatArray = scale * g
+    if numbers.learning:
+        shift = g.mean(axis=(0, 2), keepdims=True)
+        stretch = (g * y).mean(axis=(0, 2), keepdims=True)
+        gradient = scale * (g - shift - y * stretch)
+    return gradient.reshape(numbers.x.shape)
+
+
+def weights(operation: Operation, numbers: Numbers) -> FloatArray:
+    """The weights of an operation; the perceptrons are the rows."""
+    shape, first = operation.shape, operation.weights
+    count = int(np.prod(shape))
+    rows = (shape[0], -1) if len(shape) > 1 else shape
+    return numbers.value[first : first + count].astype(np.float64).reshape(rows)
+
+
+def biases(operation: Operation, numbers: Numbers) -> FloatArray:
+    """What is added to each number that an operation writes; zeros where it has no biases."""
+    size = operation.target.size
+    if operation.biases == NONE:
+        return np.zeros(size)
+    found = numbers.value[operation.biases : operation.biases + size // operation.each]
+    return np.repeat(found.astype(np.float64), operation.each)
+
+
+REFERENCES = {
+    "affine": Reference(affine_forward, affine_backward),
+    "activation": Reference(activation_forward, activation_backward),
+    "row": Reference(row_forward, row_backward),
+    "scale": Reference(scale_forward, scale_backward),
+    "convolution": Reference(convolution_forward, convolution_backward),
+    "branch": Reference(branch_forward, branch_backward),
+    "sum": Reference(sum_forward, sum_backward),
+    "dropout": Reference(dropout_forward, dropout_backward),
+    "batch_norm": Reference(batch_norm_forward, batch_norm_backward, batch_norm_remember),
+}

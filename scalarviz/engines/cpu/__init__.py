@@ -1,0 +1,1 @@
+"""The cpu engine: numba kernels on all cores."""

@@ -1,0 +1,165 @@
+"""The kernels of the cpu engine, with what they are always given: a network's bank and tables."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.common.cores import ONE_AT_A_TIME
+from scalarviz.engines.cpu import replicas_kernel, step
+from scalarviz.engines.cpu.products import TILE
+from scalarviz.engines.cpu.tables import Tables, Unsigned
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.bank import Bank
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program
+
+# One file for all kernels, so that what they share is compiled once.
+TEMPLATE = replicas_kernel.__name__
+
+
+@final
+class Work:
+    """What can be done to a batch by the kernels, for one network."""
+
+    def __init__(self, program: Program, bank: Bank, precision: Precision) -> None:
+        self.program = program
+        self.bank = bank
+        self.precision = precision
+        self.kernels: Any = kernel_file.load(TEMPLATE, bank.dtype)
+        self.rooms: dict[tuple[int, ...], Any] = {}  # that of the newest training, by its sizes
+        self._none = np.empty((0, 0), bank.dtype)
+
+    @property
+    def loss_scale(self) -> float:
+        """By what gradients are multiplied on their way; 1 unless precision is mixed."""
+        return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
+
+    def weights(self) -> FloatArray:
+        """The weights as kernels see them: with mixed precision a copy, rounded to half."""
+        if not self.precision.mixed:
+            return self.bank.value
+        rounded = np.empty_like(self.bank.value)
+        self.kernels.round_all(self.bank.value, rounded)
+        return rounded
+
+    def do(
+        self,
+        what: int,
+        tables: Tables,
+        samples: int,
+        spaces: FloatArray,
+        flows: FloatArray,
+        *,
+        data: FloatArray | None = None,
+        goals: FloatArray | None = None,
+        outputs: FloatArray | None = None,
+        partial: FloatArray | None = None,
+        operations: range | None = None,
+        plan: Unsigned | None = None,
+        scale: float = 1.0,
+        gathers: int = 0,
+    ) -> FloatArray:
+        """Some of the things of `step`, done to a whole batch: the errors of its chunks.
+
+        `gathers` says what must be gathered before, as a pass of `passes` does.
+        """
+        chunks, rows = count_chunks(samples), np.arange(samples, dtype=np.uint64)
+        operations = range(len(tables.operations)) if operations is None else operations
+        errors = np.zeros(chunks)
+        none = self._none
+        weights = self.weights()
+        with ONE_AT_A_TIME:
+            if gathers:
+                self.kernels.gather_for(
+                    gathers,
+                    tables.operations,
+                    tables.settings,
+                    self.bank.state,
+                    self.bank.frozen,
+                    np.uint64(samples),
+                    spaces,
+                    flows,
+                )
+            self.kernels.batch_work(
+                what,
+                operations.start,
+                operations.stop,
+                tables.plan if plan is None else plan,
+                tables.operations,
+                tables.settings,
+                weights,
+                self.bank.state,
+                self.bank.step_count,
+                none if data is None else data,
+                rows,
+                none if goals is None else goals,
+                rows,
+                none if outputs is None else outputs,
+                np.uint64(samples),
+                spaces,
+                flows,
+                np.empty((chunks, 0), self.bank.dtype) if partial is None else partial,
+                self.bank.value.dtype.type(scale),
+                errors,
+            )
+        return errors
+
+    def add_gradients(self, tables: Tables, partial: FloatArray, operations: range) -> None:
+        """Add to the bank what the chunks found for some operations."""
+        self.kernels.add_chunks(
+            tables.plan,
+            tables.operations,
+            operations.start,
+            operations.stop,
+            partial,
+            np.uint64(len(partial)),
+            self.bank.grad,
+            self.bank.state,
+        )
+        self.bank.has_gradients = True
+
+
+def count_chunks(samples: int) -> int:
+    """Into how many chunks a batch is cut; that depends on nothing but its size."""
+    return int(step.count_chunks(np.uint64(samples)))
+
+
+def row_stride(samples: int) -> int:
+    """How far apart the rows of a tile lie, in a batch of so many samples."""
+    return int(step.row_stride(np.uint64(samples)))
+
+
+def add_errors(errors: FloatArray) -> FloatArray:
+    """The sums of the errors of chunks, which are the columns, in the order of the chunks."""
+    total = np.zeros(len(errors))
+    for column in errors.T:
+        total += column
+    return total
+
+
+def means(loss: Loss, batches: Batches, outputs: int, first: int, count: int) -> FloatArray:
+    """By what the errors of each of some steps are multiplied when they are added up."""
+    whole, last = [loss.scale((n, outputs)) for n in (batches.size, batches.count(-1))]
+    if whole == last:
+        return np.full(count, whole)
+    steps = np.arange(first, first + count)
+    return np.where((steps + 1) % batches.steps_an_epoch, whole, last)
+
+
+def count_tiles(samples: int) -> int:
+    """How many tiles all chunks of a batch have."""
+    return len(tile_starts(samples)) - 1
+
+
+def tile_starts(samples: int) -> list[int]:
+    """The first sample of each tile, and the end of the last one."""
+    chunks = count_chunks(samples)
+    bounds = [chunk * samples // chunks for chunk in range(chunks + 1)]
+    starts = [start for first, end in pairwise(bounds) for start in range(first, end, int(TILE))]
+    return [*starts, samples]

@@ -1,0 +1,267 @@
+"""Convolution of a tile: its pictures are looked at through a small window, everywhere alike.
+
+Each number of a picture is a row of samples, so that a window is a handful of rows, and what is in
+the vector registers is one number of many pictures. Four kernels are done at a time; at the end of
+them the last one stands in for those that are missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.dispatch import kernel
+from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, ZERO, Index, Numbers
+from scalarviz.engines.cpu.simd import (
+    add_lanes,
+    add_sums_apart,
+    lane_count,
+    load_lanes,
+    load_some,
+    multiply_add,
+    not_unrolled,
+    spread,
+    store_lanes,
+)
+from scalarviz.engines.cpu.tiles import (
+    BIASES,
+    COUNT,
+    FLOW_IN,
+    FLOW_OUT,
+    GRADIENTS,
+    HAS_BIASES,
+    OUTPUTS,
+    SOURCE,
+    TARGET,
+    WEIGHTS,
+    Table,
+)
+
+
+@kernel
+def geometry(op: Table, settings: Numbers) -> Any:
+    """Of a picture: channels, height, width. Of a window: height, width, stride, padding.
+
+    Then how many windows there are from top to bottom and from left to right, and kernels.
+    """
+    channels, height, width = (
+        np.uint64(settings[0]), np.uint64(settings[1]), np.uint64(settings[2])
+    )  # fmt: skip
+    tall, broad = np.uint64(settings[3]), np.uint64(settings[4])
+    apart, padding = np.uint64(settings[5]), np.uint64(settings[6])
+    high = (height + TWO * padding - tall) // apart + ONE
+    wide = (width + TWO * padding - broad) // apart + ONE
+    kernels = op[OUTPUTS] // (high * wide)
+    return channels, height, width, tall, broad, apart, padding, high, wide, kernels
+
+
+@kernel
+def inside(place: Index, length: Index, size: Index, padding: Index) -> tuple[Index, Index]:
+    """Which of the `size` places of a window that begins at `place` lie on a picture.
+
+    Places are counted from `padding` before the edge; from the first to before the second.
+    """
+    return padding - min(place, padding), min(size, length + padding - place)
+
+
+@kernel
+def seeing(place: Index, count: Index, size: Index, apart: Index) -> tuple[Index, Index]:
+    """At which of its places, every `apart`-th, a window of `size` has this one of a picture.
+
+    `place` is counted from `padding` before the edge; there are `count` windows, `apart` away.
+    """
+    far = (count - ONE) * apart
+    first = place - far if place > far else place % apart
+    return first, min(size, place + ONE)
+
+
+@kernel
+def convolution_forward(
+    op: Table, settings: Numbers, value: Numbers, state: Numbers, space: Numbers, first: Index,
+    learning: bool, steps: Index, n: Index, stride: Index,
+) -> None:  # fmt: skip
+    """z = b + the sum over a window of w x, for every window and every kernel."""
+    (
+        channels, height, width, tall, broad, apart, padding, high, wide, kernels,
+    ) = geometry(op, settings)  # fmt: skip
+    step, last, fan = lane_count(space), kernels - ONE, channels * tall * broad
+    c0 = c1 = c2 = c3 = value.dtype.type(0)
+    x0, z0, across = op[SOURCE], op[TARGET] * stride, high * wide * stride
+    for o in range(ZERO, kernels, FOUR):
+        o1, o2, o3 = min(o + ONE, last), min(o + TWO, last), min(o + THREE, last)
+        if op[HAS_BIASES] == ONE:
+            c0, c1 = value[op[BIASES] + o], value[op[BIASES] + o1]
+            c2, c3 = value[op[BIASES] + o2], value[op[BIASES] + o3]
+        w0, w1 = op[WEIGHTS] + o * fan, op[WEIGHTS] + o1 * fan
+        w2, w3 = op[WEIGHTS] + o2 * fan, op[WEIGHTS] + o3 * fan
+        for y in range(high):
+            top, bottom = inside(y * apart, height, tall, padding)
+            for x in range(wide):
+                left, right = inside(x * apart, width, broad, padding)
+                z = z0 + (y * wide + x) * stride
+                for t in range(ZERO, n, step):
+                    s0, s1, s2, s3 = spread(c0), spread(c1), spread(c2), spread(c3)
+                    for c in range(channels):
+                        for line in range(top, bottom):
+                            row = (c * height + y * apart + line - padding) * width
+                            at = (x0 + row + x * apart + left - padding) * stride + t
+                            k = (c * tall + line) * broad + left
+                            for _ in range(left, right):
+                                not_unrolled()
+                                p = load_lanes(space, at)
+                                s0 = multiply_add(spread(value[w0 + k]), p, s0)
+                                s1 = multiply_add(spread(value[w1 + k]), p, s1)
+                                s2 = multiply_add(spread(value[w2 + k]), p, s2)
+                                s3 = multiply_add(spread(value[w3 + k]), p, s3)
+                                at += stride
+                                k += ONE
+                    store_lanes(space, z + o * across + t, s0)
+                    store_lanes(space, z + o1 * across + t, s1)
+                    store_lanes(space, z + o2 * across + t, s2)
+                    store_lanes(space, z + o3 * across + t, s3)
+
+
+@kernel
+def convolution_parameters(
+    op: Table, settings: Numbers, grad: Numbers, space: Numbers, flow: Numbers, n: Index,
+    stride: Index,
+) -> None:  # fmt: skip
+    """Each weight's gradient comes from all windows: the sum of g x over them and the samples."""
+    (
+        channels, height, width, tall, broad, apart, padding, high, wide, kernels,
+    ) = geometry(op, settings)  # fmt: skip
+    last, fan, across = kernels - ONE, channels * tall * broad, high * wide * stride
+    for o in range(ZERO, kernels, FOUR):
+        g0 = op[FLOW_OUT] * stride + o * across
+        g1 = op[FLOW_OUT] * stride + min(o + ONE, last) * across
+        g2 = op[FLOW_OUT] * stride + min(o + TWO, last) * across
+        g3 = op[FLOW_OUT] * stride + min(o + THREE, last) * across
+        for c in range(channels):
+            for line in range(tall):
+                up, down = windows_at(line, height, apart, padding, high)
+                for column in range(broad):
+                    left, right = windows_at(column, width, apart, padding, wide)
+                    weight_sums(
+                        grad, op[GRADIENTS] + o * fan + (c * tall + line) * broad + column, fan,
+                        kernels - o, space, flow, op[SOURCE], c * height + line - padding,
+                        column - padding, width, apart, up, down, left, right, wide, g0, g1, g2,
+                        g3, n, stride,
+                    )  # fmt: skip
+        if op[HAS_BIASES] == ONE:
+            bias_sums(
+                grad, op[GRADIENTS] + op[COUNT] - kernels + o, kernels - o, flow, high * wide, g0,
+                g1, g2, g3, n, stride,
+            )  # fmt: skip
+
+
+@kernel
+def windows_at(
+    place: Index, length: Index, apart: Index, padding: Index, count: Index
+) -> tuple[Index, Index]:
+    """The windows that have this place of theirs on the picture, from the first to before one."""
+    first = ZERO if place >= padding else (padding - place + apart - ONE) // apart
+    end = ZERO if place >= length + padding else (length + padding - place - ONE) // apart + ONE
+    return first, min(end, count)
+
+
+@kernel
+def weight_sums(
+    grad: Numbers, at: Index, fan: Index, count: Index, space: Numbers, flow: Numbers, x0: Index,
+    line: Index, column: Index, width: Index, apart: Index, up: Index, down: Index, left: Index,
+    right: Index, wide: Index, g0: Index, g1: Index, g2: Index, g3: Index, n: Index,
+    stride: Index,
+) -> None:  # fmt: skip
+    """The gradient of one weight of four kernels: at grad[at], grad[at + fan], ..."""
+    step = lane_count(space)
+    tail = (n - ONE) // step * step
+    some = n - tail
+    zero = spread(grad.dtype.type(0))
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    for y in range(up, down):
+        for x in range(left, right):
+            a = (x0 + (line + y * apart) * width + column + x * apart) * stride
+            b = (y * wide + x) * stride
+            for t in range(ZERO, tail, step):
+                not_unrolled()
+                p = load_lanes(space, a + t)
+                s0 = multiply_add(load_lanes(flow, g0 + b + t), p, s0)
+                s1 = multiply_add(load_lanes(flow, g1 + b + t), p, s1)
+                s2 = multiply_add(load_lanes(flow, g2 + b + t), p, s2)
+                s3 = multiply_add(load_lanes(flow, g3 + b + t), p, s3)
+            p = load_some(space, a + tail, some)
+            s0 = multiply_add(load_some(flow, g0 + b + tail, some), p, s0)
+            s1 = multiply_add(load_some(flow, g1 + b + tail, some), p, s1)
+            s2 = multiply_add(load_some(flow, g2 + b + tail, some), p, s2)
+            s3 = multiply_add(load_some(flow, g3 + b + tail, some), p, s3)
+    add_sums_apart(grad, at, fan, count, s0, s1, s2, s3)
+
+
+@kernel
+def bias_sums(
+    grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, g0: Index, g1: Index,
+    g2: Index, g3: Index, n: Index, stride: Index,
+) -> None:  # fmt: skip
+    """The gradient of the biases of four kernels: the sum of g over all windows and samples."""
+    step = lane_count(flow)
+    tail = (n - ONE) // step * step
+    some = n - tail
+    zero = spread(grad.dtype.type(0))
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    for pixel in range(pixels):
+        b = pixel * stride
+        for t in range(ZERO, tail, step):
+            not_unrolled()
+            s0 = add_lanes(s0, load_lanes(flow, g0 + b + t))
+            s1 = add_lanes(s1, load_lanes(flow, g1 + b + t))
+            s2 = add_lanes(s2, load_lanes(flow, g2 + b + t))
+            s3 = add_lanes(s3, load_lanes(flow, g3 + b + t))
+        s0 = add_lanes(s0, load_some(flow, g0 + b + tail, some))
+        s1 = add_lanes(s1, load_some(flow, g1 + b + tail, some))
+        s2 = add_lanes(s2, load_some(flow, g2 + b + tail, some))
+        s3 = add_lanes(s3, load_some(flow, g3 + b + tail, some))
+    add_sums_apart(grad, at, ONE, count, s0, s1, s2, s3)
+
+
+@kernel
+def convolution_inputs(
+    op: Table, settings: Numbers, value: Numbers, space: Numbers, flow: Numbers, n: Index,
+    stride: Index,
+) -> None:  # fmt: skip
+    """The sum of w g over all windows that see a number, and over all kernels."""
+    (
+        channels, height, width, tall, broad, apart, padding, high, wide, kernels,
+    ) = geometry(op, settings)  # fmt: skip
+    step, last, fan, area = lane_count(flow), channels - ONE, channels * tall * broad, tall * broad
+    zero = spread(value.dtype.type(0))
+    h0, plane = op[FLOW_IN] * stride, height * width * stride
+    for c in range(ZERO, channels, FOUR):
+        c1, c2, c3 = min(c + ONE, last), min(c + TWO, last), min(c + THREE, last)
+        w0, w1 = op[WEIGHTS] + c * area, op[WEIGHTS] + c1 * area
+        w2, w3 = op[WEIGHTS] + c2 * area, op[WEIGHTS] + c3 * area
+        for i in range(height):
+            up, down = seeing(i + padding, high, tall, apart)
+            for j in range(width):
+                left, right = seeing(j + padding, wide, broad, apart)
+                h = h0 + (i * width + j) * stride
+                for t in range(ZERO, n, step):
+                    s0, s1, s2, s3 = zero, zero, zero, zero
+                    for o in range(kernels):
+                        for line in range(up, down, apart):
+                            y = (i + padding - line) // apart
+                            x = (j + padding - left) // apart
+                            at = (op[FLOW_OUT] + (o * high + y) * wide + x) * stride + t
+                            k = o * fan + line * broad + left
+                            for _ in range(left, right, apart):
+                                not_unrolled()
+                                p = load_lanes(flow, at)
+                                s0 = multiply_add(spread(value[w0 + k]), p, s0)
+                                s1 = multiply_add(spread(value[w1 + k]), p, s1)
+                                s2 = multiply_add(spread(value[w2 + k]), p, s2)
+                                s3 = multiply_add(spread(value[w3 + k]), p, s3)
+                                at -= stride
+                                k += apart
+                    store_lanes(flow, h + c * plane + t, s0)
+                    store_lanes(flow, h + c1 * plane + t, s1)
+                    store_lanes(flow, h + c2 * plane + t, s2)
+                    store_lanes(flow, h + c3 * plane + t, s3)

@@ -1,0 +1,57 @@
+"""An optimizer as arrays, for the kernels that move weights."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.model.optimizer import Optimizer
+
+
+@final
+class Order:
+    """How weights move: the places of the formulas in their tables, and their numbers.
+
+    `numbers` is what `updates.move` takes: how to step, the settings of the optimizer and those
+    of the schedule.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.state = state_of(optimizer)
+        self.optimizer = list(OPTIMIZERS).index(optimizer.name)
+        self.schedule = list(SCHEDULES).index(optimizer.schedule.name)
+        self.refuses = optimizer.not_finite == "error"
+        self.slots = optimizer.row.slots
+        self.arguments = len(optimizer.arguments(0))
+        limits = optimizer.clip_norm, optimizer.clip_value
+        self.numbers: tuple[FloatArray, FloatArray, FloatArray] = (
+            np.array([optimizer.lr, *limits, optimizer.l1, optimizer.l2]),
+            np.array([*optimizer.settings.values()], np.float64),
+            np.array([*optimizer.schedule.settings.values()], np.float64),
+        )
+
+    @staticmethod
+    def of(optimizer: Optimizer, last: Order | None) -> Order:
+        """That of an optimizer: the last one, if nothing has changed since."""
+        if last is not None and last.state == state_of(optimizer):
+            return last
+        return Order(optimizer)
+
+
+def state_of(optimizer: Optimizer) -> tuple[object, ...]:
+    """Everything that an optimizer consists of, for comparison."""
+    return (
+        optimizer.row,
+        optimizer.schedule,
+        optimizer.lr,
+        optimizer.clip_norm,
+        optimizer.clip_value,
+        optimizer.l1,
+        optimizer.l2,
+        optimizer.not_finite,
+        *optimizer.settings.values(),
+    )

@@ -1,0 +1,177 @@
+"""The cpu engine for many networks of one shape at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.common.cores import ONE_AT_A_TIME
+from scalarviz.engines.cpu.calls import TEMPLATE, Work, add_errors, means
+from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu.run import Room, make_room
+from scalarviz.engines.cpu.tables import drawing_of, make_tables, plan_loss, set_order, workspaces
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.bank import Bank
+from scalarviz.model.operations import NONE, OVERFLOW
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program
+
+GROUPS = 16  # how many networks can be at work at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The numbers of all networks, one row a network; their banks stand on the rows."""
+
+    value: FloatArray
+    grad: FloatArray
+    slots: FloatArray
+    frozen: Any
+    state: FloatArray
+    counts: Any
+
+
+@final
+class CpuMany:
+    """Trains networks of one program on banks of their own, each on batches of its own."""
+
+    def __init__(
+        self,
+        program: Program,
+        banks: Sequence[Bank],
+        batches: Sequence[Batches],
+        loss: Loss,
+        optimizer: Optimizer,
+        precision: Precision,
+    ) -> None:
+        dtype, count = banks[0].dtype, len(banks)
+        self.banks = banks
+        self.batches = batches[0]
+        self.program = program
+        self.loss = loss
+        self.kernels: Any = kernel_file.load(TEMPLATE, dtype)
+        self.tables = make_tables(program, dtype, precision)
+        self.plan = plan_loss(self.tables, program, loss)
+        self.order = Order(optimizer)
+        set_order(self.plan, self.order)
+        self.blocks = blocks_of(banks, self.order)
+        self.drawing = np.array([drawing_of(each) for each in batches])
+        work = Work(program, banks[0], precision)
+        room = make_room(work, self.tables, self.batches, 1)
+        groups = min(GROUPS, count)
+        self.room = Room(*[repeated(getattr(room, field.name), groups) for field in fields(Room)])
+        self.samples = [
+            np.ascontiguousarray(table, dtype)
+            for table in (self.batches.inputs, self.batches.targets)
+        ]
+        self.done = np.tile(np.array([0, NONE]), (count, 1))
+
+    def prepare(self) -> None:
+        """Have the kernels compiled, or loaded; no number is changed."""
+        self._train(0, np.zeros((len(self.banks), 0, self.room.partial.shape[1])))
+
+    def count_steps(self) -> None:
+        """Have the banks say how many steps they have taken, when there are no more for now."""
+        for bank, steps in zip(self.banks, self.blocks.counts[:, 0].tolist(), strict=True):
+            bank.has_gradients = True
+            bank.restart_count(steps)
+
+    def steps(self, first: int, count: int) -> FloatArray:
+        """So many steps of every network: their losses, NaN from where a gradient went bad on.
+
+        `count_steps` comes after the last ones.
+        """
+        chunks = self.room.partial.shape[1]
+        errors = np.full((len(self.banks), count, chunks), np.nan)
+        errors[self.done[:, 1] == NONE] = 0.0
+        before = [array.copy() for array in self._changing]
+        self._train(first, errors)
+        stopped = (self.done[:, 1] == OVERFLOW) & (before[-1][:, 1] == NONE)
+        for network in np.flatnonzero(stopped).tolist():
+            self._take_back(network, first, before)
+        taken = (self.done[:, 0] - before[-1][:, 0])[:, np.newaxis]
+        errors[np.arange(count) >= taken] = np.nan
+        losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
+        outputs = self.program.outputs.size
+        return losses * means(self.loss, self.batches, outputs, first, count)
+
+    @property
+    def _changing(self) -> tuple[Any, ...]:
+        """What steps change; the last is how far each network has got, and what stopped it."""
+        blocks = self.blocks
+        return blocks.value, blocks.slots, blocks.state, blocks.counts, self.done
+
+    def _take_back(self, network: int, first: int, before: list[Any]) -> None:
+        """Bring a network back to before the step that made it infinite."""
+        taken = int(self.done[network, 0] - before[-1][network, 0])
+        for array, old in zip(self._changing, before, strict=True):
+            array[network] = old[network]
+        others = self.done.copy()
+        self.done[:, 1] = OVERFLOW
+        self.done[network, 1] = NONE
+        self._train(first, np.zeros((len(self.banks), taken, self.room.partial.shape[1])))
+        others[network] = self.done[network, 0], OVERFLOW
+        self.done[:] = others
+
+    def _train(self, first: int, errors: FloatArray) -> None:
+        """Steps of every network that has not stopped; `errors` has a row for each step."""
+        room, blocks = self.room, self.blocks
+        with ONE_AT_A_TIME:
+            self.kernels.train_networks(
+                self.plan,
+                self.tables.passes,
+                self.tables.operations,
+                self.tables.settings,
+                blocks.value,
+                blocks.grad,
+                blocks.slots,
+                blocks.frozen,
+                blocks.state,
+                blocks.counts,
+                *self.samples,
+                self.drawing,
+                np.array(self.batches.settings, np.float64),
+                room.points,
+                room.rows,
+                room.goal_rows,
+                self.loss.factor,
+                *self.order.numbers,
+                np.empty((len(room.spaces), self.order.arguments), blocks.value.dtype),
+                room.halves,
+                room.spaces,
+                room.flows,
+                room.partial,
+                room.scratch,
+                errors,
+                first,
+                self.done,
+            )
+
+
+def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:
+    """One array for each kind of number; the banks stand on its rows from now on."""
+    count, rows, dtype = len(banks), len(banks[0]), banks[0].dtype
+    blocks = Blocks(
+        np.zeros((count, rows), dtype),
+        np.zeros((count, rows), dtype),
+        np.zeros((count, len(order.slots), rows), dtype),
+        np.zeros((count, rows), np.bool_),
+        np.array([bank.state for bank in banks]),
+        np.zeros((count, 1), np.int64),
+    )
+    for i, bank in enumerate(banks):
+        bank.move_to(blocks.value[i], blocks.grad[i], blocks.frozen[i], blocks.state[i])
+        bank.take_block(order.slots, blocks.slots[i])
+    return blocks
+
+
+def repeated(room: Any, groups: int) -> Any:
+    """As much room for every group."""
+    return workspaces(groups, room.size, room.dtype).reshape(groups, *room.shape)

@@ -1,0 +1,98 @@
+"""One training step on the cpu engine, moment by moment, with everything in between to be read.
+
+Every tile keeps a workspace of its own. The kernels are those of the whole step, and so are the
+bits.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.cpu import step as plans
+from scalarviz.engines.cpu.calls import Work, add_errors, count_chunks, row_stride, tile_starts
+from scalarviz.engines.cpu.tables import make_tables, plan_loss, workspaces
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.program import Moment
+
+
+@final
+class Moments:
+    """The numbers of one batch, as far as they have been computed."""
+
+    def __init__(self, work: Work, inputs: FloatArray, targets: FloatArray, loss: Loss) -> None:
+        self.work = work
+        self.targets = targets
+        self.loss_function = loss
+        self.loss = np.nan
+        bank, program = work.bank, work.program
+        self.samples = len(inputs)
+        self.starts = tile_starts(self.samples)
+        self.tables = make_tables(program, bank.dtype, work.precision, apart=True)
+        self.plan = plan_loss(self.tables, program, loss)
+        tiles = len(self.starts) - 1
+        self.spaces = workspaces(tiles, self.tables.space, bank.dtype)
+        self.flows = workspaces(tiles, self.tables.flow, bank.dtype)
+        self.partial = np.zeros((count_chunks(self.samples), self.tables.gradients), bank.dtype)
+        self._do(plans.DO_LOAD, range(0), data=inputs)
+
+    def perform(self, moment: Moment) -> None:
+        """Do one moment, which is neither zero_grad nor step."""
+        one = range(moment.operation, moment.operation + 1)
+        if moment.kind == "forward":
+            self._do(plans.DO_LEARN | plans.DO_FORWARD, one, gathers=self._gathers(one.start))
+        elif moment.kind == "loss":
+            errors = self._do(plans.DO_AIM | plans.DO_ERROR, range(0), goals=self.targets)
+            mean = self.loss_function.scale(self.targets.shape)
+            self.loss = float(add_errors(errors[np.newaxis])[0]) * mean
+        elif moment.kind == "delta":
+            is_last = moment.operation == len(self.work.program.operations) - 1
+            kind = self.work.program.operations[moment.operation].kind
+            what = plans.DO_DELTA if is_last else 0
+            self._do(what | plans.DO_FLOW if kind == "activation" else what, one)
+        elif moment.kind == "weight gradient":
+            self._do(plans.DO_WEIGHTS, one)
+            self.work.add_gradients(self.tables, self.partial, one)
+        elif moment.kind == "input gradient":
+            self._do(plans.DO_FLOW, one, gathers=-self._gathers(one.start))
+
+    def _gathers(self, place: int) -> int:
+        """What an operation must know of the whole batch, as a pass says it."""
+        operation = self.work.program.operations[place]
+        return place + 1 if operation.about.statistics(operation) else 0
+
+    def _do(
+        self,
+        what: int,
+        operations: range,
+        data: FloatArray | None = None,
+        goals: FloatArray | None = None,
+        gathers: int = 0,
+    ) -> FloatArray:
+        bank = self.work.bank
+        mean = self.loss_function.scale(self.targets.shape)
+        scale = bank.value.dtype.type(mean) * bank.value.dtype.type(self.work.loss_scale)
+        return self.work.do(
+            what | plans.DO_KEEP,
+            self.tables,
+            self.samples,
+            self.spaces,
+            self.flows,
+            data=data,
+            goals=goals,
+            partial=self.partial,
+            operations=operations,
+            plan=self.plan,
+            scale=scale,
+            gathers=gathers,
+        )
+
+    def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
+        """Rows of all workspaces, from `row` on, as a table of one row a sample."""
+        width = row_stride(self.samples)
+        first = row * width
+        tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
+        counts = np.diff(self.starts)
+        return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])

@@ -1,0 +1,1 @@
+"""The cuda engine: numba-CUDA kernels on a GPU."""

@@ -1,0 +1,175 @@
+"""Batch norm on a GPU: every feature brought to one scale over the whole batch.
+
+Before a number can go on, those of all samples must be there. `gather` then notes mean and scale of
+every feature in `exact`; on the way back, by how much the gradients move and stretch the feature as
+a whole. A feature is a block's; its sums are taken in SHARES parts, however many threads there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.cuda_dispatch import Real, deviation_factor, kernel
+from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.plan import (
+    DEVIATION,
+    FLOW,
+    FROZEN,
+    HELD_FROM,
+    HELD_TO,
+    INPUTS,
+    LEARNING,
+    MEAN,
+    MOMENTS,
+    OUTPUTS,
+    SETTINGS,
+    SHARES,
+    SHIFT,
+    SOURCE,
+    SPACE,
+    STATE,
+    STATE_NUMBERS,
+    STATISTICS,
+    STRETCH,
+    STRIDE,
+    TARGET,
+)
+from scalarviz.engines.cuda.teams import kept
+
+Numbers = Any
+Whole = Any
+Exact = Any
+Index = Any
+
+
+@kernel
+def batch_norm_forward(
+    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """y = (x - mean) * scale."""
+    x, y = base + whole[op + SOURCE] * stride, base + whole[op + TARGET] * stride
+    pixels, found = np.int64(reals[whole[op + SETTINGS] + 1]), whole[op + STATISTICS]
+    for i in range(worker, whole[op + OUTPUTS] * count, workers):
+        r = i // count
+        place, f = r * stride + i - r * count, found + r // pixels * MOMENTS
+        mean, scale = Real(exact[f + MEAN]), Real(exact[f + DEVIATION])
+        space[y + place] = kept(whole, (space[x + place] - mean) * scale)
+
+
+@kernel
+def batch_norm_inputs(
+    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """What moves a feature as a whole, or stretches it, has no effect: it is taken out."""
+    y = base + whole[op + TARGET] * stride
+    h, g = flow_base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
+    pixels, found = np.int64(reals[whole[op + SETTINGS] + 1]), whole[op + STATISTICS]
+    for i in range(worker, whole[op + INPUTS] * count, workers):
+        r = i // count
+        place, f = r * stride + i - r * count, found + r // pixels * MOMENTS
+        scale, shift = Real(exact[f + DEVIATION]), Real(exact[f + SHIFT])
+        own = flow[g + place] - shift - space[y + place] * Real(exact[f + STRETCH])
+        flow[h + place] = kept(whole, scale * own)
+
+
+@kernel
+def gather_batch_norm(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+    """Mean and scale of every feature; a network that learns moves the running ones to them."""
+    settings, found = whole[op + SETTINGS], whole[op + STATISTICS]
+    features, pixels = np.int64(reals[settings]), np.int64(reals[settings + 1])
+    eps, momentum = np.float64(reals[settings + 2]), np.float64(reals[settings + 3])
+    stride, numbers = whole[STRIDE], np.float64(count * pixels)
+    learning = whole[LEARNING] != 0 and not is_held(whole, op, reals)
+    for f in range(cuda.blockIdx.x, features, cuda.gridDim.x):
+        known = STATE_NUMBERS + whole[op + STATE] + f
+        mean, variance = exact[known], exact[known + features]
+        if learning:
+            x = whole[SPACE] + (whole[op + SOURCE] + f * pixels) * stride
+            mean = sum_of(reals, x, pixels, stride, count) / numbers
+            squares = sum_of_products(reals, x, x, mean, pixels, stride, count)
+            variance = squares / numbers
+            if cuda.threadIdx.x == 0:
+                # The variance of a sample, as one estimates by it that of all there could be.
+                estimate = squares / max(numbers - 1.0, 1.0)
+                exact[known] += momentum * (mean - exact[known])
+                exact[known + features] += momentum * (estimate - exact[known + features])
+        if cuda.threadIdx.x == 0:
+            exact[found + f * MOMENTS + MEAN] = mean
+            exact[found + f * MOMENTS + DEVIATION] = deviation_factor(variance, eps)
+
+
+@kernel
+def gather_batch_norm_back(
+    whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index
+) -> None:
+    """The mean of g and of g y of every feature."""
+    settings, found = whole[op + SETTINGS], whole[op + STATISTICS]
+    features, pixels = np.int64(reals[settings]), np.int64(reals[settings + 1])
+    stride, numbers = whole[STRIDE], np.float64(count * pixels)
+    held = is_held(whole, op, reals)
+    for f in range(cuda.blockIdx.x, features, cuda.gridDim.x):
+        row = (whole[op + TARGET] + f * pixels) * stride
+        y, g = whole[SPACE] + row, whole[FLOW] + row
+        shift = sum_of(reals, g, pixels, stride, count)
+        stretch = sum_of_products(reals, g, y, 0.0, pixels, stride, count)
+        if cuda.threadIdx.x == 0:
+            exact[found + f * MOMENTS + SHIFT] = 0.0 if held else shift / numbers
+            exact[found + f * MOMENTS + STRETCH] = 0.0 if held else stretch / numbers
+
+
+@kernel
+def is_held(whole: Whole, op: Index, reals: Numbers) -> bool:
+    """Whether all parameters of the layer are frozen, so that its statistics stand still."""
+    for row in range(whole[op + HELD_FROM], whole[op + HELD_TO]):
+        if reals[whole[FROZEN] + row] == Real(0):
+            return False
+    return bool(whole[op + HELD_FROM] < whole[op + HELD_TO])
+
+
+@kernel
+def sum_of(reals: Numbers, x: Index, rows: Index, stride: Index, count: Index) -> Any:
+    """The sum of some rows of a workspace in float64, for all threads of a block."""
+    shares = cuda.shared.array(SHARES, np.float64)
+    for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
+        total = 0.0
+        for i in range(share, rows * count, SHARES):
+            r = i // count
+            total += np.float64(reals[x + r * stride + i - r * count])
+        shares[share] = total
+    return sum_of_shares(shares)
+
+
+@kernel
+def sum_of_products(
+    reals: Numbers, x: Index, y: Index, mean: float, rows: Index, stride: Index, count: Index
+) -> Any:
+    """The same of the products of two, each as far as it is from the mean."""
+    shares = cuda.shared.array(SHARES, np.float64)
+    for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
+        total = 0.0
+        for i in range(share, rows * count, SHARES):
+            r = i // count
+            place = r * stride + i - r * count
+            total += (np.float64(reals[x + place]) - mean) * (np.float64(reals[y + place]) - mean)
+        shares[share] = total
+    return sum_of_shares(shares)
+
+
+@kernel
+def sum_of_shares(shares: Numbers) -> Any:
+    """What the threads of a block have found, in order; they go on together."""
+    cuda.syncthreads()
+    total = 0.0
+    for share in range(SHARES):
+        total += shares[share]
+    cuda.syncthreads()
+    return total
+
+
+@kernel
+def nothing_to_gather(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+    """Of an operation that takes each sample by itself."""

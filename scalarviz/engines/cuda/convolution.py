@@ -1,0 +1,151 @@
+"""Convolution by a team of threads: pictures are looked at through a small window, all alike.
+
+A thread has one number that is written, one weight, or one number that was read; and of these, all
+samples of its share. Samples lie side by side, so what threads that stand together read does too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
+from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.plan import (
+    BIAS_ROW,
+    COUNT,
+    EACH,
+    HAS_BIASES,
+    INPUTS,
+    OUTPUTS,
+    SETTINGS,
+    SOURCE,
+    TARGET,
+    WEIGHT_ROW,
+    WEIGHTS,
+)
+from scalarviz.engines.cuda.teams import bias_sum, kept, partial_of
+
+Numbers = Any
+Whole = Any
+Exact = Any
+Index = Any
+
+
+@kernel
+def geometry(whole: Whole, op: Index, reals: Numbers) -> Any:
+    """Of a picture: channels, height, width. Of a window: height, width, stride, padding.
+
+    Then how many windows there are from top to bottom and from left to right.
+    """
+    first = whole[op + SETTINGS]
+    channels, height = np.int64(reals[first]), np.int64(reals[first + 1])
+    width, tall = np.int64(reals[first + 2]), np.int64(reals[first + 3])
+    broad, apart = np.int64(reals[first + 4]), np.int64(reals[first + 5])
+    padding = np.int64(reals[first + 6])
+    high = (height + 2 * padding - tall) // apart + 1
+    wide = (width + 2 * padding - broad) // apart + 1
+    return channels, height, width, tall, broad, apart, padding, high, wide
+
+
+@kernel
+def windows_at(place: Index, length: Index, apart: Index, padding: Index, count: Index) -> Any:
+    """The windows that have this place of theirs on the picture, from the first to before one."""
+    first = (max(padding - place, 0) + apart - 1) // apart
+    return first, min((length + padding - place - 1) // apart + 1, count)
+
+
+@kernel
+def seeing(place: Index, count: Index, size: Index, apart: Index) -> Any:
+    """At which of its places, every `apart`-th, a window of `size` has this one of a picture.
+
+    `place` is counted from `padding` before the edge; there are `count` windows, `apart` away.
+    """
+    far = place - (count - 1) * apart
+    return far if far > 0 else place % apart, min(size, place + 1)
+
+
+@kernel
+def convolution_forward(
+    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """z = b + the sum over a window of w x, for every window and every kernel."""
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(whole, op, reals)
+    x0, z0 = base + whole[op + SOURCE] * stride, base + whole[op + TARGET] * stride
+    weights = whole[WEIGHTS] + whole[op + WEIGHT_ROW]
+    biases = whole[WEIGHTS] + whole[op + BIAS_ROW]
+    biased = whole[op + HAS_BIASES] != 0
+    for i in range(worker, whole[op + OUTPUTS] * count, workers):
+        r = i // count
+        n = i - r * count
+        o = r // (high * wide)
+        top = (r // wide - o * high) * apart - padding
+        left = r % wide * apart - padding
+        total = reals[biases + o] if biased else Real(0)
+        for c in range(channels):
+            for line in range(max(0, -top), min(tall, height - top)):
+                at = x0 + ((c * height + top + line) * width + left) * stride + n
+                w = weights + ((o * channels + c) * tall + line) * broad
+                for k in range(max(0, -left), min(broad, width - left)):
+                    total = cuda.fma(reals[w + k], space[at + k * stride], total)
+        space[z0 + r * stride + n] = kept(whole, total)
+
+
+@kernel
+def convolution_parameters(
+    whole: Whole, op: Index, reals: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
+    workers: Index,
+) -> None:  # fmt: skip
+    """Each weight's gradient comes from all windows: the sum of g x over the samples and them."""
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(whole, op, reals)
+    x0, g0 = base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
+    pixels, begin = whole[op + EACH], partial_of(whole, op, chunk)
+    weights = whole[op + OUTPUTS] // pixels * channels * tall * broad
+    for i in range(worker, whole[op + COUNT], workers):
+        total = Real(0) if fresh else reals[begin + i]
+        if i >= weights:
+            g = g0 + (i - weights) * pixels * stride
+            total = bias_sum(flow, g, pixels, stride, count, total)
+        else:
+            column, line = i % broad, i // broad % tall
+            c, o = i // (broad * tall) % channels, i // (broad * tall * channels)
+            up, down = windows_at(line, height, apart, padding, high)
+            left, right = windows_at(column, width, apart, padding, wide)
+            for n in range(count):
+                for y in range(up, down):
+                    row = (c * height + y * apart + line - padding) * width + column - padding
+                    g = g0 + (o * pixels + y * wide) * stride + n
+                    for x in range(left, right):
+                        seen = space[x0 + (row + x * apart) * stride + n]
+                        total = cuda.fma(flow[g + x * stride], seen, total)
+        reals[begin + i] = total
+
+
+@kernel
+def convolution_inputs(
+    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """The sum of w g over all kernels and all windows that see a number."""
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(whole, op, reals)
+    h0, g0 = flow_base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
+    weights, pixels = whole[WEIGHTS] + whole[op + WEIGHT_ROW], whole[op + EACH]
+    kernels = whole[op + OUTPUTS] // pixels
+    for i in range(worker, whole[op + INPUTS] * count, workers):
+        r = i // count
+        n = i - r * count
+        c = r // (height * width)
+        row, column = r // width - c * height + padding, r % width + padding
+        up, down = seeing(row, high, tall, apart)
+        left, right = seeing(column, wide, broad, apart)
+        total = Real(0)
+        for o in range(kernels):
+            for line in range(up, down, apart):
+                g = g0 + (o * pixels + (row - line) // apart * wide) * stride + n
+                w = weights + ((o * channels + c) * tall + line) * broad
+                for k in range(left, right, apart):
+                    total = cuda.fma(reals[w + k], flow[g + (column - k) // apart * stride], total)
+        flow[h0 + r * stride + n] = kept(whole, total)

@@ -1,0 +1,152 @@
+"""The memory of a GPU: where the arrays of a training lie, and how numbers get there and back.
+
+Between calls the bank on the host holds the truth, during a call the arrays on the device do: every
+call begins with `put_bank` and ends with `take_bank`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.common.snapshot import Numbers, Snapshot
+from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.tables import Layout, most_slots
+from scalarviz.model.bank import Bank
+
+
+@final
+class Memory:
+    """The arrays of one training, allocated once; everything happens on one stream."""
+
+    def __init__(self, layout: Layout, dtype: str, stream: Any) -> None:
+        self.layout = layout
+        self.dtype = np.dtype(dtype)
+        self.stream = stream
+        self.rows = int(layout.whole[plan.ROWS])
+        self.host_whole = layout.whole.copy()
+        self.host_exact = np.zeros(layout.exact)
+        self.whole = cuda.to_device(layout.whole, stream=stream)
+        self.exact = cuda.to_device(self.host_exact, stream=stream)
+        self.reals = cuda.device_array(max(1, layout.reals), self.dtype, stream=stream)
+        self.data = cuda.device_array(1, self.dtype, stream=stream)
+        self.bank_size = (most_slots() + 3) * self.rows
+        self._staged = cuda.pinned_array(max(1, self.bank_size), self.dtype)
+        self.write(layout.settings_place, layout.settings.ravel())
+
+    def write(self, place: int, numbers: FloatArray) -> None:
+        """Numbers into `reals`."""
+        if numbers.size:
+            part = np.ascontiguousarray(numbers, self.dtype)
+            self.reals[place : place + part.size].copy_to_device(part, stream=self.stream)
+
+    def read(self, place: int, size: int) -> FloatArray:
+        """Numbers from `reals`."""
+        numbers = np.empty(size, self.dtype)
+        if size:
+            self.reals[place : place + size].copy_to_host(numbers, stream=self.stream)
+            self.stream.synchronize()
+        return numbers
+
+    def put_plan(self) -> None:
+        """The plan, and what goes with it, as they stand on the host."""
+        known = int(self.layout.whole[plan.ERRORS])
+        fields, numbers = self.host_whole[: plan.PLAN_FIELDS], self.host_exact[:known]
+        self.whole[: plan.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
+        self.exact[:known].copy_to_device(numbers, stream=self.stream)
+
+    def take_plan(self) -> None:
+        """The plan as the kernels have left it, the losses, and what goes with them."""
+        self.whole.copy_to_host(self.host_whole, stream=self.stream)
+        self.exact.copy_to_host(self.host_exact, stream=self.stream)
+        self.stream.synchronize()
+
+    def put_state(self, state: FloatArray) -> None:
+        """The state of the bank alone."""
+        place = plan.STATE_NUMBERS
+        self.exact[place : place + len(state)].copy_to_device(state, stream=self.stream)
+
+    def take_state(self, bank: Bank, *, before: bool = False) -> None:
+        """The state of the bank from the plan that was taken; or as it was before the last step."""
+        place = int(self.layout.whole[plan.STATE_BEFORE]) if before else plan.STATE_NUMBERS
+        bank.state[:] = self.host_exact[place : place + len(bank.state)]
+
+    def put_data(self, inputs: FloatArray, targets: FloatArray) -> None:
+        """The tables of a data set."""
+        numbers = np.concatenate([inputs.ravel(), targets.ravel()])
+        if numbers.size != self.data.size:
+            self.data = cuda.device_array(numbers.size, self.dtype, stream=self.stream)
+        self.data.copy_to_device(numbers, stream=self.stream)
+
+    def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
+        """The numbers of the bank, with what an optimizer keeps."""
+        rows, staged = self.rows, self._staged
+        if not rows:
+            return
+        staged[:rows] = bank.value
+        staged[rows : 2 * rows] = bank.frozen
+        kept = bank.slot_block(slots).ravel() if slots else np.zeros(0)
+        staged[2 * rows : 2 * rows + kept.size] = kept
+        staged[self.bank_size - rows :] = bank.grad
+        self.reals[: self.bank_size].copy_to_device(staged, stream=self.stream)
+
+    def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
+        """The numbers of the bank as the kernels have left them."""
+        rows, staged = self.rows, self._staged
+        if not rows:
+            return
+        self.reals[: self.bank_size].copy_to_host(staged, stream=self.stream)
+        self.stream.synchronize()
+        bank.value[:] = staged[:rows]
+        bank.grad[:] = staged[self.bank_size - rows :]
+        if slots:
+            block = bank.slot_block(slots)
+            block[:] = staged[2 * rows : 2 * rows + block.size].reshape(block.shape)
+
+
+@final
+class CudaSnapshot(Snapshot):
+    """A snapshot of numbers on a GPU; training goes on while they travel.
+
+    They are copied on the device first, between two kernels, and then brought to pinned memory on a
+    stream of its own.
+    """
+
+    def __init__(self, memory: Memory, slots: tuple[str, ...], simulated: bool) -> None:
+        self._memory = memory
+        self._slots = slots
+        self._simulated = simulated
+        self._stream = cuda.stream()
+        self._copied, self._arrived = cuda.event(), cuda.event()
+        self._aside = cuda.device_array(max(1, memory.bank_size), memory.dtype)
+        self._numbers = cuda.pinned_array(max(1, memory.bank_size), memory.dtype)
+        self._requested = False
+
+    def request(self) -> None:
+        memory = self._memory
+        if not memory.rows:
+            return
+        self._aside.copy_to_device(memory.reals[: memory.bank_size], stream=memory.stream)
+        self._copied.record(memory.stream)
+        self._copied.wait(self._stream)
+        self._aside.copy_to_host(self._numbers, stream=self._stream)
+        self._arrived.record(self._stream)
+        # The next request may overwrite the copy only when this one has left.
+        self._arrived.wait(memory.stream)
+        self._requested = True
+
+    @property
+    def ready(self) -> bool:
+        return self._requested and (self._simulated or bool(self._arrived.query()))
+
+    def read(self) -> Numbers:
+        if not self._requested:
+            self.request()
+        self._arrived.synchronize()
+        rows, size = self._memory.rows, self._memory.bank_size
+        kept = self._numbers[2 * rows : (2 + len(self._slots)) * rows].reshape(-1, max(rows, 1))
+        slots = {name: row.copy() for name, row in zip(self._slots, kept, strict=True)}
+        return Numbers(self._numbers[:rows].copy(), self._numbers[size - rows : size].copy(), slots)

@@ -1,0 +1,202 @@
+"""A training on the cuda engine: many steps in one launch, or one step moment by moment."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.common.base import Engine, Outcome, Run
+from scalarviz.engines.common.before import Before
+from scalarviz.engines.common.statistics import Statistics
+from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda.calls import Device, Work
+from scalarviz.engines.cuda.memory import CudaSnapshot
+from scalarviz.engines.cuda.tables import (
+    MOST_STEPS,
+    set_batches,
+    set_loss,
+    set_optimizer,
+    set_start,
+)
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.operations import NONE, Buffer
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.program import Moment
+
+
+@final
+class CudaRun(Run):
+    """Trains one network by whole steps if a block has room for them, else kernel by kernel.
+
+    `whole` says which; the bits are the same.
+    """
+
+    def __init__(self, engine: Engine, batches: Batches, loss: Loss, device: Device) -> None:
+        super().__init__(batches, loss)
+        self.engine = engine
+        program, bank = engine.program, engine.bank
+        self._work = Work(program, bank, engine.precision, batches.size, device)
+        self.whole = self._work.fits
+        self._on_device: Batches | None = None  # whose tables are there
+        self._count = 0  # samples in the batch of `begin`
+        self._statistics = Statistics(engine)
+        memory = self._work.memory
+        set_loss(memory.host_whole, memory.host_exact, loss, program.outputs.size)
+
+    # ---- whole steps
+
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        losses: list[FloatArray] = [np.zeros(0)]
+        bad, done = NONE, 0
+        while done < count and bad == NONE:
+            steps = min(MOST_STEPS, count - done)
+            outcome = self._some_steps(optimizer, first + done, steps)
+            losses.append(outcome.losses)
+            if outcome.overflow is not None:
+                return Outcome(np.concatenate(losses), overflow=outcome.overflow)
+            bad, done = outcome.bad, done + steps
+        return Outcome(np.concatenate(losses), bad)
+
+    def _some_steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
+        self._order(optimizer, first, count)
+        self._work.begin(slots)
+        if self.whole:
+            self._work.whole_steps(count)
+        else:
+            for k in range(count):
+                self._step(k, self.batches.count(first + k))
+        memory.take_plan()
+        memory.take_bank(bank, slots)
+        # A step that was refused has moved no running statistics either.
+        refused = not self.whole and memory.host_whole[plan.BAD] != NONE
+        memory.take_state(bank, before=bool(refused))
+        before = bank.step_count
+        bank.count_steps(int(memory.host_whole[plan.TAKEN_AFTER]) - before)
+        bank.has_gradients = True
+        start, taken = self._work.layout.losses_place, int(memory.host_whole[plan.DONE])
+        if memory.host_whole[plan.OVERFLOWED] != plan.NOBODY:
+            taken = int(memory.host_whole[plan.OVERFLOWED])
+            return Outcome(
+                memory.host_exact[start : start + taken].copy(),
+                overflow=self.engine.bad_update(optimizer, before + taken),
+            )
+        return Outcome(
+            memory.host_exact[start : start + taken].copy(), int(memory.host_whole[plan.BAD])
+        )
+
+    def _step(self, k: int, count: int) -> None:
+        """All moments of a step, one kernel after the other."""
+        self._work.clear()
+        self._work.draw(k)
+        for moment in self.engine.program.moments:
+            if moment.kind == "step":
+                self._work.move(k)
+            elif moment.kind != "zero_grad":
+                self._moment(moment, k, count)
+
+    def _moment(self, moment: Moment, k: int, count: int) -> None:
+        """What a moment computes from the batch."""
+        work, i = self._work, moment.operation
+        if moment.kind == "forward":
+            work.forward(k, i, count)
+        elif moment.kind == "loss":
+            work.loss(k)
+        elif moment.kind == "weight gradient":
+            work.parameter_gradient(k, i, count)
+        elif moment.kind == "input gradient":
+            work.input_gradient(k, i, count)
+        else:
+            operations = self.engine.program.operations
+            if i == len(operations) - 1:
+                work.loss_gradient(k)
+            if operations[i].kind == "activation" and i > self.engine.program.first_parameters:
+                work.input_gradient(k, i, count)
+
+    # ---- moment by moment
+
+    def begin(self, step: int) -> None:
+        self._order(None, step, 1)
+        self._work.memory.put_plan()
+        self._work.draw(0)
+        self._count = self.batches.count(step)
+        self._statistics = Statistics(self.engine)
+        self.loss = np.nan
+
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        bank, memory = self.engine.bank, self._work.memory
+        if moment.kind == "zero_grad":
+            bank.zero_grad()
+            return
+        whole, exact = memory.host_whole, memory.host_exact
+        set_optimizer(whole, exact, optimizer)
+        set_start(whole, exact, bank, int(whole[plan.FIRST_STEP]))
+        self._work.begin(optimizer.row.slots if moment.kind == "step" else ())
+        if moment.kind == "step":
+            self._work.move(0)
+            memory.take_plan()
+            self._end_step(optimizer)
+            return
+        self._moment(moment, 0, self._count)
+        memory.take_plan()
+        memory.take_bank(bank, ())
+        memory.take_state(bank)
+        if moment.kind == "forward":
+            self._statistics.after_forward()
+        elif moment.kind == "loss":
+            self.loss = float(exact[self._work.layout.losses_place])
+        elif moment.kind == "weight gradient":
+            bank.has_gradients = True
+
+    def _end_step(self, optimizer: Optimizer) -> None:
+        """Take what the optimizer's part of a step has left, or raise why it was not taken."""
+        bank, memory, whole = self.engine.bank, self._work.memory, self._work.memory.host_whole
+        if whole[plan.BAD] != NONE:
+            raise bank.bad_gradient(int(whole[plan.BAD]))
+        before = Before(bank, optimizer)
+        memory.take_bank(bank, optimizer.row.slots)
+        memory.take_state(bank)
+        if whole[plan.TAKEN_AFTER] == bank.step_count:  # a dynamic loss scale skips it
+            self._statistics.restore()
+            return
+        error = self._statistics.error
+        if error is None and whole[plan.OVERFLOWED] != plan.NOBODY:
+            error = bank.bad_update(optimizer, bank.step_count)
+        if error is not None:
+            before.restore()
+            raise error
+        bank.count_steps(1)
+
+    def values(self, buffer: Buffer) -> FloatArray:
+        return self._work.values(buffer.offset, buffer.size, self._count)
+
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        found = self._work.gradients(buffer.offset, buffer.size, self._count)
+        found /= found.dtype.type(self.engine.bank.scaling[0])
+        return found
+
+    def targets(self) -> FloatArray:
+        size = self.engine.program.outputs.size
+        return self._work.values(int(self._work.layout.whole[plan.GOALS]), size, self._count)
+
+    def snapshot(self, optimizer: Optimizer) -> CudaSnapshot:
+        """A snapshot of what is on the device, with what an optimizer keeps there."""
+        device = self._work.device
+        return CudaSnapshot(self._work.memory, optimizer.row.slots, device.simulated)
+
+    # ---- the plan
+
+    def _order(self, optimizer: Optimizer | None, first: int, count: int) -> None:
+        """Write down what is to be done, and bring its samples to the device."""
+        memory, batches = self._work.memory, self.batches.block(first, count)
+        whole, exact = memory.host_whole, memory.host_exact
+        if batches is not self._on_device:
+            memory.put_data(self.engine.array(batches.inputs), self.engine.array(batches.targets))
+            self._on_device = batches
+        set_batches(whole, exact, batches)
+        set_start(whole, exact, self.engine.bank, first)
+        if optimizer is not None:
+            set_optimizer(whole, exact, optimizer)

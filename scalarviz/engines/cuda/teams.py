@@ -1,0 +1,114 @@
+"""What every CUDA kernel is made of: functions that a team of threads calls together.
+
+A thread of a team is told which `worker` of how many `workers` it is, and does its share. Every
+sum is taken by one thread, in an order that depends on the size of the batch and on nothing else;
+so the bits are the same for every size of team.
+
+A workspace is a part of `space`, an array in the memory of the GPU or of one block; see
+`plan`. `op` is the place of an operation in `whole`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, sample_error, sample_gradient
+from scalarviz.engines.cuda.plan import (
+    CHUNKS,
+    ERRORS_ROW,
+    FACTOR,
+    GOALS,
+    HALF,
+    LOSS,
+    LOSS_SCALE,
+    MEAN_OF,
+    OUT,
+    OUT_SIZE,
+    PARTIAL,
+    PARTIAL_SIZE,
+    PARTIALS,
+)
+
+Numbers = Any  # an array of the working type, 1-D
+Whole = Any  # the plan and the operations, int64
+Exact = Any  # numbers in float64
+Index = Any
+
+
+@kernel
+def kept(whole: Whole, x: Any) -> Any:
+    """x as it is kept: rounded to half precision if the plan says so."""
+    if whole[HALF] != 0:
+        return Real(np.float16(x))
+    return x
+
+
+@kernel
+def chunk_start(whole: Whole, chunk: Index, count: Index) -> Index:
+    """The first sample of a chunk; the last one ends where the next would begin."""
+    return chunk * count // whole[CHUNKS]
+
+
+@kernel
+def partial_of(whole: Whole, op: Index, chunk: Index) -> Index:
+    """Where the gradient by an operation's parameters begins, as found by one chunk."""
+    return whole[PARTIALS] + chunk * whole[PARTIAL_SIZE] + whole[op + PARTIAL]
+
+
+@kernel
+def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, total: Any) -> Any:
+    """`total`, and the gradients by `each` numbers from `g` on that share a bias."""
+    for n in range(count):
+        for r in range(each):
+            total += flow[g + r * stride + n]
+    return total
+
+
+# ---- the loss -----------------------------------------------------------------------------------
+
+
+@kernel
+def error_of(whole: Whole, space: Numbers, base: Index, stride: Index, n: Index) -> Any:
+    """The error of one sample."""
+    size = whole[OUT_SIZE] * stride
+    first, goal = base + whole[OUT] * stride + n, base + whole[GOALS] * stride + n
+    p, t = space[first : first + size : stride], space[goal : goal + size : stride]
+    return sample_error(whole[LOSS], p, t)
+
+
+@kernel
+def errors(
+    whole: Whole, space: Numbers, base: Index, stride: Index, count: Index, worker: Index,
+    workers: Index,
+) -> None:  # fmt: skip
+    """The error of every sample, into its place in the workspace."""
+    for n in range(worker, count, workers):
+        space[base + whole[ERRORS_ROW] * stride + n] = error_of(whole, space, base, stride, n)
+
+
+@kernel
+def mean_scale(whole: Whole, exact: Exact, samples: Index) -> Any:
+    """By what the sum of the errors of a batch of so many samples is multiplied."""
+    if whole[MEAN_OF] == 0:
+        return exact[FACTOR]
+    return exact[FACTOR] / (samples * whole[MEAN_OF])
+
+
+@kernel
+def loss_gradient(
+    whole: Whole, exact: Exact, samples: Index, space: Numbers, base: Index, flow: Numbers,
+    flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """The gradient of the loss of a batch of `samples` by its outputs."""
+    size = whole[OUT_SIZE] * stride
+    out, goals = whole[OUT] * stride, base + whole[GOALS] * stride
+    scale = Real(mean_scale(whole, exact, samples)) * Real(exact[LOSS_SCALE])
+    for n in range(worker, count, workers):
+        first, goal, written = base + out + n, goals + n, flow_base + out + n
+        p, t = space[first : first + size : stride], space[goal : goal + size : stride]
+        g = flow[written : written + size : stride]
+        sample_gradient(whole[LOSS], p, t, g)
+        for k in range(whole[OUT_SIZE]):
+            g[k] = kept(whole, g[k] * scale)

@@ -1,0 +1,1 @@
+"""Compiled expressions: a trace of scalars, run on batches."""

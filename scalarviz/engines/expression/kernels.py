@@ -1,0 +1,310 @@
+"""What the cpu engine does with a recorded expression: loops over tiles of samples, for numba.
+
+The numbers of a tile lie in rows, one row for each number of the expression, one column a sample:
+row r of a tile of n samples begins at r * n. So the rows of neighbouring operations of one kind are
+one long row, and a loop over them fills vector registers even where a batch is small. Gradients lie
+in rows of the same numbers in a second workspace, the flow.
+
+A step of the program is a row of `code`; which number it is in which column stands below. All
+indices are unsigned, as in `products`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.dispatch import (
+    binary_backward,
+    binary_forward,
+    kernel,
+    loss_backward,
+    loss_forward,
+    ternary_backward,
+    ternary_forward,
+    unary_backward,
+    unary_forward,
+)
+from scalarviz.engines.cpu.step import LOSS
+from scalarviz.engines.cpu.updates import move
+
+Numbers = Any
+Table = Any
+Index = Any  # an unsigned integer
+
+# The columns of `code`, and the kinds of steps.
+KIND, FORMULA, X, Y, Z, TARGET, COUNT, SOURCE, FIRST, MIDDLE, LAST = [
+    np.uint64(i) for i in range(11)
+]
+COLUMNS = 11
+(
+    SUM, UNARY_FORWARD, BINARY_FORWARD, TERNARY_FORWARD,
+    SLOPES, GATHER, UNARY_BACKWARD, BINARY_BACKWARD, TERNARY_BACKWARD,
+) = [np.uint64(i) for i in range(9)]  # fmt: skip
+
+# The fields of a plan: how many steps go forward, how many numbers, parameters and outputs there
+# are, and how many samples a tile has.
+STEPS, ROWS, PARAMETERS, OUTPUTS, SAMPLES = [np.uint64(i) for i in range(5)]
+FIELDS = 5
+
+
+@kernel
+def combine(
+    factors: Numbers,
+    rows: Table,
+    first: Index,
+    last: Index,
+    space: Numbers,
+    target: Index,
+    n: Index,
+) -> None:
+    """space[target] += sum over k from `first` of factors[k] * space[rows[k]], for n samples."""
+    ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    a = target * n
+    k = first
+    while k + FOUR <= last:
+        f0, f1, f2, f3 = factors[k], factors[k + ONE], factors[k + TWO], factors[k + THREE]
+        b0, b1, b2, b3 = rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
+        for t in range(n):
+            space[a + t] += (
+                f0 * space[b0 + t] + f1 * space[b1 + t] + f2 * space[b2 + t] + f3 * space[b3 + t]
+            )
+        k += FOUR
+    while k < last:
+        f0, b0 = factors[k], rows[k] * n
+        for t in range(n):
+            space[a + t] += f0 * space[b0 + t]
+        k += ONE
+
+
+@kernel
+def slopes(
+    signs: Numbers, scalars: Table, rows: Table, step: Table, space: Numbers, flow: Numbers,
+    sums: Numbers, n: Index,
+) -> None:  # fmt: skip
+    """What one sum adds to the gradients of the parameters that are factors in it."""
+    ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    zero = flow.dtype.type(0)
+    a = step[TARGET] * n
+    k = step[FIRST]
+    if k < step[MIDDLE]:
+        total = zero
+        for t in range(n):
+            total += flow[a + t]
+        while k < step[MIDDLE]:
+            sums[scalars[k]] += signs[k] * total
+            k += ONE
+    while k + FOUR <= step[LAST]:
+        b0, b1, b2, b3 = rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
+        s0 = s1 = s2 = s3 = zero
+        for t in range(n):
+            g = flow[a + t]
+            s0 += g * space[b0 + t]
+            s1 += g * space[b1 + t]
+            s2 += g * space[b2 + t]
+            s3 += g * space[b3 + t]
+        sums[scalars[k]] += signs[k] * s0
+        sums[scalars[k + ONE]] += signs[k + ONE] * s1
+        sums[scalars[k + TWO]] += signs[k + TWO] * s2
+        sums[scalars[k + THREE]] += signs[k + THREE] * s3
+        k += FOUR
+    while k < step[LAST]:
+        b0 = rows[k] * n
+        s0 = zero
+        for t in range(n):
+            s0 += flow[a + t] * space[b0 + t]
+        sums[scalars[k]] += signs[k] * s0
+        k += ONE
+
+
+@kernel
+def tile_forward(
+    plan: Table, code: Table, factors: Numbers, rows: Table, space: Numbers, n: Index
+) -> None:
+    """Every step forward, for a tile whose inputs are in their rows."""
+    for i in range(plan[STEPS]):
+        step = code[i]
+        kind, formula, length = step[KIND], step[FORMULA], step[COUNT] * n
+        a, x, y, z = step[TARGET] * n, step[X] * n, step[Y] * n, step[Z] * n
+        if kind == SUM:
+            start = space.dtype.type(0)
+            for k in range(step[FIRST], step[MIDDLE]):
+                start += factors[k]
+            for t in range(n):
+                space[a + t] = start
+            combine(factors, rows, step[MIDDLE], step[LAST], space, step[TARGET], n)
+        elif kind == UNARY_FORWARD:
+            unary_forward(formula, space[x : x + length], space[a : a + length])
+        elif kind == BINARY_FORWARD:
+            binary_forward(
+                formula, space[x : x + length], space[y : y + length], space[a : a + length]
+            )
+        else:
+            ternary_forward(
+                formula,
+                space[x : x + length],
+                space[y : y + length],
+                space[z : z + length],
+                space[a : a + length],
+            )
+
+
+@kernel
+def tile_backward(
+    plan: Table, code: Table, signs: Numbers, scalars: Table, factors: Numbers, rows: Table,
+    space: Numbers, flow: Numbers, sums: Numbers, n: Index,
+) -> None:  # fmt: skip
+    """Every step backward; `flow` holds the gradients by the outputs, and 0 elsewhere.
+
+    What it adds to the gradient of each parameter goes to `sums`.
+    """
+    for i in range(plan[STEPS], np.uint64(len(code))):
+        step = code[i]
+        kind, formula, length = step[KIND], step[FORMULA], step[COUNT] * n
+        if kind == GATHER:
+            combine(factors, rows, step[FIRST], step[LAST], flow, step[TARGET], n)
+        elif kind == SLOPES:
+            slopes(signs, scalars, rows, step, space, flow, sums, n)
+        else:
+            a, x, y, z = step[TARGET] * n, step[X] * n, step[Y] * n, step[Z] * n
+            b = step[SOURCE] * n
+            out, upstream = space[a : a + length], flow[a : a + length]
+            gradient = flow[b : b + length]
+            if kind == UNARY_BACKWARD:
+                unary_backward(formula, space[x : x + length], out, upstream, gradient)
+            elif kind == BINARY_BACKWARD:
+                binary_backward(
+                    formula, space[x : x + length], space[y : y + length], out, upstream, gradient
+                )
+            else:
+                ternary_backward(
+                    formula,
+                    space[x : x + length],
+                    space[y : y + length],
+                    space[z : z + length],
+                    out,
+                    upstream,
+                    gradient,
+                )
+
+
+@kernel
+def make_factors(
+    plan: Table, signs: Numbers, scalars: Table, constants: Numbers, owned: Table, value: Numbers,
+    factors: Numbers,
+) -> None:  # fmt: skip
+    """The factor of each term: a parameter or a constant, with its sign."""
+    for k in range(len(factors)):
+        scalar = scalars[k]
+        if scalar < plan[PARAMETERS]:
+            factors[k] = signs[k] * value[owned[scalar]]
+        else:
+            factors[k] = signs[k] * constants[scalar - plan[PARAMETERS]]
+
+
+@kernel
+def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
+    """Samples `first`, ... of a table, one row a sample, as the first rows of a tile."""
+    for i in range(np.uint64(data.shape[1])):
+        for t in range(n):
+            space[i * n + t] = data[first + t, i]
+
+
+@kernel
+def store_rows(space: Numbers, rows: Table, data: Numbers, first: Index, n: Index) -> None:
+    """Some rows of a tile as samples of a table, one row a sample."""
+    for i in range(np.uint64(len(rows))):
+        for t in range(n):
+            data[first + t, i] = space[rows[i] * n + t]
+
+
+@kernel
+def forward(
+    plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
+    outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, spaces: Numbers,
+    results: Numbers,
+) -> None:  # fmt: skip
+    """The outputs for a batch. A tile's numbers stay in `spaces` if it has room for all tiles."""
+    make_factors(plan, signs, scalars, constants, owned, value, factors)
+    samples, first, tile = np.uint64(len(data)), np.uint64(0), np.uint64(0)
+    while first < samples:
+        n = min(plan[SAMPLES], samples - first)
+        space = spaces[min(tile, np.uint64(len(spaces) - 1))]
+        load_rows(space, data, first, n)
+        tile_forward(plan, code, factors, rows, space, n)
+        store_rows(space, outputs, results, first, n)
+        first += n
+        tile += np.uint64(1)
+
+
+@kernel
+def backward(
+    plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
+    outputs: Table, owned: Table, value: Numbers, factors: Numbers, upstream: Numbers,
+    spaces: Numbers, flow: Numbers, sums: Numbers, grad: Numbers, by_inputs: Numbers,
+) -> None:  # fmt: skip
+    """The gradients by the inputs; those of the parameters are added to `grad`."""
+    make_factors(plan, signs, scalars, constants, owned, value, factors)
+    sums[:] = sums.dtype.type(0)
+    samples, first, tile = np.uint64(len(upstream)), np.uint64(0), np.uint64(0)
+    while first < samples:
+        n = min(plan[SAMPLES], samples - first)
+        flow[: plan[ROWS] * n] = flow.dtype.type(0)
+        for i in range(np.uint64(len(outputs))):
+            for t in range(n):
+                flow[outputs[i] * n + t] += upstream[first + t, i]
+        tile_backward(plan, code, signs, scalars, factors, rows, spaces[tile], flow, sums, n)
+        for i in range(np.uint64(by_inputs.shape[1])):
+            for t in range(n):
+                by_inputs[first + t, i] = flow[i * n + t]
+        first += n
+        tile += np.uint64(1)
+    for i in range(plan[PARAMETERS]):
+        grad[owned[i]] += sums[i]
+
+
+@kernel
+def train(
+    plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
+    outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, goals: Numbers,
+    space: Numbers, flow: Numbers, sums: Numbers, ends: Numbers, loss_scale: float,
+    training: Table, grad: Numbers, slots: Numbers, frozen: Table, scaling: Numbers, how: Numbers,
+    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
+    counts: Table, errors: Numbers,
+) -> int:  # fmt: skip
+    """A whole step on a batch. It leaves the loss in `errors`, and returns what `move` does.
+
+    Without arguments for the optimizer nothing moves.
+    `ends` has room for a tile of results, targets, and gradients by the results.
+    """
+    make_factors(plan, signs, scalars, constants, owned, value, factors)
+    sums[:] = sums.dtype.type(0)
+    p, t, g = ends[0], ends[1], ends[2]
+    samples, first, total = np.uint64(len(data)), np.uint64(0), 0.0
+    while first < samples:
+        n = min(plan[SAMPLES], samples - first)
+        load_rows(space, data, first, n)
+        tile_forward(plan, code, factors, rows, space, n)
+        flow[: plan[ROWS] * n] = flow.dtype.type(0)
+        for i in range(np.uint64(len(outputs))):
+            for k in range(n):
+                p[i, k] = space[outputs[i] * n + k]
+                t[i, k] = goals[first + k, i]
+        total += loss_forward(training[LOSS], p, t, n)
+        loss_backward(training[LOSS], p, t, loss_scale, g, n)
+        for i in range(np.uint64(len(outputs))):
+            for k in range(n):
+                flow[outputs[i] * n + k] += g[i, k]
+        tile_backward(plan, code, signs, scalars, factors, rows, space, flow, sums, n)
+        first += n
+    errors[0] = total * loss_scale
+    for i in range(plan[PARAMETERS]):
+        grad[owned[i]] = sums[i]
+    if len(arguments) == 0:
+        return -1
+    bad: int = move(
+        training, value, grad, slots, frozen, scaling, how, optimizer_settings,
+        schedule_settings, arguments, scratch, counts,
+    )  # fmt: skip
+    return bad

@@ -1,0 +1,166 @@
+"""The steps of a recording as arrays: what the kernels of `kernels` read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scalarviz.engines.codegen.dispatch import (
+    BINARY,
+    BINARY_PARTIALS,
+    TERNARY,
+    TERNARY_PARTIALS,
+    UNARY,
+)
+from scalarviz.engines.expression import kernels as kernels
+from scalarviz.engines.expression.steps import Lowering, Step, Term, find_slopes, in_order
+from scalarviz.model.trace import MOST_OPERANDS, NONE, Recording
+
+CACHE = 1 << 18  # bytes that the numbers and gradients of a tile may take
+MOST_SAMPLES, LEAST_SAMPLES = 128, 8
+
+# By the number of operands: the rows and their derivatives, and the kinds of code there and back.
+ROWS: tuple[tuple[list[str], list[str], np.uint64, np.uint64], ...] = (
+    (list(UNARY), [], kernels.UNARY_FORWARD, kernels.UNARY_BACKWARD),
+    (list(BINARY), list(BINARY_PARTIALS), kernels.BINARY_FORWARD, kernels.BINARY_BACKWARD),
+    (list(TERNARY), list(TERNARY_PARTIALS), kernels.TERNARY_FORWARD, kernels.TERNARY_BACKWARD),
+)
+
+
+class ExpressionTables:
+    """What the kernels are told about a recording.
+
+    plan, code                     the sizes, and the steps forward and then backward
+    signs, scalars, rows           the terms of all sums
+    constants                      the constants, and a 1 behind them
+    outputs                        the rows of the results
+    numbers, samples               how many rows and columns a tile has
+    steps                          the steps forward, in their order
+    """
+
+    def __init__(self, recording: Recording, dtype: str) -> None:
+        self.recording = recording
+        steps = Lowering(recording).steps
+        find_slopes(steps, recording)
+        runs, self.row = in_order(steps, recording.inputs)
+        self.steps = [step for run in runs for step in run]
+        self.terms: list[tuple[float, int, int]] = []
+        forward = [self._forward(run) for run in runs]
+        code = forward + list(self._backward(runs))
+        self.code = np.array(code, np.uint64).reshape(len(code), kernels.COLUMNS)
+        signs, scalars, rows = zip(*self.terms, strict=True) if self.terms else ((), (), ())
+        self.signs = np.array(signs, dtype)
+        self.scalars = np.array(scalars, np.uint64)
+        self.rows = np.array(rows, np.uint64)
+        self.constants = np.array([*recording.constants, 1.0], dtype)
+        self.outputs = np.array([self.row[place] for place in recording.outputs], np.uint64)
+        self.numbers = len(self.row)
+        fitting = CACHE // (2 * self.constants.itemsize * self.numbers)
+        self.samples = min(MOST_SAMPLES, max(LEAST_SAMPLES, fitting))
+        self.plan = np.zeros(kernels.FIELDS, np.uint64)
+        self.plan[kernels.STEPS] = len(forward)
+        self.plan[kernels.ROWS] = self.numbers
+        self.plan[kernels.PARAMETERS] = len(recording.parameters)
+        self.plan[kernels.SAMPLES] = self.samples
+
+    def _forward(self, run: list[Step]) -> list[int]:
+        """One row of code for a run of steps."""
+        first = run[0]
+        if first.formula is None:
+            shifts = [term for term in first.terms if term.number == NONE]
+            products = [term for term in first.terms if term.number != NONE]
+            begin = len(self.terms)
+            self._add(products, shifts)
+            return self._code(
+                kernels.SUM,
+                target=first.target,
+                terms=(begin, begin + len(shifts), len(self.terms)),
+            )
+        names, _, kind, _ = ROWS[len(first.operands) - 1]
+        number = names.index(first.formula.name)
+        return self._code(kind, number, first.operands, first.target, len(run))
+
+    def _add(self, products: list[Term], shifts: list[Term]) -> None:
+        for term in shifts:
+            self.terms.append((term.sign, self._scalar(term.factor), 0))
+        for term in products:
+            self.terms.append((term.sign, self._scalar(term.factor), self.row[term.number]))
+
+    def _scalar(self, factor: int) -> int:
+        """A parameter's number; the constants are counted after the parameters."""
+        recording = self.recording
+        if factor == NONE:
+            return len(recording.parameters) + len(recording.constants)
+        if factor >= recording.first_parameter:
+            return factor - recording.first_parameter
+        return len(recording.parameters) + factor - recording.inputs
+
+    def _code(
+        self,
+        kind: np.uint64,
+        formula: int = 0,
+        operands: tuple[int, ...] = (),
+        target: int = 0,
+        count: int = 1,
+        source: int = 0,
+        terms: tuple[int, int, int] = (0, 0, 0),
+    ) -> list[int]:
+        places = [*operands, 0, 0, 0][:MOST_OPERANDS]
+        rows = [self.row.get(place, 0) for place in [*places, target]]
+        return [int(kind), formula, *rows, count, self.row.get(source, 0), *terms]
+
+    def _backward(self, runs: list[list[Step]]) -> Iterator[list[int]]:
+        """The rows of code for the way back."""
+        readers = self._readers()
+        for run in reversed(runs):
+            for step in run:
+                yield from self._gather(step.target, readers)
+            if not any(run[0].slopes):
+                continue
+            if run[0].formula is None:
+                yield from self._slopes(run[0])
+            else:
+                yield from self._partials(run)
+        for place in range(self.recording.inputs):
+            yield from self._gather(place, readers)
+
+    def _readers(self) -> dict[int, list[Term]]:
+        """For each number the sums it is part of: a term each, whose number is the sum."""
+        readers: dict[int, list[Term]] = {}
+        for step in self.steps:
+            for term in step.terms:
+                if term.number != NONE:
+                    turned = Term(term.sign, term.factor, step.target)
+                    readers.setdefault(term.number, []).append(turned)
+        return readers
+
+    def _gather(self, place: int, readers: dict[int, list[Term]]) -> Iterator[list[int]]:
+        """The gradient by a number, from those by the sums it is part of."""
+        if place in readers:
+            begin = len(self.terms)
+            self._add(readers[place], [])
+            terms = (begin, begin, len(self.terms))
+            yield self._code(kernels.GATHER, target=place, terms=terms)
+
+    def _slopes(self, step: Step) -> Iterator[list[int]]:
+        """The gradients by the parameters that are factors in a sum."""
+        learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
+        shifts = [term for term in learned if term.number == NONE]
+        products = [term for term in learned if term.number != NONE]
+        if learned:
+            begin = len(self.terms)
+            self._add(products, shifts)
+            terms = (begin, begin + len(shifts), len(self.terms))
+            yield self._code(kernels.SLOPES, target=step.target, terms=terms)
+
+    def _partials(self, run: list[Step]) -> Iterator[list[int]]:
+        """The gradients by the operands of a run."""
+        first = run[0]
+        assert first.formula is not None
+        names, partials, _, kind = ROWS[len(first.operands) - 1]
+        for i, (operand, wanted) in enumerate(zip(first.operands, first.slopes, strict=True)):
+            if wanted:
+                name = first.formula.name
+                number = partials.index(f"{name} by {i}") if partials else names.index(name)
+                yield self._code(kind, number, first.operands, first.target, len(run), operand)

@@ -1,0 +1,1 @@
+"""The python engine: the objects themselves, slow and readable."""

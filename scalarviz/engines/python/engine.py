@@ -1,0 +1,71 @@
+"""The python engine: the objects themselves, slow, readable, the reference for the fast ones.
+
+It does nothing but call the verbs of each layer, which calls those of its perceptrons, which call
+those of their weights. A layer sees the whole batch before the next one does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import final
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.common.base import Engine
+from scalarviz.engines.python.run import PythonRun
+from scalarviz.errors import EngineError
+from scalarviz.formulas.losses import Loss
+from scalarviz.layers import Layer
+from scalarviz.model.bank import Bank
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program
+
+
+@final
+class PythonEngine(Engine):
+    """Runs the layers of a network through their own methods."""
+
+    name = "python"
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        if precision.mixed:
+            raise EngineError(
+                "the python engine computes in full precision only: mixed precision needs another, "
+                "as in net.to('cpu', precision='mixed')"
+            )
+        super().__init__(layers, program, bank, precision)
+
+    def forward(self, batch: FloatArray) -> FloatArray:
+        rows = self.as_read(batch).tolist()
+        for layer in self.layers:
+            rows = layer.forward_batch(rows)
+        return self.array(rows)
+
+    def evaluate(self, batch: FloatArray) -> FloatArray:
+        rows = self.as_read(batch).tolist()
+        for layer in self.layers:
+            rows = layer.evaluate_rows(rows)
+        return self.array(rows)
+
+    def newest_batch(self) -> int:
+        return self.layers[-1].newest_batch
+
+    def check_backward(self, samples: int) -> None:
+        for layer, uses in Counter(self.layers).items():
+            layer.check_backward(samples, uses)
+
+    def backward(self, upstream: FloatArray) -> FloatArray:
+        rows = upstream.tolist()
+        for layer in reversed(self.layers):
+            rows = layer.backward_batch(rows)
+        return self.array(rows)
+
+    def forget(self) -> None:
+        for layer in self.layers:
+            layer.forget()
+
+    def run(self, batches: Batches, loss: Loss) -> PythonRun:
+        return PythonRun(self, batches, loss)

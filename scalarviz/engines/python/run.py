@@ -1,0 +1,182 @@
+"""A training on the python engine: the objects do it, and what lies between can be read.
+
+An object goes through several moments in one call: a perceptron sums and applies its activation, a
+weight adds to its gradient and hands its input's gradient on. So each layer is called once forward
+and once backward, and what it gives is shown at the moment at which it is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.common.base import Engine, Outcome, Run
+from scalarviz.engines.common.reference import Numbers, operation_backward, operation_forward
+from scalarviz.engines.common.statistics import Statistics
+from scalarviz.errors import UpdateError
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.operations import NONE, Buffer, Operation
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.program import Moment
+
+
+@final
+class PythonRun(Run):
+    """Trains by the verbs of the layers."""
+
+    def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
+        super().__init__(batches, loss)
+        self.engine = engine
+        self._targets = np.zeros((0, 0))
+        self._values: dict[Buffer, FloatArray] = {}
+        self._flows: dict[Buffer, FloatArray] = {}
+        # What objects have computed and is not yet shown: numbers, and gradients.
+        self._due: dict[Buffer, FloatArray] = {}
+        self._due_flows: dict[Buffer, FloatArray] = {}
+        self._statistics = Statistics(engine)
+        self._waiting: list[int] = []  # the layers that wait for their backward
+
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        engine, bank, loss = self.engine, self.engine.bank, self.loss_function
+        losses: list[float] = []
+        for step in range(first, first + count):
+            inputs, targets = self.batches.at(step)
+            bank.zero_grad()
+            state = bank.state.copy()
+            value = loss.forward(engine.forward(inputs), targets)
+            engine.backward(loss.backward())
+            bad = bank.find_bad(optimizer)
+            if bad != NONE:
+                bank.state[:] = state  # as if the step had not been
+                return Outcome(np.array(losses), bad)
+            try:
+                if lost := engine.lost_statistic():
+                    raise engine.bad_statistic(lost, bank.step_count)
+                bank.step(optimizer, slice(0, len(bank)))
+            except UpdateError as error:
+                bank.state[:] = state
+                return Outcome(np.array(losses), overflow=error)
+            losses.append(value)
+        return Outcome(np.array(losses))
+
+    def begin(self, step: int) -> None:
+        if self._waiting:
+            self.engine.forget()
+        inputs, self._targets = self.batches.at(step)
+        self._values = {self.engine.program.inputs: self.engine.as_read(inputs)}
+        self._flows = {}
+        self._due = {}
+        self._due_flows = {}
+        self._waiting = []
+        self._statistics = Statistics(self.engine)
+        self.loss = np.nan
+
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        bank, operations = self.engine.bank, self.engine.program.operations
+        if moment.kind == "zero_grad":
+            bank.zero_grad()
+        elif moment.kind == "loss":
+            prediction = self._values[self.engine.program.outputs]
+            self.loss = self.loss_function(prediction, self._targets)
+        elif moment.kind == "step":
+            self.finish_backward()
+            error = self._statistics.error
+            if error is not None and bank.find_bad(optimizer) == NONE:
+                raise error
+            bank.step(optimizer, slice(0, len(bank)))
+        else:
+            self._steps_of(moment.kind)(operations[moment.operation])
+            if moment.kind == "forward":
+                self._statistics.after_forward()
+
+    def finish_backward(self) -> None:
+        for place in reversed(self._waiting):  # layers whose gradient nobody needed
+            self.engine.layers[place].backward_batch(
+                np.zeros((len(self._targets), self.engine.layers[place].outputs)).tolist()
+            )
+        self._waiting = []
+
+    def _steps_of(self, kind: str) -> Callable[[Operation], None]:
+        return {
+            "forward": self._forward,
+            "delta": self._delta,
+            "weight gradient": self._layer_backward,
+            "input gradient": self._input_gradient,
+        }[kind]
+
+    def _forward(self, operation: Operation) -> None:
+        own = self._operations_of(operation.layer)
+        x = self._values[operation.source]
+        if operation is own[0]:
+            rows = self.engine.layers[operation.layer].forward_batch(x.tolist())
+            self._waiting.append(operation.layer)
+            is_last = own[-1].target is self.engine.program.outputs
+            self._due[own[-1].target] = self.engine.array(rows) if is_last else np.array(rows)
+        if operation is own[-1]:
+            self._values[operation.target] = self._due[operation.target]
+        else:
+            more = self._values.get(operation.other) if operation.other else None
+            numbers = self._numbers(operation, x, more)
+            self._values[operation.target] = operation_forward(operation, numbers)
+
+    def _delta(self, operation: Operation) -> None:
+        outputs = self.engine.program.outputs
+        if operation.target is outputs:
+            loss = self.loss_function
+            loss.forward(self._values[outputs], self._targets)
+            self._flows[outputs] = loss.backward()
+        if operation.kind == "activation":
+            self._input_gradient(operation)
+
+    def _input_gradient(self, operation: Operation) -> None:
+        if operation.kind != "activation":
+            self._layer_backward(operation)
+        if operation.source in self._due_flows:
+            self._flows[operation.source] = self._due_flows[operation.source]
+            return
+        numbers = self._numbers(
+            operation,
+            self._values[operation.source],
+            self._flows.get(operation.other) if operation.other else None,
+            self._values[operation.target],
+            self._flows[operation.target],
+        )
+        self._flows[operation.source] = operation_backward(operation, numbers)
+
+    def _numbers(
+        self,
+        operation: Operation,
+        x: FloatArray,
+        more: FloatArray | None,
+        y: FloatArray | None = None,
+        upstream: FloatArray | None = None,
+    ) -> Numbers:
+        bank = self.engine.bank
+        learning = not operation.is_held(bank.frozen)
+        return Numbers(bank.value, bank.state, bank.step_count, x, more, y, upstream, learning)
+
+    def _layer_backward(self, operation: Operation) -> None:
+        """The objects of a layer go backward, if they have not yet."""
+        if operation.layer not in self._waiting:
+            return
+        own = self._operations_of(operation.layer)
+        upstream = self._flows[own[-1].target]
+        rows = self.engine.layers[operation.layer].backward_batch(upstream.tolist())
+        self._waiting.remove(operation.layer)
+        self._due_flows[own[0].source] = np.array(rows)
+
+    def _operations_of(self, layer: int) -> list[Operation]:
+        return [each for each in self.engine.program.operations if each.layer == layer]
+
+    def values(self, buffer: Buffer) -> FloatArray:
+        return self._values[buffer]
+
+    def gradients(self, buffer: Buffer) -> FloatArray:
+        return self._flows[buffer]
+
+    def targets(self) -> FloatArray:
+        return self._targets

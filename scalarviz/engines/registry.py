@@ -1,0 +1,105 @@
+"""The engines, and how one is chosen. To add one, write its file and a row of `ENGINES`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from scalarviz.engines.common.base import Engine
+from scalarviz.engines.python.engine import PythonEngine
+from scalarviz.errors import EngineError
+from scalarviz.errors.visible_text import say
+from scalarviz.formulas.table import pick, table
+from scalarviz.layers import Layer
+from scalarviz.model.bank import Bank
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program
+
+Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """An engine that `net.to(name)` can ask for.
+
+    `lack` says in a few words what it needs and does not find here; nothing if it can run.
+    """
+
+    name: str
+    make: Maker
+    lack: Callable[[], str] = str
+
+
+def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision) -> Engine:
+    """The cpu engine; numba is loaded only now."""
+    from scalarviz.engines.common.cores import check_process
+    from scalarviz.engines.cpu.engine import CpuEngine
+
+    check_process()
+    return CpuEngine(layers, program, bank, precision)
+
+
+def make_cuda(
+    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+) -> Engine:
+    """The cuda engine; numba's CUDA part is loaded only now."""
+    from scalarviz.engines.common.cores import check_process
+    from scalarviz.engines.cuda.engine import CudaEngine
+
+    check_process()
+    return CudaEngine(layers, program, bank, precision)
+
+
+def lack_of_cuda() -> str:
+    """What asks the driver is loaded only where somebody asks for cuda, or for the best."""
+    from scalarviz.engines.cuda.missing import cuda_lack as lack
+
+    return lack()
+
+
+def cpu_lack() -> str:
+    """numba is a requirement, but a Python may be newer than it."""
+    return "" if find_spec("numba") else "numba is not installed (pip install numba)"
+
+
+# The best engine comes first: "auto" takes the first that can run.
+ENGINES = table(
+    [
+        EngineRow("cuda", make_cuda, lack_of_cuda),
+        EngineRow("cpu", make_cpu, cpu_lack),
+        EngineRow("python", PythonEngine),
+    ]
+)
+AUTO = "auto"
+_said: set[str] = set()
+
+
+def choose(name: str) -> EngineRow:
+    """The engine of that name; "auto" is the first of the table that can run here."""
+    if name == AUTO:
+        return choose_best()
+    row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
+    if row.lack():
+        raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
+    return row
+
+
+def choose_best() -> EngineRow:
+    """The first engine that can run here; the first time it is said which one, and why."""
+    lacks = {name: row.lack() for name, row in ENGINES.items()}
+    best = next(row for name, row in ENGINES.items() if not lacks[name])
+    better = list(ENGINES)[: list(ENGINES).index(best.name)]
+    why = "; ".join(f"{name} cannot run here: {lacks[name]}" for name in better)
+    announce(
+        f"scalarviz runs on the engine {best.name}" + (f" ({why})" if why else ", the fastest")
+    )
+    return best
+
+
+def announce(text: str) -> None:
+    """Say something once."""
+    if text not in _said:
+        _said.add(text)
+        say(text, file=sys.stderr)

@@ -1,0 +1,61 @@
+"""What users add to the tables of formulas, checked before it is there."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable
+from typing import Any
+
+from scalarviz.checks.numbers import answered, check_signature, shorten
+from scalarviz.engines.codegen.fast_math import STANDARD
+from scalarviz.engines.codegen.kernel_source import Writer
+from scalarviz.errors import InputError
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.table import Formula
+
+BUILT_IN = frozenset(ACTIVATIONS)
+
+
+@answered
+def activation(value: Any, derivative: Any, name: str = "") -> Formula:
+    """Add an activation of your own: y = value(x), and derivative(x, y).
+
+    It has the name of the function, or the one that is given, and whatever takes the name of an
+    activation takes this one too. Both are written with a plain def, since kernels are made from
+    their source. Doing it again under the same name replaces it: make the networks anew that have
+    it, for as objects they keep the old one, and in kernels they have the new one.
+
+    >>> def bump(x):
+    ...     return 1.0 / (1.0 + x * x)
+    >>> def bump_derivative(x, y):
+    ...     return -2.0 * x * y * y
+    >>> activation(bump, bump_derivative).name
+    'bump'
+    >>> ACTIVATIONS.pop("bump").value(1.0)
+    0.5
+    """
+    for function in (value, derivative):
+        if not callable(function):
+            raise InputError(
+                "an activation is two functions, f(x) and its derivative(x, y), not "
+                f"{shorten(function)}"
+            )
+    check_signature(value, ["x"], "an activation", "def value(x): ...")
+    how = "def derivative(x, y): ..., y being value(x)"
+    check_signature(derivative, ["x", "y"], "the derivative of an activation", how)
+    name = name or getattr(value, "__name__", "")
+    if name in BUILT_IN:
+        raise InputError(f"{name!r} is one of scalarviz's own activations: choose another name")
+    if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
+        raise InputError(
+            f"{shorten(name)} cannot be the name of an activation: pass name= a plain word"
+        )
+    for function in (value, derivative):
+        check_source(function)
+    ACTIVATIONS[name] = Formula(name, value, (derivative,))
+    return ACTIVATIONS[name]
+
+
+def check_source(function: Callable[..., float]) -> None:
+    """Refuse what no kernel can be made from: it would be in the way of all the others."""
+    Writer("np.float64", STANDARD, "formula").name(function)

@@ -1,0 +1,1 @@
+"""A session becomes a file to look at: pictures, videos, storyboards, pages."""

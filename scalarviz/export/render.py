@@ -1,0 +1,325 @@
+"""Rendering without a window: a picture, a video, a page of one step.
+
+    sv.picture(session, "net.png")
+    sv.record(session, "net.mp4", steps=500)
+    sv.storyboard(session, "step.html")
+
+The same session gives the same pixels each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import number, shorten, size
+from scalarviz.errors import InputError
+from scalarviz.export.rate import Portions
+from scalarviz.export.storyboard_page import Still, page
+from scalarviz.export.video import encoder_for, png
+from scalarviz.files.atomic import as_path, check_place, replace_file
+from scalarviz.formulas.table import pick
+from scalarviz.presenter.show import Show, whole_number
+from scalarviz.presenter.stage import Stage
+from scalarviz.process.interrupt import Stop
+from scalarviz.session.session import Session
+from scalarviz.view.scene.camera import Camera, along_path
+
+Frame = npt.NDArray[np.uint8]
+Move = Literal["still", "orbit", "approach"]
+
+LARGEST = 8192  # pixels along a side
+SECONDS = 12.0  # that a video lasts if nobody says how many steps a picture there are
+OPERATION = 1.1  # seconds for an operation: to see it happen, and what came of it
+FASTEST = 240  # pictures a second: screens show no more
+LAST = 1.0  # seconds for which the last picture stands
+MOVES = ("still", "orbit", "approach")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a picture is made: its size in logical pixels, and what is on it.
+
+    ratio    device pixels for each of these, `samples` a side that each is the mean of
+    camera   perspective, orthographic or flat, or a Camera
+    color    what colors stand for, `cubes` what sizes stand for; see `Stage.channels`
+    pin      the row of a weight whose arithmetic is shown
+    """
+
+    size: tuple[int, int] = (1280, 800)
+    ratio: float = 1.0
+    samples: int = 2
+    theme: str = "dark"
+    camera: str | Camera = "perspective"
+    layout: str = "crossbar"
+    color: str = "value"
+    cubes: str = "gradient"
+    per_layer: bool = False
+    pin: int | None = None
+
+    def __post_init__(self) -> None:
+        given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise InputError(
+                f"a picture has a width and a height, such as size=(800, 500), not {shorten(given)}"
+            )
+        object.__setattr__(self, "size", tuple(given))
+        for pixels, what in zip(self.size, ("width", "height"), strict=True):
+            if not 16 <= size(pixels, f"the {what} of a picture") <= LARGEST:
+                raise InputError(
+                    f"the {what} of a picture is 16 to {LARGEST} pixels, not {shorten(pixels)}"
+                )
+        if not 0.25 <= number(self.ratio, "the ratio of a picture", 0.0) <= 8.0:
+            raise InputError(f"the ratio of a picture is 0.25 to 8, not {shorten(self.ratio)}")
+        if not 1 <= size(self.samples, "the samples of a picture") <= 4:
+            raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
+
+    def check(self, show: object) -> None:
+        """Refuse what could not be drawn: unknown names, a row that is not there, no OpenGL."""
+        with self.canvas(), self.on(show):
+            pass
+
+    @contextmanager
+    def on(self, show: object) -> Iterator[Stage]:
+        """A stage that shows a session this way; what it asked of the session ends with it."""
+        stage = self._stage(show)
+        try:
+            yield stage
+        finally:
+            stage.leave()
+
+    def _stage(self, show: object) -> Stage:
+        name = self.camera if isinstance(self.camera, str) else "perspective"
+        stage = Stage(show, self.theme, name, self.layout, reduced_motion=True)
+        stage.silent = True
+        stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
+        if self.pin is not None:
+            stage.pin(self.pin)
+        stage.resize(*self.size)
+        if isinstance(self.camera, Camera):
+            stage.eyes.go(self.camera)
+        return stage
+
+    def canvas(self) -> Any:
+        from scalarviz.view.canvas import Canvas
+
+        return Canvas(*self.size)
+
+
+def picture(
+    session: object, path: object = None, *, look: Look | None = None, **options: Any
+) -> Frame:
+    """A picture of a session as it is now, as (height, width, 3) bytes, and as a PNG file.
+
+    `options` are those of `Look`: size=(1280, 800), theme="dark", camera="perspective", ...
+    """
+    look = looked(look, options)
+    place = None if path is None else as_path(path)
+    if place is not None and place.suffix.lower() != ".png":
+        raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
+    if place is not None:
+        check_place(place)
+    show = Show.of(session)
+    with look.canvas() as canvas, look.on(show) as stage:
+        frame = drawn(canvas, stage, look)
+    if place is not None:
+        replace_file(place, png(frame))
+    return frame
+
+
+def record(
+    session: object,
+    path: object,
+    steps: int | None = None,
+    *,
+    every: int | None = None,
+    unit: Literal["step", "operation"] = "step",
+    fps: int = 30,
+    move: Move = "still",
+    cameras: Sequence[Camera] = (),
+    progress: bool | Callable[[int, int], None] = True,
+    look: Look | None = None,
+    **options: Any,
+) -> int:
+    """Train so many steps and keep it as a video, .mp4 or .gif; how many pictures it has.
+
+    every     steps from one picture to the next; None: so many that it lasts some seconds
+    unit      "operation" shows every operation of these steps, slowly
+    move      how the camera goes: still, orbit or approach; or along `cameras`
+    progress  a bar in the terminal, or a function that gets how many pictures are done of how many
+    """
+    show = Show.of(session)
+    look = looked(look or Look(size=(1280, 720)), options)
+    steps = size(steps if steps is not None else show.steps, "steps")
+    fps = whole_number(fps, "fps", 1, FASTEST)
+    pick({each: each for each in MOVES}, move, "move of the camera")
+    pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
+    every = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
+    stop = Stop()
+    if unit == "operation":
+        pictures = max(1, round(fps * OPERATION))
+        moments = by_operations(show.session, steps, pictures)
+        total = 1 + steps * len(show.session.operations) * pictures
+    else:
+        moments = by_steps(show.session, steps, every, stop)
+        total = 1 - (-steps // every)
+    encoder = encoder_for(path, look.size, look.ratio, fps)
+    with (
+        look.canvas() as canvas,  # closed last: what the stage lets go of is freed with it
+        look.on(show) as stage,
+        stop,
+        telling(progress, total) as tell,
+        encoder,
+    ):
+        stage.motion.cuts = stage.eyes.cuts = unit == "step"
+        stage.narration.pause = f"{every:,} step{'s' * (every > 1)} a picture"
+        path_of = camera_path(stage, move, cameras)
+        frame = drawn(canvas, stage, look)
+        encoder.add(frame)
+        count = 1
+        for _ in moments:
+            if stop.asked:
+                raise KeyboardInterrupt  # here, where nobody is in the middle of drawing
+            if path_of:
+                stage.eyes.camera = along_path(path_of, count / max(1, total - 1))
+            stage.tick(count / fps)
+            frame = drawn(canvas, stage, look)
+            encoder.add(frame)
+            count += 1
+            tell(count, total)
+        for _ in range(round(LAST * fps)):
+            encoder.add(frame)
+            count += 1
+    return count
+
+
+def storyboard(
+    session: object, path: object, *, look: Look | None = None, title: str = "", **options: Any
+) -> int:
+    """One training step as a web page of its own, a picture an operation; how many it has.
+
+    The session stays where it is: a copy of it takes the step. The page needs no server and no
+    network, has its words as text, and is gone through by a slider, by keys, or by reading.
+    """
+    place = as_path(path)
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
+    check_place(place)
+    stills, text = story(session, look, title, **options)
+    replace_file(place, text.encode())
+    return stills
+
+
+def story(
+    session: object, look: Look | None = None, title: str = "", **options: Any
+) -> tuple[int, str]:
+    """A storyboard as text: how many pictures it has, and the page."""
+    look = looked(look or Look(camera="flat", size=(1200, 760), samples=1), options)
+    show = Show.of(session)
+    with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
+        stills = []
+        for _ in shown.session.operations:
+            shown.session.advance(1, "operation")
+            frame = drawn(canvas, stage, look)
+            said = stage.captioned()
+            alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
+            stills.append(Still(shown.session.done, said, png(frame), alt))
+    return len(stills), page(stills, title or show.title, look.theme == "dark")
+
+
+def looked(look: Look | None, options: dict[str, Any]) -> Look:
+    """A look, with some options changed."""
+    known = {each: each for each in Look.__dataclass_fields__}
+    for name in options:
+        pick(known, name, "option of a picture")
+    return replace(look, **options) if look is not None else Look(**options)
+
+
+def drawn(canvas: Any, stage: Stage, look: Look) -> Frame:
+    """The stage as it is now."""
+    frame: Frame = canvas.render(
+        stage.picture(), stage.sight(), stage.eyes.camera, look.ratio, look.samples
+    )
+    return frame
+
+
+def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[None]:
+    """Go on so many steps, some at a time; a wish to stop is heard at once."""
+    portions, end = Portions(session), session.step_index + steps
+    while session.step_index < end:
+        goal = min(session.step_index + every, end)
+        while session.step_index < goal and not stop.asked:
+            portions.take(goal - session.step_index)
+        yield
+
+
+def by_operations(session: Session, steps: int, pictures: int) -> Iterator[None]:
+    """Go on so many steps, operation by operation, with so many pictures of each."""
+    for _ in range(steps * len(session.operations)):
+        session.advance(1, "operation")
+        for _ in range(pictures):
+            yield
+
+
+def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Camera]:
+    """The cameras that a video goes by; none if it stands still."""
+    if cameras:
+        return list(cameras)
+    now = stage.eyes.camera
+    if move == "orbit":
+        turns = [stage.eyes.whole(now.orbited(angle, 0.0)) for angle in (-22.0, 0.0, 22.0)]
+        return [*turns, turns[1]]
+    if move == "approach":
+        return [now.zoomed(0.6), now, now.zoomed(1.8)]
+    return []
+
+
+@contextmanager
+def replaying(show: Show) -> Iterator[Show]:
+    """A show of a copy of the session, at the beginning of the step; of an expression, its own."""
+    session = show.session
+    if hasattr(session.network, "copy"):
+        twin = session.copy()
+        if twin.clock.operation:
+            twin.back(1)
+        yield replace(show, session=twin)
+        return
+    session.pause()  # this one cannot be copied, and goes there and back itself
+    clock = session.clock
+    if clock.operation:
+        session.back(1)
+    try:
+        yield show
+    finally:
+        with session.doing():
+            session.course.go(clock)
+
+
+@contextmanager
+def telling(
+    progress: bool | Callable[[int, int], None], total: int
+) -> Iterator[Callable[[int, int], None]]:
+    """A bar in the terminal if there is one, or the function that somebody gave."""
+    if callable(progress):
+        yield progress
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not progress or not console.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (
+        TextColumn("picture {task.completed:,.0f} of {task.total:,.0f}"),
+        BarColumn(),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,94 @@
+"""A step as a page where nothing can be drawn in space: discs and lines, without OpenGL."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.displays.cells import Scale, pixels
+from scalarviz.displays.network import RADIUS, columns_of, connect, legend, station
+from scalarviz.displays.svg import LOOK, SMALL, Drawing
+from scalarviz.draw2d.colors import spread, to_bytes
+from scalarviz.export.render import replaying
+from scalarviz.export.storyboard_page import Still, page
+from scalarviz.model.operations import NONE
+from scalarviz.model.program import Moment
+from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.show import Show
+from scalarviz.session.session import Session
+
+INSIDE = RADIUS - 1.5  # half of a picture
+BACKWARD = ("delta", "weight gradient", "input gradient", "step")
+
+
+def plain_story(show: Show, theme: str) -> str:
+    """The next step of a session, an operation a picture, as one page."""
+    stills = []
+    with replaying(show) as shown:
+        session = shown.session
+        for moment in session.course.trainer.moments:
+            session.advance(1, "operation")
+            said = caption(session)
+            picture = plain_drawing(session, moment).card().encode()
+            stills.append(Still(session.done, said, picture, f"{moment.name}: {said.title}"))
+    return page(stills, show.title, theme == "dark")
+
+
+def plain_drawing(session: Session, moment: Moment) -> Drawing:
+    """The network after a moment: a disc is a number of the sample, a line a weight.
+
+    The layer at work has its colours. On the way back a line is the gradient of its weight.
+    """
+    network, bank = session.network, session.network.bank
+    back = moment.kind in BACKWARD
+    numbers = np.array(bank.grad if back else bank.value, np.float64)
+    program = network.program
+    for operation in program.operations:
+        if moment.layer not in (NONE, operation.layer):
+            numbers[operation.parameters] = 0.0
+    drawing = Drawing()
+    columns = columns_of(network)
+    for i, (before, after) in enumerate(pairwise(columns)):
+        operations = [each for each in program.operations if each.layer == i]
+        connect(drawing, before, after, operations, numbers)
+    for i, column in enumerate(columns):
+        held = held_by(session, i, back)
+        for neuron in column.shown:
+            if held is None:
+                station(drawing, column, neuron, LOOK.ground)
+            elif column.shape:
+                station(drawing, column, neuron, LOOK.ground)
+                scale = Scale(spread(held), is_passed=False)
+                own = held.reshape(column.shape)[neuron]
+                corner = column.x - INSIDE, column.y(neuron) - INSIDE
+                drawing.image(*corner, 2.0 * INSIDE, 2.0 * INSIDE, pixels(own, scale, 4))
+            else:
+                station(drawing, column, neuron, color_of(held[neuron], spread(held)))
+    bottom = drawing.bottom
+    for column in columns:
+        for row, word in enumerate((column.count, *column.words)):
+            y = bottom + 24 + 15 * row
+            drawing.text(column.x, y, word, SMALL, color=LOOK.quiet, anchor="middle")
+    said = "discs and lines: gradients" if back else "discs: numbers of the sample; lines: weights"
+    drawing.text(0, drawing.bottom + 22, said, SMALL, color=LOOK.quiet)
+    legend(drawing, drawing.bottom + 18)
+    return drawing
+
+
+def held_by(session: Session, column: int, back: bool) -> FloatArray | None:
+    """What a column holds for the sample in focus; None as long as that is nothing."""
+    operations = session.network.program.operations
+    before = [each for each in operations if each.layer < column]
+    if before:
+        found = session.numbers(before[-1].name)
+        rows = found.upstream if back else found.outputs
+    else:  # the inputs, or a layer that hands them on as they are
+        found = session.numbers(operations[0].name)
+        rows = found.gradient if back else found.inputs
+    return None if rows is None else np.asarray(rows[session.focus], np.float64)
+
+
+def color_of(value: float, scale: float) -> str:
+    return "#" + to_bytes(LOOK.map(value, scale)).tobytes().hex()

@@ -1,0 +1,269 @@
+"""The one file format: named arrays and a description, in safetensors, with a checksum.
+
+Any program that reads safetensors sees the arrays. What is ours stands in the metadata, under
+"scalarviz", as one JSON text: the checksum, the version of the format, the kind of the file
+("network" or "run"), and the description, which is for whoever wrote it. The checksum is the
+SHA-256 of the whole file with zeros in the checksum's place, so that no byte can change unnoticed.
+
+A file may come from anywhere. Reading runs nothing that it says, checks before it believes, and
+takes no more memory than a small multiple of the file's size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.limits import LARGEST_HEADER, MOST_PARTS
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import FileError, InputError
+from scalarviz.files.atomic import as_path, replace_file, shown
+from scalarviz.formulas.table import pick
+from scalarviz.process.memory import memory_size
+
+Array = npt.NDArray[Any]
+Description = dict[str, Any]
+
+NAME = "scalarviz"
+METADATA = "__metadata__"  # where safetensors keeps what is not its own
+VERSION = 1  # a reader refuses what is newer than itself
+KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and what reads them
+
+# What safetensors calls the types that travel, and what numpy does.
+DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
+
+COPIES = 3  # of a file that are in memory while it is read
+LENGTH_BYTES = 8  # how safetensors begins: with the length of its header
+
+# The checksum is the first thing in our text, whose quotation marks have a backslash in the file.
+BEFORE_CHECKSUM = rb"{\"checksum\":\""
+NO_CHECKSUM = "0" * 64
+
+
+def write(path: object, kind: str, description: Description, arrays: Mapping[str, Array]) -> None:
+    """Save a description, which JSON can hold, and arrays; what was there before is replaced."""
+    as_path(path)
+    replace_file(path, encode(kind, description, arrays))
+
+
+def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
+    """What `write` has saved under this kind, or a FileError."""
+    found = as_path(path)
+    data, about = read_whole(found)
+    check_sum(found, data, about)
+    if (other := about.get("kind")) != kind:
+        reader = KINDS.get(other) if isinstance(other, str) else None
+        mend = f"read it with {reader}" if reader else f"pass the path of a {kind}"
+        raise FileError(f"{shown(found)} holds a {shorten(other)[1:-1]}, not a {kind}: {mend}")
+    description = about.get("description")
+    if not isinstance(description, dict):
+        raise damaged(found, "it has no description")
+    return description, decode_arrays(found, data)
+
+
+def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> bytearray:
+    """The bytes of a file."""
+    from safetensors.numpy import save  # takes a moment; most programs never save
+
+    pick(KINDS, kind, "kind of file")
+    about = {"checksum": NO_CHECKSUM, "version": VERSION, "kind": kind, "description": description}
+    text = json.dumps(about, allow_nan=False, separators=(",", ":"))
+    plain = {name: as_plain(name, array) for name, array in arrays.items()}
+    data = bytearray(save(plain, metadata={NAME: text}))
+    header = data[LENGTH_BYTES : LENGTH_BYTES + header_length(data)]
+    if len(header) > LARGEST_HEADER or max(count_parts(header), count_parts(text)) > MOST_PARTS:
+        raise InputError(
+            f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
+            f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put what "
+            "is long into an array"
+        )
+    place = place_of_checksum(data)
+    data[place] = hashlib.sha256(data).hexdigest().encode()
+    return data
+
+
+def as_plain(name: str, array: Array) -> Array:
+    """An array as it is written: its numbers side by side, in this machine's order of bytes."""
+    if array.dtype.name not in DTYPES.values():
+        raise InputError(
+            f"the array {name!r} holds {array.dtype}: a file holds {', '.join(DTYPES.values())}"
+        )
+    return np.asarray(array, dtype=array.dtype.name, order="C")
+
+
+def header_length(data: bytes | bytearray) -> int:
+    """How long the header is, by the first bytes of a file."""
+    return int.from_bytes(data[:LENGTH_BYTES], "little")
+
+
+def place_of_checksum(data: bytes | bytearray) -> slice:
+    """Where the checksum stands; an empty slice if there is none."""
+    found = data.find(BEFORE_CHECKSUM, LENGTH_BYTES, LENGTH_BYTES + header_length(data))
+    start = found + len(BEFORE_CHECKSUM)
+    return slice(start, start + len(NO_CHECKSUM)) if found >= 0 else slice(0, 0)
+
+
+# ---- reading ------------------------------------------------------------------------------------
+
+
+def read_whole(path: Path) -> tuple[bytes, Description]:
+    """All bytes of a file, and our part of its metadata; the bulk is read only if it is ours."""
+    try:
+        size = size_of(path)
+        with path.open("rb") as file:
+            head = read_head(path, file, size)
+            about = parse_about(path, head[LENGTH_BYTES:])
+            if 0 < memory_size() < COPIES * size:
+                raise MemoryError
+            file.seek(0)
+            data = file.read(size)
+    except FileNotFoundError:
+        raise FileError(f"there is no file {shown(path)}: check the path") from None
+    except MemoryError:
+        raise FileError(
+            f"{shown(path)} is too large for the memory of this machine: load it on another"
+        ) from None
+    except OSError as error:
+        raise FileError(
+            f"{shown(path)} cannot be read: {error.strerror or error}: check the path and "
+            "who may read it"
+        ) from error
+    if len(data) != size or not data.startswith(head):
+        raise damaged(path, "it changed while it was read")
+    return data, about
+
+
+def size_of(path: Path) -> int:
+    """The size of an ordinary file; a folder or a device is refused before it is opened."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
+        raise FileError(f"{shown(path)} is {kind}: pass the path of a saved file")
+    return status.st_size
+
+
+def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
+    """The length of the header and the header."""
+    first = file.read(LENGTH_BYTES)
+    length = header_length(first)
+    if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
+        raise FileError(
+            f"{shown(path)} is no file of scalarviz, or it was cut short: pass one that "
+            "scalarviz has saved, whole"
+        )
+    return first + file.read(length)
+
+
+def parse_about(path: Path, header: bytes) -> Description:
+    """Our part of the metadata, of a version that is known here."""
+    try:
+        outer = parse_json(header, only_ours)
+        inner = outer.get(METADATA, {})
+        text = inner.get(NAME) if isinstance(inner, dict) else None
+        about = parse_json(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise FileError(
+            f"{shown(path)} is damaged, or no file of scalarviz: pass one that scalarviz has saved"
+        ) from error
+    if about is None:
+        raise FileError(
+            f"{shown(path)} is a safetensors file, but not from scalarviz: pass one that "
+            "scalarviz has saved"
+        )
+    version = about.get("version")
+    if type(version) is not int or version < 1:
+        raise damaged(path, "it does not say the version of its format")
+    if version > VERSION:
+        raise FileError(
+            f"{shown(path)} was saved by a newer scalarviz, in version {version} of the "
+            f"format, and this one reads up to {VERSION}: update scalarviz"
+        )
+    return about
+
+
+def only_ours(pairs: list[tuple[str, Any]]) -> Description:
+    """An object of the header, empty if it is about an array: safetensors reads those."""
+    found = no_name_twice(pairs)
+    return found if NAME in found or METADATA in found else {}
+
+
+def parse_json(
+    text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
+) -> Description:
+    """A JSON object without what only some readers accept: names given twice, NaN, infinity."""
+    if count_parts(text) > MOST_PARTS:
+        raise ValueError("so many parts would take much memory")
+    letters = text if isinstance(text, str) else text.decode("utf-8")
+    found = json.loads(letters, object_pairs_hook=read or no_name_twice, parse_constant=refuse)
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")
+    return found
+
+
+def count_parts(text: bytes | bytearray | str) -> int:
+    """How many lists, objects and items a JSON text has at most."""
+    if isinstance(text, str):
+        return sum(map(text.count, ",:[{"))
+    return sum(map(text.count, (b",", b":", b"[", b"{")))
+
+
+def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
+    """An object of JSON in which every name stands once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return found
+
+
+def refuse(constant: str) -> None:
+    """What Python would accept as a number, though JSON has none such."""
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def check_sum(path: Path, data: bytes, about: Description) -> None:
+    """Refuse a file of which any byte is not what was written."""
+    place = place_of_checksum(data)
+    whole = hashlib.sha256(memoryview(data)[: place.start])
+    whole.update(NO_CHECKSUM.encode())
+    whole.update(memoryview(data)[place.stop :])
+    stated = data[place].decode("ascii", "replace")
+    if not stated == about.get("checksum") == whole.hexdigest():
+        raise damaged(path, "its checksum does not fit its content")
+
+
+def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
+    """The arrays by name; safetensors checks that each lies in the file, and none over another."""
+    from safetensors import SafetensorError, deserialize
+
+    try:
+        found = deserialize(data)  # type: ignore[no-untyped-call]  # safetensors has no types
+        return {name: to_array(path, name, each) for name, each in found}
+    except (SafetensorError, ValueError, OverflowError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise damaged(path, "its arrays cannot be read") from error
+
+
+def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
+    """One array, as safetensors hands it out."""
+    dtype = DTYPES.get(found["dtype"])
+    if dtype is None:
+        raise damaged(path, f"its array {shorten(name)} is of the type {found['dtype']}")
+    numbers = np.frombuffer(found["data"], np.uint8)
+    if dtype == "bool" and (numbers > 1).any():
+        raise damaged(path, f"its array {shorten(name)} holds more than true and false")
+    stored = np.dtype(dtype).newbyteorder("<")
+    array: Array = numbers.view(stored).reshape(found["shape"]).astype(dtype, copy=False)
+    return array if array.flags.writeable else array.copy()
+
+
+def damaged(path: Path, what: str) -> FileError:
+    """The error for a file that is ours, but not as we have written it."""
+    return FileError(f"{shown(path)} is damaged: {what}: use another copy of it")

@@ -1,0 +1,157 @@
+"""Settings of a training as JSON and arrays, and back: optimizers, data sets, what a user did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks.limits import Budget
+from scalarviz.checks.numbers import shorten
+from scalarviz.data import DataSet, remake
+from scalarviz.errors import InputError
+from scalarviz.files.checked_safetensors import Array, Description
+from scalarviz.files.networks import field
+from scalarviz.formulas.schedules import Schedule
+from scalarviz.formulas.settings import make
+from scalarviz.formulas.table import pick
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.session.timeline import Clock
+
+CODE = "code"  # stands for a data set that is made by code
+LATEST = 2**53  # steps
+
+
+@final
+class Writer:
+    """Turns things into what JSON can hold; the arrays among them are put aside, by name."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+        self._known: dict[int, Description] = {}
+        self._kept: list[object] = []  # so that no id is used twice
+
+    def write(self, thing: Any) -> Any:
+        """A thing as JSON; what was written before is referred to."""
+        if isinstance(thing, np.ndarray):
+            name = f"array {len(self.arrays)}"
+            self.arrays[name] = thing
+            return {"array": name}
+        if isinstance(thing, Optimizer):
+            return {"optimizer": describe_optimizer(thing)}
+        if isinstance(thing, Precision):
+            return {"precision": vars(thing)}
+        if isinstance(thing, DataSet):
+            if id(thing) not in self._known:
+                self._kept.append(thing)
+                self._known[id(thing)] = {"data": self._data(thing)}
+            return self._known[id(thing)]
+        return thing.item() if isinstance(thing, np.generic) else thing
+
+    def _data(self, data: DataSet) -> Description:
+        try:
+            settings = data.settings()
+        except InputError:
+            return {"name": CODE, "settings": {}}
+        written = {key: self.write(value) for key, value in settings.items()}
+        return {"name": data.name, "settings": written}
+
+
+@final
+class Reader:
+    """The way back; `data` stands for data sets that are made by code."""
+
+    def __init__(self, arrays: Mapping[str, Array], data: DataSet | None, budget: Budget) -> None:
+        self._arrays = arrays
+        self._budget = budget
+        self._code = data
+        self._known: dict[str, DataSet] = {}
+
+    def read(self, thing: Any) -> Any:
+        """What was written."""
+        if not isinstance(thing, dict):
+            return thing
+        kind, value = next(iter(thing.items()), ("", None))
+        if len(thing) != 1:
+            kind = ""
+        if kind == "array":
+            return pick(self._arrays, value, "array")
+        if isinstance(value, dict) and kind == "optimizer":
+            return build_optimizer(value)
+        if isinstance(value, dict) and kind == "precision":
+            return build_precision(value)
+        if isinstance(value, dict) and kind == "data":
+            return self._data(value)
+        raise InputError(f"{shorten(thing)} is nothing that is known here")
+
+    def _data(self, value: Description) -> DataSet:
+        name, settings = field(value, "name", str), field(value, "settings", dict)
+        if name == CODE:
+            if self._code is None:
+                raise InputError(
+                    "its data set is made by code, which a file does not hold: pass it again, "
+                    "with data="
+                )
+            return self._code
+        key = repr(value)
+        if key not in self._known:
+            read = {k: self.read(v) for k, v in settings.items()}
+            self._known[key] = remake(name, read, self._budget)
+        return self._known[key]
+
+
+def describe_optimizer(optimizer: Optimizer) -> Description:
+    """What another optimizer like this one is made by."""
+    limits = {"clip_value": optimizer.clip_value, "clip_norm": optimizer.clip_norm}
+    schedule = {"name": optimizer.schedule.name, "settings": dict(optimizer.schedule.settings)}
+    return {
+        "name": optimizer.name,
+        "lr": optimizer.lr,
+        "settings": dict(optimizer.settings),
+        "schedule": schedule,
+        "common": {
+            "l1": optimizer.l1,
+            "l2": optimizer.l2,
+            "not_finite": optimizer.not_finite,
+            **{key: value for key, value in limits.items() if value < math.inf},
+        },
+    }
+
+
+def makers() -> list[Callable[[], Optimizer]]:
+    """The kinds of optimizers, each of which can be made without a word."""
+    kinds: list[Any] = Optimizer.__subclasses__()
+    return kinds
+
+
+def build_optimizer(value: Description) -> Optimizer:
+    """An optimizer as it was described."""
+    classes: dict[str, Any] = {kind().name: kind for kind in makers()}
+    kind = pick(classes, field(value, "name", str), "optimizer")
+    schedule = field(value, "schedule", dict)
+    name, settings = field(schedule, "name", str), field(schedule, "settings", dict)
+    made: Optimizer = make(
+        kind,
+        field(value, "settings", dict) | field(value, "common", dict),
+        "optimizer",
+        lr=field(value, "lr", float),
+        schedule=make(Schedule, settings, "schedule", name=name),
+    )
+    return made
+
+
+def build_precision(value: Description) -> Precision:
+    """A precision as it was described."""
+    made: Precision = make(Precision, value, "precision")
+    return made
+
+
+def build_clock(value: object) -> Clock:
+    """A moment."""
+    parts = value if isinstance(value, list) and len(value) == 3 else [None]
+    if all(type(part) is int and 0 <= part < LATEST for part in parts):
+        return Clock(*parts)
+    raise InputError(f"{shorten(value)} is no moment of a training")

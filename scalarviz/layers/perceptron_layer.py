@@ -1,0 +1,124 @@
+"""What layers of perceptrons share: several of one size, each with its weights and its bias."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import final
+
+from scalarviz.checks.numbers import true_or_false
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.table import pick
+from scalarviz.layers.base import Layer
+from scalarviz.layers.lazy_list import OnDemand
+from scalarviz.layers.perceptron import Perceptron
+from scalarviz.model.operations import NONE, Shape
+from scalarviz.model.program import Program
+from scalarviz.model.weight import Weight
+
+
+class Perceptrons(Layer):
+    """`count` perceptrons that see `fan_in` numbers each.
+
+    In the bank the weights come first, perceptron by perceptron, then the biases. `shape` is how a
+    seed sees the weights: the numbers that come in and that go out by them.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        count: int,
+        fan_in: int,
+        activation: str,
+        bias: bool,
+        init: str | Init | None,
+    ) -> None:
+        super().__init__(inputs, outputs, activation)
+        self.count = count
+        self.fan_in = fan_in
+        self.formula = pick(ACTIVATIONS, activation, "activation")
+        self.bias = true_or_false(bias, "bias")
+        self.init = None if init is None else Init.of(init)
+        self.size = count * fan_in + self.bias * count
+
+    @abstractmethod
+    def fans(self) -> tuple[int, int]:
+        """How many numbers an output is made of, and how many outputs an input takes part in."""
+
+    @abstractmethod
+    def part_name(self, perceptron: int) -> str:
+        """What a perceptron is called here."""
+
+    @abstractmethod
+    def weight_name(self, place: int) -> str:
+        """What a weight of a perceptron is called here."""
+
+    @final
+    @cached_property
+    def perceptrons(self) -> OnDemand[Perceptron]:
+        """The perceptrons; each is made when it is first asked for."""
+        return OnDemand(self.count, self._perceptron)
+
+    @final
+    def _perceptron(self, i: int) -> Perceptron:
+        first = self.first_row + i * self.fan_in
+        bias = self.first_row + self.fan_in * self.count + i if self.bias else None
+        return Perceptron.on(self.bank, first, self.fan_in, bias, self.formula)
+
+    @final
+    def check_activation(self, name: str) -> None:
+        pick(ACTIVATIONS, name, "activation")
+
+    @final
+    def set_activation(self, name: str) -> None:
+        self.formula = pick(ACTIVATIONS, name, "activation")
+        self._activation = name
+        for perceptron in self.perceptrons.made():
+            perceptron.set_activation(self.formula)
+
+    @final
+    def made_parts(self) -> Sequence[Perceptron]:
+        return self.perceptrons.made()
+
+    @final
+    def initialize(self, init: Init, seed: int) -> None:
+        init, shape = self.init or init, self.fans()
+        count = self.fan_in * self.count
+        first, biases, end = self.first_row, self.first_row + count, self.rows.stop
+        init.fill(self.bank.value[first:biases], init.weight, shape, seed, first)
+        init.fill(self.bank.value[biases:end], init.bias, shape, seed, biases)
+
+    @final
+    def row_name(self, row: int) -> str:
+        if row >= self.fan_in * self.count:
+            return f"{self.part_name(row - self.fan_in * self.count)}, bias"
+        return f"{self.part_name(row // self.fan_in)}, {self.weight_name(row % self.fan_in)}"
+
+    @final
+    def weight(self, row: int) -> Weight:
+        if row < self.fan_in * self.count:
+            return self.perceptrons[row // self.fan_in].weights[row % self.fan_in]
+        return self.perceptrons[row - self.fan_in * self.count].parts[-1]
+
+    @final
+    def again(self) -> Layer:
+        return type(self)(**self.settings(), init=self.init)
+
+    @final
+    def lower_sums(self, program: Program, kind: str, settings: tuple[float, ...] = ()) -> None:
+        """Add the operation that makes the sums, and the activation."""
+        shape: Shape = self.output_shape
+        biases = self.first_row + self.fan_in * self.count if self.bias else NONE
+        program.add(
+            kind,
+            size=self.outputs,
+            weights=self.first_row,
+            biases=biases,
+            settings=settings,
+            shape=shape,
+        )
+        if self.activation != "linear":
+            program.add("activation", self.activation, size=self.outputs, shape=shape)

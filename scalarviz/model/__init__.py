@@ -1,0 +1,1 @@
+"""What a network consists of: the bank, weights, operations, programs, and how weights move."""

@@ -1,0 +1,460 @@
+"""One bank of numbers: all parameters of a network, flat, with their gradients.
+
+A row is a parameter. Weights are live objects on the rows, kernels read and write the rows, and the
+picture is drawn from them; so nothing is ever copied to keep two things alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import repeat
+from typing import Any, Literal, NoReturn, final
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray, as_floats, number, refuse_mask, shorten, size
+from scalarviz.errors import (
+    GradientError,
+    InputError,
+    NotFiniteError,
+    OrderError,
+    ShapeError,
+    UnknownSlotError,
+    UpdateError,
+)
+from scalarviz.formulas.table import pick
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.process.memory import enough_memory
+
+Dtype = Literal["float32", "float64"]
+Rows = slice | npt.NDArray[np.intp]
+
+NONE = -1  # no row
+LARGE = 1e9  # a product of four numbers up to here fits into a float32
+SCALING = 3  # numbers of `Bank.state` that are its `scaling`
+ROW_NAME = "row {}".format
+DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
+FLOAT32_ENDS = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity
+
+
+def nobody() -> None:
+    """No session."""
+
+
+class Bank:
+    """All numbers of one network, flat: one row a parameter.
+
+    value, grad     the parameters and their gradients
+    frozen          True where a parameter keeps its value
+    slots           what optimizers keep for each parameter, by name (Adam's "m" and "v")
+    state           what is no parameter and yet belongs to the network: first `scaling`, then what
+                    layers keep, such as running means; float64
+    scaling         with mixed precision: the loss scale, the steps since it last changed, and how
+                    many steps it has skipped
+    step_count      how many steps were taken
+    has_gradients   whether a backward has run since the last zero_grad; set it if you write
+                    gradients into `grad` by hand that may all be 0
+
+    The arrays are the same objects for the bank's whole life, since weights, kernels and pictures
+    stand on them: `bank.value = array` writes the numbers of `array` into `bank.value`, and raises
+    InputError, with nothing written, unless there is one finite number for each row.
+    """
+
+    def __init__(self, rows: int, dtype: str = "float32", state: int = 0) -> None:
+        self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
+        if not isinstance(rows, int) or rows < 0:
+            raise InputError(f"a bank has a whole number of rows, not {shorten(rows)}")
+        # Value and gradient, and three marks of a byte each.
+        needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
+        with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
+            self._value: FloatArray = np.zeros(rows, self.dtype)
+            self._grad: FloatArray = np.zeros(rows, self.dtype)
+            self._frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+            self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+            self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+        self._blocks: dict[tuple[str, ...], FloatArray] = {}
+        self._state: FloatArray = np.zeros(SCALING + state)
+        self._state[0] = 1.0
+        self.step_count = 0
+        self.has_gradients = False
+        self.name_of: Callable[[int], str] = ROW_NAME
+        # Whoever writes a single number while kernels may run does so under this lock.
+        self.guard: AbstractContextManager[object] = nullcontext()
+        self._session: Callable[[], object] = nobody
+
+    @property
+    def value(self) -> FloatArray:
+        """The parameters."""
+        return self._value
+
+    @value.setter
+    def value(self, numbers: object) -> None:
+        self.write("value", self._value, numbers)
+
+    @property
+    def grad(self) -> FloatArray:
+        """Their gradients."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, numbers: object) -> None:
+        self.write("grad", self._grad, numbers)
+        self.has_gradients = True
+
+    @property
+    def frozen(self) -> npt.NDArray[np.bool_]:
+        """True where a parameter keeps its value."""
+        return self._frozen
+
+    @frozen.setter
+    def frozen(self, marks: object) -> None:
+        self.write("frozen", self._frozen, marks)
+
+    @property
+    def state(self) -> FloatArray:
+        """What is no parameter and yet belongs to the network."""
+        return self._state
+
+    @state.setter
+    def state(self, numbers: object) -> None:
+        self.write("state", self._state, numbers)
+
+    @property
+    def step_count(self) -> int:
+        """How many steps were taken."""
+        return self._step_count
+
+    @step_count.setter
+    def step_count(self, steps: int) -> None:
+        self._step_count = size(steps, "bank.step_count", 0)
+
+    @property
+    def slots(self) -> Slots:
+        """What optimizers keep, by the name of each slot."""
+        return Slots(self)
+
+    @slots.setter
+    def slots(self, numbers: object) -> NoReturn:
+        raise InputError(
+            "the slots of a bank cannot be replaced: write into them with "
+            "bank.slots['m'][:] = array, say"
+        )
+
+    @property
+    def session(self) -> object:
+        """The session that trains these numbers; None if there is none, or nobody holds it."""
+        return self._session()
+
+    @session.setter
+    def session(self, session: object) -> None:
+        self._session = nobody if session is None else ref(session)
+
+    @property
+    def scaling(self) -> FloatArray:
+        """The first numbers of the state."""
+        return self._state[:SCALING]
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def write(self, name: str, array: npt.NDArray[Any], numbers: object) -> None:
+        """Write into one of its arrays, which is called `name`, after checks of what is written."""
+        if numbers is array:  # after `bank.value *= 2`
+            return
+        refuse_mask(numbers, f"bank.{name}")
+        try:
+            found = np.asarray(numbers)
+        except ValueError:  # lists of several lengths, say
+            found = np.array(None)
+        except Exception:  # of a tensor of another package: the error says what to do with it
+            found = as_floats(numbers, f"bank.{name}")
+        wanted, kinds = ("True or False", "b") if array.dtype == np.bool_ else ("number", "biuf")
+        if found.dtype.kind not in kinds or found.shape != array.shape:
+            raise ShapeError(
+                f"bank.{name} has one {wanted} for each of {len(array)} rows, and cannot be "
+                f"{shorten(numbers)}, an array of {found.dtype} of shape {found.shape}: write into "
+                f"a part of it with bank.{name}[rows] = numbers"
+            )
+        with np.errstate(over="ignore"):
+            found = found.astype(array.dtype)
+        if not np.isfinite(found).all():
+            row = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise NotFiniteError(
+                f"bank.{name} takes finite numbers of {array.dtype}, and row {row} of what was "
+                f"written is {np.asarray(numbers)[row]}: nothing was changed"
+            )
+        with self.guard:
+            array[:] = found
+
+    def number(self, value: object, what: str) -> float:
+        """A number for one row; InputError unless it is finite, also in the type of this bank."""
+        found = number(value, what)
+        if self.dtype == "float32" and abs(found) >= FLOAT32_ENDS:
+            raise InputError(
+                f"{what} must be a number that float32 can hold, which ends at 3.4e+38, not "
+                f"{shorten(value)}: use a smaller one, or dtype='float64'"
+            )
+        return found
+
+    @staticmethod
+    def window(array: FloatArray, row: int) -> memoryview[float]:
+        """One number of an array, read and written as `window[()]`.
+
+        Python floats come out of a memoryview several times faster than out of a numpy array.
+        """
+        code: Literal["f", "d"] = "f" if array.dtype == np.float32 else "d"
+        return array.data[row : row + 1].cast("B").cast(code, shape=())
+
+    def slot_block(self, names: tuple[str, ...]) -> FloatArray:
+        """What an optimizer keeps, (slot, row) as one array; zeros when first asked for."""
+        if names not in self._blocks:
+            self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
+        return self._blocks[names]
+
+    @property
+    def blocks(self) -> dict[tuple[str, ...], FloatArray]:
+        """Everything that optimizers keep, by the names of their slots."""
+        return self._blocks
+
+    @property
+    def moved(self) -> npt.NDArray[np.bool_]:
+        """Which rows have taken the step that is counted last."""
+        return self._moved
+
+    def __getstate__(self) -> dict[str, object]:
+        """A copy belongs to no session; a layer or network that is copied too names its rows."""
+        named = hasattr(getattr(self.name_of, "__self__", None), "bank")
+        about = {"guard": nullcontext(), "_session": nobody}
+        return {**self.__dict__, **about, **({"name_of": None} if named else {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.name_of = state["name_of"] or ROW_NAME
+
+    def restart_optimizer(self) -> None:
+        """Forget what optimizers keep, and how many steps were taken."""
+        for block in self._blocks.values():
+            block[:] = 0.0
+        self.restart_count(0)
+
+    def restart(self, precision: Precision) -> None:
+        """Forget everything but the values, as before a first step."""
+        self.grad[:] = 0.0
+        self.restart_optimizer()
+        self.start_scaling(precision)
+        self.has_gradients = False
+
+    def count_of_steps(self) -> tuple[int, npt.NDArray[np.bool_]]:
+        """How many steps were taken, and which rows have taken the last one."""
+        return self.step_count, self._moved.copy()
+
+    def restore_count(self, count: tuple[int, npt.NDArray[np.bool_]]) -> None:
+        """Write back what `count_of_steps` gave."""
+        self.step_count, self._moved[:] = count
+
+    def restart_count(self, steps: int) -> None:
+        """Say how many steps were taken, all rows together."""
+        self.step_count = steps
+        self._moved[:] = steps > 0
+        self._cleared[:] = False
+
+    def move_to(
+        self, value: FloatArray, grad: FloatArray, frozen: npt.NDArray[np.bool_], state: FloatArray
+    ) -> None:
+        """Have its numbers in other arrays from now on; only as long as no Weight stands on it."""
+        value[:], grad[:], frozen[:], state[:] = self.value, self.grad, self.frozen, self.state
+        self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
+
+    def take_block(self, names: tuple[str, ...], block: FloatArray) -> None:
+        """Have the slots of an optimizer in another array from now on."""
+        block[:] = self.slot_block(names)
+        self._blocks[names] = block
+
+    def copy_from(self, other: Bank) -> None:
+        """Take over all numbers of a bank with as many rows; InputError if they do not fit."""
+        with np.errstate(over="ignore"):
+            value, grad = other.value.astype(self.dtype), other.grad.astype(self.dtype)
+        lost = np.isfinite(other.value) & ~np.isfinite(value)
+        if lost.any():
+            row = int(np.flatnonzero(lost)[0])
+            self.number(other.value[row].item(), f"the value of {other.name_of(row)}")
+        self.value[:], self.grad[:] = value, grad
+        self.frozen[:] = other.frozen
+        self.state[:] = other.state
+        self.has_gradients = other.has_gradients
+        self.step_count = other.step_count
+        self._moved[:] = other._moved
+        for names in {*self._blocks, *other._blocks}:
+            self.slot_block(names)[:] = other.slot_block(names)
+
+    def start_scaling(self, precision: Precision) -> None:
+        """Begin with the loss scale of a precision."""
+        self.scaling[:] = [precision.loss_scale if precision.mixed else 1.0, 0.0, 0.0]
+
+    def zero_grad(self, rows: Rows = slice(None)) -> None:
+        """Forget the gradients of some rows, or of all."""
+        self.grad[rows] = 0.0
+        self._cleared[rows] = True
+        if self._cleared.all():
+            self.has_gradients = False
+            self._cleared[:] = False
+
+    def step(self, optimizer: Optimizer, rows: Rows) -> None:
+        """Move some rows against their gradients, all together; frozen ones stay.
+
+        The step count goes on by one when a row steps again that has stepped already; so stepping
+        a network weight by weight, or layer by layer, counts as one step.
+        """
+        gradients = self.grad[rows]
+        if not gradients.size:
+            return
+        if not self.has_gradients and not gradients.any():
+            raise OrderError("there are no gradients to step with: call forward and backward first")
+        bad = self.find_bad(optimizer, rows)
+        if bad != NONE:
+            raise self.bad_gradient(bad)
+        scale = optimizer.norm_scale(gradients[~self.frozen[rows]])
+        moving = np.arange(len(self))[rows][~self.frozen[rows]]
+        # Everything is computed before anything is written.
+        count = self.step_count + self.begins_step(rows)
+        arrays = [self.value, *self.slot_block(optimizer.row.slots)]
+        moved = self._moved_by(optimizer, arrays, moving, scale, count - 1)
+        found = first_not_finite(moved)
+        if found is not None:
+            array, place = found
+            number = float(moved[array][place])
+            raise self._bad_update(array, int(moving[place]), number, optimizer, count - 1)
+        self.count_step(rows)
+        for array, numbers in zip(arrays, moved, strict=True):
+            array[moving] = numbers
+
+    def _moved_by(
+        self, optimizer: Optimizer, arrays: list[FloatArray], rows: Any, scale: float, step: int
+    ) -> list[FloatArray]:
+        """What an optimizer makes of some rows of the values and its slots.
+
+        It is computed in float64 and then rounded; where numbers are so large that a float32 could
+        overflow on the way, in the type of the bank, as the kernels do.
+        """
+        arguments = optimizer.arguments(step)
+        numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
+        largest = max(max(map(abs, each), default=0.0) for each in (arguments, *numbers))
+        kind: Any = float
+        if self.dtype == "float32" and max(largest, optimizer.l1, optimizer.l2) > LARGE:
+            kind, numbers = np.float32, [list(map(np.float32, each)) for each in numbers]
+        with np.errstate(all="ignore"):
+            g, weights, *kept = numbers
+            g = optimizer.gradients(g, weights, scale)
+            fixed = [repeat(kind(argument)) for argument in arguments]
+            moved = list(map(optimizer.row.update, weights, g, *kept, *fixed))
+            table = np.array(moved, np.float64).reshape(len(moved), len(arrays))
+            return list(table.T.astype(self.dtype))
+
+    def begins_step(self, rows: Rows) -> bool:
+        """Whether a step of these rows is a new one, because one of them took the last one."""
+        return self.step_count == 0 or bool(self._moved[rows].any())
+
+    def count_steps(self, steps: int) -> None:
+        """Note that all rows have taken so many steps."""
+        self.step_count += steps
+        self._moved |= steps > 0
+
+    def count_step(self, rows: Rows) -> None:
+        """Note that these rows step now: a new step if one of them has taken the last one."""
+        if self.begins_step(rows):
+            self.step_count += 1
+            self._moved[:] = False
+        self._moved[rows] = True
+
+    def find_bad(self, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
+        """The first row that moves and whose gradient this optimizer refuses, or NONE."""
+        if optimizer.not_finite != "error":
+            return NONE
+        bad = ~np.isfinite(self.grad[rows]) & ~self.frozen[rows]
+        return int(np.arange(len(self))[rows][bad][0]) if bad.any() else NONE
+
+    def bad_gradient(self, row: int) -> GradientError:
+        """The error that says which gradient is not finite, and what to do about it."""
+        return GradientError(
+            f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
+            "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
+            'not_finite="zero"'
+        )
+
+    def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
+        """The error of a step, the first being 0, that has left weights or slots not finite."""
+        names = optimizer.row.slots
+        found = first_not_finite(
+            [np.where(self.frozen, 0, array) for array in (self.value, *self.slot_block(names))]
+        )
+        assert found is not None, "only a step that overflowed is asked about"
+        array, row = found
+        number = (self.value, *self.slot_block(names))[array][row]
+        return self._bad_update(array, row, number, optimizer, step)
+
+    def _bad_update(
+        self, array: int, row: int, number: float, optimizer: Optimizer, step: int
+    ) -> UpdateError:
+        """The error that says what a step would have made infinite, and what to do about it."""
+        what = ("", *[f"{name} of " for name in optimizer.row.slots])[array]
+        return UpdateError(
+            step,
+            f"{what}{self.name_of(row)} {number}, so it was not taken: lower the learning "
+            f"rate (it is {optimizer.rate(step):g}), l1 or l2, clip with clip_norm=, or scale the "
+            "data down",
+        )
+
+    def __repr__(self) -> str:
+        slots = "".join(f", {name}" for name in self.slots)
+        return f"Bank({len(self)} rows of {self.dtype}: value, grad{slots}; step {self.step_count})"
+
+
+def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
+    """The first place at which one of these is not finite: which one, and where; else None.
+
+    The first array is named only if no other is so at this place: what follows from them.
+    """
+    bad = [np.flatnonzero(~np.isfinite(array)) for array in arrays]
+    places = [(int(found[0]), i == 0, i) for i, found in enumerate(bad) if len(found)]
+    if not places:
+        return None
+    place, _, array = min(places)
+    return array, place
+
+
+@final
+class Slots(Mapping[str, FloatArray]):
+    """What optimizers keep for each row of a bank, by name: Adam's "m" and "v".
+
+    Each is a row of a block of the bank. What is set under a name is written into that row.
+    """
+
+    def __init__(self, bank: Bank) -> None:
+        self._bank = bank
+        self._rows = {
+            name: row
+            for names, block in bank.blocks.items()
+            for name, row in zip(names, block, strict=True)
+        }
+
+    def __getitem__(self, name: str) -> FloatArray:
+        if name not in self._rows:
+            raise UnknownSlotError(name, [*self._rows])
+        row: FloatArray = self._rows[name]
+        return row
+
+    def __setitem__(self, name: str, numbers: object) -> None:
+        self._bank.write(f"slots[{name!r}]", self[name], numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Slots({', '.join(self._rows)})"

@@ -1,0 +1,266 @@
+"""The optimizers as objects: a row of the table, a learning rate, and what gradients go through."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+
+import numpy as np
+
+from scalarviz.checks.attributes import set_known, unknown
+from scalarviz.checks.numbers import FloatArray, answered, number, shorten
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors.near_names import PARAMETERS, meaning, plain, text_of
+from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.formulas.schedules import Schedule
+from scalarviz.formulas.table import pick
+
+NotFinite = Literal["error", "zero"]
+
+
+class Common(TypedDict, total=False):
+    """What every optimizer takes besides its own settings."""
+
+    schedule: Schedule | None
+    l1: float
+    l2: float
+    clip_value: float
+    clip_norm: float
+    not_finite: NotFinite
+
+
+class Optimizer:
+    """How weights move: a row of `OPTIMIZERS`, a rate, and what is done to gradients first.
+
+    An optimizer holds no state: the numbers that it keeps for each weight (`row.slots`) live in
+    the bank of the network, so one optimizer can serve many networks.
+
+    In this order, for each gradient: not finite -> refused by name, or 0 if `not_finite="zero"`;
+    `clip_norm` scales all that step together so that their norm is at most this; `clip_value` cuts
+    each at +-this; then the gradient of l1 * |w| + l2 / 2 * w * w is added.
+
+    `schedule` multiplies the rate at each step. Setting `lr` by hand ends the schedule.
+    """
+
+    _sealed = ""  # why it cannot be changed
+    _settable = ("l1", "l2", "clip_value", "clip_norm", "not_finite")
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
+
+    def __init_subclass__(cls) -> None:
+        cls.__init__ = answered(cls.__init__, PARAMETERS)  # type: ignore[method-assign]
+
+    def __init__(
+        self,
+        name: str,
+        lr: float,
+        settings: dict[str, float] | None = None,
+        **common: Unpack[Common],
+    ) -> None:
+        self.row = pick(OPTIMIZERS, name, "optimizer")
+        taken = ["lr", *dict(self.row.settings), *Common.__annotations__]
+        for key in common:
+            if key not in Common.__annotations__:
+                raise UnknownNameError(f"argument of {type(self).__name__}", key, taken)
+        given: object = lr
+        if isinstance(given, (Sequence, Iterator)) and not isinstance(given, str):
+            raise InputError(f"the learning rate is one number, not {shorten(lr)}: {PARAMETERS}")
+        known = dict(self.row.settings)
+        for key in settings or {}:
+            pick(known, key, f"setting of {name!r}")
+        self.settings: Mapping[str, float] = {
+            key: number(value, key, 0.0) for key, value in (known | (settings or {})).items()
+        }
+        for key, value in self.settings.items():
+            if key in BELOW_1 and value >= 1.0:
+                raise InputError(f"{key} must be below 1, not {value:g}")
+            if key == "eps" and value == 0.0:
+                raise InputError("eps must be above 0, so that nothing is divided by 0")
+        self._lr = number(lr, "the learning rate", 0.0)
+        self.schedule = common.get("schedule")
+        self.l1 = number(common.get("l1", 0.0), "l1", 0.0)
+        self.l2 = number(common.get("l2", 0.0), "l2", 0.0)
+        self.clip_value = limit(common.get("clip_value", math.inf), "clip_value")
+        self.clip_norm = limit(common.get("clip_norm", math.inf), "clip_norm")
+        choice = common.get("not_finite", "error")
+        self.not_finite = pick({key: key for key in get_args(NotFinite)}, choice, "not_finite")
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def lr(self) -> float:
+        """The learning rate, before the schedule. Setting it ends the schedule."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, rate: float) -> None:
+        self._lr = number(rate, "the learning rate", 0.0)
+        self.schedule = Schedule()
+
+    @property
+    def schedule(self) -> Schedule:
+        """By what the rate is multiplied at each step."""
+        return self._schedule
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule | None) -> None:
+        if schedule is not None and not isinstance(schedule, Schedule):
+            raise no_schedule(schedule)
+        self._schedule = schedule or Schedule()
+
+    def sealed(self, reason: str) -> Optimizer:
+        """A copy that refuses to be changed, for a reason; copies of it can be."""
+        shown = copy.copy(self)
+        shown.settings = MappingProxyType(shown.settings)
+        shown._sealed = reason
+        return shown
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has settings of its own, and can be changed."""
+        state = {key: value for key, value in vars(self).items() if key != "_sealed"}
+        return state | {"settings": dict(self.settings)}
+
+    @staticmethod
+    def of(optimizer: Optimizer | None) -> Optimizer:
+        """An optimizer that was passed, or plain descent of rate .01 if none was."""
+        if optimizer is None:
+            return SGD(0.01)
+        if not isinstance(optimizer, Optimizer):
+            raise no_optimizer(optimizer)
+        return optimizer
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, the first being step 0."""
+        return self._lr * self.schedule.factor(step)
+
+    def arguments(self, step: int) -> tuple[float, ...]:
+        """What follows w, g and the slots in a call of `row.update` at a step; the first is 0."""
+        settings = self.settings.values()
+        return (self.rate(step), *settings, *self.row.constants(float(step + 1), *settings))
+
+    def norm_scale(self, gradients: FloatArray) -> float:
+        """By what `clip_norm` multiplies gradients that step together."""
+        if self.clip_norm == math.inf:
+            return 1.0
+        finite = np.where(np.isfinite(gradients), gradients, 0.0).astype(np.float64)
+        with np.errstate(over="ignore"):  # from there on it is infinite
+            norm = float(np.linalg.norm(finite))
+        return min(1.0, self.clip_norm / (norm + 1e-6))
+
+    def gradients(self, g: list[float], w: list[float], scale: float) -> list[float]:
+        """The gradients as the update sees them: 0 for what is not finite, clipped, then l1, l2."""
+        g = [x if math.isfinite(x) else 0.0 for x in g]
+        if scale != 1.0 or self.clip_value != math.inf:
+            g = [clip(x, scale, self.clip_value) for x in g]
+        if self.l1 or self.l2:
+            g = list(map(regularize, g, w, repeat(self.l1), repeat(self.l2)))
+        return g
+
+    def __repr__(self) -> str:
+        parts = [f"lr={self._lr:g}"] + [f"{key}={value:g}" for key, value in self.settings.items()]
+        defaults = (("l1", 0.0), ("l2", 0.0), ("clip_value", math.inf), ("clip_norm", math.inf))
+        parts += [f"{key}={getattr(self, key):g}" for key, d in defaults if getattr(self, key) != d]
+        if self.schedule.name != "constant":
+            parts.append(f"schedule={self.schedule!r}")
+        if self.not_finite != "error":
+            parts.append(f"not_finite={self.not_finite!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
+
+
+def no_schedule(given: object) -> InputError:
+    """The error for something that is no schedule; those of other libraries have a counterpart."""
+    meant = meaning("schedule", given, ())
+    how = meant if " " in meant else 'write Schedule("cosine", steps=1000)'
+    return InputError(f"schedule takes a Schedule, not {shorten(given)}: {how}")
+
+
+def no_optimizer(given: object) -> InputError:
+    """The error for something that is no optimizer, such as a name or a class."""
+    kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
+    name = kinds.get(plain(text_of(given)), "SGD")
+    return InputError(
+        f"an optimizer is one such as {name}(0.1), with its brackets, not {shorten(given)}"
+    )
+
+
+def limit(value: float, what: str) -> float:
+    """A bound above 0; infinity, the default, means no bound."""
+    unbounded = isinstance(value, float) and value == math.inf
+    return math.inf if unbounded else number(value, what, 0.0, open_low=True)
+
+
+class SGD(Optimizer):
+    """w - lr * g.
+
+    >>> SGD(0.1)
+    SGD(lr=0.1)
+    """
+
+    def __init__(self, lr: float = 0.01, **common: Unpack[Common]) -> None:
+        super().__init__("sgd", lr, **common)
+
+
+class Momentum(Optimizer):
+    """velocity = momentum * velocity + g; w - lr * velocity."""
+
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
+        super().__init__("momentum", lr, {"momentum": momentum}, **common)
+
+
+class Nesterov(Optimizer):
+    """Momentum that looks ahead: w - lr * (g + momentum * velocity)."""
+
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
+        super().__init__("nesterov", lr, {"momentum": momentum}, **common)
+
+
+class RMSProp(Optimizer):
+    """The gradient divided by the root of its mean square: lr * g / (sqrt(square) + eps)."""
+
+    def __init__(
+        self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, **common: Unpack[Common]
+    ) -> None:
+        super().__init__("rmsprop", lr, {"alpha": alpha, "eps": eps}, **common)
+
+
+class Adam(Optimizer):
+    """Mean m and mean square v of the gradients, corrected for their start at 0.
+
+    w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
+    """
+
+    def __init__(
+        self,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__("adam", lr, {"beta1": beta1, "beta2": beta2, "eps": eps}, **common)
+
+
+class AdamW(Optimizer):
+    """Adam whose weights also shrink by lr * decay at each step, apart from the gradient."""
+
+    def __init__(
+        self,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        decay: float = 0.01,
+        **common: Unpack[Common],
+    ) -> None:
+        settings = {"beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay}
+        super().__init__("adamw", lr, settings, **common)

@@ -1,0 +1,1 @@
+"""What has the four verbs and an engine: networks and compiled expressions."""

@@ -1,0 +1,115 @@
+"""Values that stand on a bank, so that kernels read and write them too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.autograd.value import Value
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import InputError, OwnershipError
+from scalarviz.model.bank import Bank, Dtype
+from scalarviz.model.weight import WeightValue
+
+Places: TypeAlias = npt.NDArray[np.intp]
+
+
+@final
+class BankValue(Value):
+    """A leaf whose number and gradient lie on a row of a bank.
+
+    A leaf becomes one by being compiled: the object stays what it is, only its class changes.
+    """
+
+    __slots__ = ()
+
+    _takes_values = False
+    bank: Bank
+    row: int
+
+    @property
+    def data(self) -> float:
+        return float(self.bank.value.item(self.row))
+
+    @data.setter
+    def data(self, data: float) -> None:
+        checked = self.bank.number(data, f"the value of {self.bank.name_of(self.row)}")
+        with self.bank.guard:
+            self.bank.value[self.row] = checked
+
+    @property
+    def grad(self) -> float:
+        return float(self.bank.grad.item(self.row))
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        self.bank.grad[self.row] = grad
+        self.bank.has_gradients = True
+
+
+def settle(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
+    """The bank that some leaves stand on, and their rows of it.
+
+    Leaves that were never compiled get a bank of their own. Those of an earlier expression, or of a
+    network, stay where they are, so that two expressions can share them: a model and its loss, say.
+    A bank does not grow, so the two kinds do not mix.
+    """
+    known = {id(leaf): place_of(leaf) for leaf in leaves}
+    places = [known[id(leaf)] for leaf in leaves]
+    banks = {id(place and place[0]): place for place in places}
+    if len(banks) > 1:
+        raise OwnershipError(
+            "the parameters of a compiled function stand on several banks, of an earlier "
+            "expression or of a network: use those of one bank only, or compile the function "
+            "that uses all of them first"
+        )
+    first = places[0] if places else None
+    if first is None:
+        return new_bank(leaves, dtype), np.arange(len(leaves))
+    bank = first[0]
+    if bank.dtype != dtype:
+        raise InputError(
+            f"the parameters of a compiled function are {bank.dtype} already, since they stand on "
+            f"a bank: pass dtype={bank.dtype!r}"
+        )
+    return bank, np.array([place[1] for place in places if place])
+
+
+def place_of(leaf: Value) -> tuple[Bank, int] | None:
+    """The bank and the row of a leaf; None if it stands on none."""
+    if isinstance(leaf, BankValue):
+        return leaf.bank, leaf.row
+    if isinstance(leaf, WeightValue):
+        return leaf.weight.bank, leaf.weight.index
+    if type(leaf) is Value:
+        return None
+    raise InputError(
+        f"{shorten(leaf)} is a {type(leaf).__name__}, whose numbers cannot be kept in a bank: "
+        "use a Value as a parameter"
+    )
+
+
+def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
+    """A bank for some leaves, with their numbers and gradients; from now on they stand on it."""
+    for leaf in leaves:
+        if isinstance(leaf.grad, Value):
+            raise InputError(
+                f"the gradient of {shorten(leaf)} is an expression, and in a bank it is a number: "
+                "call zero_grad first"
+            )
+    bank = Bank(len(leaves), dtype)
+    bank.name_of = [leaf.label or f"parameter {i}" for i, leaf in enumerate(leaves)].__getitem__
+    for row, leaf in enumerate(leaves):
+        bank.value[row] = bank.number(leaf.data, f"the value of {bank.name_of(row)}")
+    with np.errstate(over="ignore"):
+        bank.grad[:] = [leaf.grad for leaf in leaves]
+    bank.has_gradients = bool(bank.grad.any())
+    for row, leaf in enumerate(leaves):
+        leaf.__class__ = BankValue
+        assert isinstance(leaf, BankValue)
+        leaf.bank = bank
+        leaf.row = row
+    return bank

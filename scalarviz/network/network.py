@@ -1,0 +1,359 @@
+"""Network: layers in order, the four verbs, one bank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from scalarviz.checks.attributes import set_known, unknown
+from scalarviz.checks.numbers import FloatArray, answered, as_batch, as_pairs, shorten, size
+from scalarviz.data.batches import Batches, InOrder
+from scalarviz.displays.network import network_html
+from scalarviz.engines.common.base import Run
+from scalarviz.engines.common.portions import take_steps
+from scalarviz.engines.common.snapshot import Snapshot
+from scalarviz.engines.registry import choose
+from scalarviz.errors import InputError, OwnershipError, lost_by_forward
+from scalarviz.files.networks import load_network, save_network
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.layers import Layer
+from scalarviz.layers.chain import as_layers
+from scalarviz.model.bank import SCALING, Bank
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program, columns
+from scalarviz.model.weight import Parameters, Part, Weight
+
+
+@final
+class Network(Part):
+    """Layers in order, on one bank of numbers.
+
+    `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
+    between them and `output` after the last; or a list of layers. A layer may stand in the list
+    twice: its weights are then shared, and their gradients add up.
+
+    Calling the network evaluates it and keeps nothing; `forward` remembers what `backward` needs,
+    and each backward consumes the newest forward that none has matched yet.
+
+    >>> net = Network([2, 3, 1], seed=0)
+    >>> net.forward([1.0, -1.0]).shape, len(net.parameters())
+    ((1,), 13)
+    """
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
+
+    @answered
+    def __init__(
+        self,
+        layers: Sequence[int] | Sequence[Layer],
+        activation: str | None = None,
+        output: str | None = None,
+        *,
+        init: str | Init = "pytorch",
+        seed: int = 0,
+        dtype: str = "float32",
+        engine: str = "python",
+        precision: str | Precision = "full",
+    ) -> None:
+        self.layers = as_layers(layers, activation, output)
+        self.inputs = self.layers[0].inputs
+        self.outputs = self.layers[-1].outputs
+        self.init = Init.of(init)
+        self.seed = check_seed(seed)
+        row_of_engine, precision = choose(engine), Precision.of(precision)
+        parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
+        for layer in parts:
+            layer.check_free()
+        rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
+        self._bank = Bank(rows, dtype, state)
+        self._bank.name_of = self._row_name
+        row, state = 0, SCALING
+        for layer in parts:
+            layer.bind(self._bank, row, self.init, self.seed, state)
+            row, state = row + layer.size, state + layer.state_size
+        self._parts = parts
+        self.names: dict[str, Any] | None = None  # what an ONNX file called its parts
+        self._engine = row_of_engine.make(self.layers, self.program, self._bank, precision)
+        self._bank.start_scaling(precision)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy of a network names the rows of its copy of the bank."""
+        self.__dict__.update(state)
+        if not isinstance(getattr(self._bank.name_of, "__self__", None), Network):
+            self._bank.name_of = self._row_name
+
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @property
+    def rows(self) -> slice:
+        return slice(0, len(self._bank))
+
+    @property
+    def dtype(self) -> str:
+        """The type of the parameters, "float32" or "float64"."""
+        return self._bank.dtype
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that the verbs run on."""
+        return self._engine.name
+
+    @property
+    def precision(self) -> Precision:
+        """In which numbers the engine computes."""
+        return self._engine.precision
+
+    def to(self, engine: str, precision: str | Precision | None = None) -> Network:
+        """Run on another engine from now on; "auto" is the fastest that works here.
+
+        `precision` is "full", "mixed" or a `Precision`; if it is left out, it stays as it is.
+        """
+        chosen, before = Precision.of(precision or self.precision), self.precision
+        self._engine = choose(engine).make(self.layers, self.program, self._bank, chosen)
+        if chosen != before:
+            self._bank.start_scaling(chosen)
+        return self
+
+    def check_engine(
+        self, engine: str, precision: str | Precision | None = None
+    ) -> tuple[str, Precision]:
+        """The name of an engine that this network can run on, and the precision; else an error."""
+        row = choose(engine)
+        chosen = self.precision if precision is None else Precision.of(precision)
+        row.make(self.layers, self.program, self._bank, chosen)
+        return row.name, chosen
+
+    def start(self, engine: str, precision: Precision) -> None:
+        """Begin a training: on an engine, with nothing left of an earlier one but the weights."""
+        self.forget()
+        self.to(engine, precision)
+        self._bank.restart(precision)
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """The activation of each layer."""
+        return tuple([layer.activation for layer in self.layers])
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse a loss that does not go with the last activation."""
+        loss.check_output(self.layers[-1].activation)
+
+    def check_activation(self, layer: int, name: str) -> int:
+        """The place of a layer that can have this activation; else an error."""
+        places = range(-len(self.layers), len(self.layers))
+        if not isinstance(layer, (int, np.integer)) or layer not in places:
+            raise InputError(
+                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(layer)}"
+            )
+        self.layers[layer].check_activation(name)
+        return int(layer) % len(self.layers)
+
+    def places_of(self, layer: int) -> list[int]:
+        """Every place of a layer, which may stand in the network several times."""
+        return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
+
+    def set_activation(self, layer: int, name: str) -> None:
+        """Give a layer another activation."""
+        place = self.check_activation(layer, name)
+        if self.layers[place].activation != name:
+            self.layers[place].set_activation(name)
+            self.program = self._lowered()  # at once: others may look at it meanwhile
+            self.to(self.engine)
+
+    # The four verbs; zero_grad and step are those of every Part.
+
+    def __call__(self, x: object) -> FloatArray:
+        """The outputs for one sample or a batch (one row a sample), with nothing kept."""
+        batch, single = as_batch(x, self.inputs, "the network")
+        return one_or_all(self._engine.evaluate(batch), single)
+
+    def forward(self, x: object) -> FloatArray:
+        """The outputs for one sample or a batch (one row a sample); it remembers for `backward`."""
+        batch, single = as_batch(x, self.inputs, "the network")
+        before = self._bank.state.copy()
+        outputs = self._engine.forward(batch)
+        if lost := self._engine.lost_statistic():
+            self._bank.state[:] = before
+            self._engine.forget()
+            raise lost_by_forward(lost)
+        return one_or_all(outputs, single)
+
+    def backward(self, upstream: object = None) -> FloatArray:
+        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+
+        `upstream` is the gradient by the outputs, in the outputs' shape; None means ones.
+        """
+        if upstream is None:
+            upstream = np.ones((self._engine.newest_batch(), self.outputs))
+        batch, single = as_batch(upstream, self.outputs, "backward of the network", finite=False)
+        self._engine.check_backward(len(batch))
+        return one_or_all(self._engine.backward(batch), single)
+
+    @answered
+    def train_step(
+        self,
+        inputs: object,
+        targets: object,
+        loss: str | Loss = "mse",
+        optimizer: Optimizer | None = None,
+    ) -> float:
+        """One step of training on one batch; returns the loss before it.
+
+        The order is the same everywhere: zero_grad, forward, loss, backward, step.
+        """
+        return float(self.train(inputs, targets, loss, optimizer, steps=1)[0])
+
+    @answered
+    def train(
+        self,
+        inputs: object,
+        targets: object,
+        loss: str | Loss = "mse",
+        optimizer: Optimizer | None = None,
+        *,
+        steps: int,
+    ) -> FloatArray:
+        """So many steps of training on one batch; returns the loss before each.
+
+        Ctrl-C ends it after a whole step with `scalarviz.errors.Interrupted`, a KeyboardInterrupt.
+        A gradient that is not finite, or a step that would make a weight so, is a GradientError,
+        and that step is not taken. Both have the losses so far in `losses`.
+        """
+        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
+        self.check_loss(loss)
+        batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the network")
+        run = self.run(InOrder(batch, wanted), loss)
+        return take_steps(self._engine, run, optimizer, size(steps, "steps"))
+
+    def run(self, batches: Batches, loss: Loss) -> Run:
+        """A training of this network on its engine, for a session."""
+        return self._engine.run(batches, loss)
+
+    def snapshot(self) -> Snapshot:
+        """The current numbers, with `request`, `ready` and `read`; a session has its own."""
+        return self._engine.snapshot()
+
+    def forget(self) -> None:
+        """Drop everything that waits for a backward."""
+        self._engine.forget()
+
+    @cached_property
+    def program(self) -> Program:
+        """The operations this network is made of, as engines run them and pictures show them."""
+        return self._lowered()
+
+    def _lowered(self) -> Program:
+        program = Program(self.inputs)
+        for program.layer, layer in enumerate(self.layers):
+            layer.lower(program)
+        return program
+
+    def parameters(self) -> Parameters:
+        """All weights and biases, in the order of the bank; each is made when it is asked for."""
+        return Parameters(len(self._bank), self.weight)
+
+    def weight(self, row: int) -> Weight:
+        """The weight on a row of the bank: `net.weight(w.index) is w`."""
+        layer = self._layer_at(row)
+        return layer.weight(row - layer.first_row)
+
+    def find_rows(self, part: object) -> object:
+        """The rows of a part of this network; anything else as it is."""
+        if not isinstance(part, Part):
+            return part
+        self.check_owns(part)
+        return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
+
+    def check_owns(self, part: Part) -> None:
+        """Refuse a weight, a perceptron or a layer of another network."""
+        if part.bank is not self._bank:
+            kind = type(part).__name__
+            raise OwnershipError(f"this {kind} belongs to another network: take one of this one")
+
+    def copy(self, dtype: str | None = None) -> Network:
+        """Another network with the same layers and the same numbers, in `dtype` if one is given."""
+        other = self.fresh(self.seed, dtype)
+        other.to(self.engine, self.precision)
+        other.bank.copy_from(self.bank)
+        return other
+
+    def fresh(self, seed: int, dtype: str | None = None) -> Network:
+        """Another network with the same layers, and the initial numbers of a seed, on python."""
+        twins = {layer: layer.again() for layer in self._parts}
+        layers = [twins[layer] for layer in self.layers]
+        other = Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
+        other.names = self.names
+        return other
+
+    # Files.
+
+    def save(self, path: object) -> None:
+        """Keep layers and numbers in a file, the optimizer's too; `sv.load(path)` reads it."""
+        save_network(self, path)
+
+    def export(self, path: object, precision: str = "float32") -> None:
+        """Write it for other programs: a shader ("net.glsl", "net.hlsl") or arrays ("net.npz").
+
+        `precision` is that of the weights, "float32" or "float16".
+        """
+        from scalarviz.shaders.export import export_network  # a compiler of shaders, seldom needed
+
+        export_network(self, path, precision)
+
+    def _layer_at(self, row: int) -> Layer:
+        whole = isinstance(row, (int, np.integer))
+        for layer in self._parts if whole else ():
+            if layer.first_row <= row < layer.first_row + layer.size:
+                return layer
+        raise InputError(
+            f"the network has rows 0 to {len(self._bank) - 1}, and no row {shorten(row)}"
+        )
+
+    def _row_name(self, row: int) -> str:
+        layer = self._layer_at(row)
+        return f"layer {self.layers.index(layer)}, {layer.row_name(row - layer.first_row)}"
+
+    def __repr__(self) -> str:
+        sizes = " -> ".join(
+            str(n) for n in (self.inputs, *[layer.outputs for layer in self.layers])
+        )
+        head = (
+            f"Network {sizes}: {len(self._bank):,} parameters, {self.dtype}, engine {self.engine}"
+        )
+        lines = [("layer", "kind", "shape", "activation", "parameters", "rows")]
+        for i, layer in enumerate(self.layers):
+            first, end = layer.first_row, layer.first_row + layer.size
+            rows = f"{first} to {end - 1}" if layer.size else "-"
+            again = self.layers.index(layer)
+            shape = f"{layer.inputs} -> {layer.outputs}"
+            count = f"{layer.size:,}" if again == i else f"shared with {again}"
+            lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
+        return "\n".join([head, *columns(lines)])
+
+    def _repr_html_(self) -> str:
+        return network_html(self)
+
+
+@answered
+def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network:
+    """The network in a file that `net.save` wrote.
+
+    What the file only describes - layers, and the numbers of one sample on its way - may take
+    `limit` bytes; None: 640 MB.
+    """
+    return load_network(path, Network, engine, limit)
+
+
+def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
+    """The only row where a single sample was asked about, else all."""
+    result: FloatArray = rows[0] if single else rows
+    return result

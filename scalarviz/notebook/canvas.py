@@ -1,0 +1,217 @@
+"""The live picture in a notebook: jupyter_rfb, with what it lacks here.
+
+It hears of the browser on whatever thread the kernel has for that, and would draw there, at once:
+everything is handed on to the thread that runs the cells. It knows nothing of the keyboard's focus:
+a ring shows it. What it writes of errors stands below the picture and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from IPython.utils.capture import capture_output
+from jupyter_rfb import RemoteFrameBuffer
+
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.pointer import Pointer
+from scalarviz.view.canvas import Canvas
+
+SHARPEST = 2.0  # device pixels for a pixel; more cost time and are not seen
+LARGEST = 4096  # pixels along a side
+NOTCH = 100.0  # how far a notch of the wheel scrolls
+KEYS = {
+    " ": "space",
+    "ArrowLeft": "left",
+    "ArrowRight": "right",
+    "ArrowUp": "up",
+    "ArrowDown": "down",
+    "Escape": "escape",
+}
+OTHERS = {"Control", "Alt", "Meta"}
+MADE = "export default"
+
+# Around jupyter_rfb's own script: which keys are ours while the ring is shown, and the way in and
+# out by Tab. It tells how often it is on the page, and whether that is light. And it gives sliders
+# and number fields their names: ipywidgets writes those of controls without a label where nobody
+# ever sees or hears them.
+SCRIPT = """
+const nameControls = box => {
+  for (const label of box.querySelectorAll('label.widget-label[title]')) {
+    const control = label.parentElement, name = label.title
+    const unseen = label.style.display === 'none' && name && name !== 'null'
+    if (!unseen || control.title === name) continue
+    control.title = name
+    control.querySelector('input, [role=slider]')?.setAttribute('aria-label', name)
+  }
+}
+export default () => {
+  const inner = framebuffer()
+  return {
+    initialize: inner.initialize,
+    render (ctx) {
+      const close = inner.render(ctx)
+      const wrapper = ctx.el.querySelector('.renderview-wrapper')
+      const picture = wrapper.querySelector('img')
+      const keys = document.getElementById('rendercanvas-focus-element-container').lastElementChild
+      let leaving = false
+      picture.alt = 'Picture of the network; arrows, space and letters work while it has the focus'
+      picture.tabIndex = 0
+      picture.addEventListener('focus', () => {
+        if (!leaving) keys.focus({ preventScroll: true })
+        leaving = false
+      })
+      keys.setAttribute('aria-label', picture.alt)
+      keys.addEventListener('focus', () => wrapper.classList.add('scalarviz-keys'))
+      keys.addEventListener('blur', () => wrapper.classList.remove('scalarviz-keys'))
+      keys.addEventListener('keydown', event => {
+        if (event.key === 'Tab') {
+          leaving = true
+          picture.focus({ preventScroll: true })
+        } else if (!event.ctrlKey && !event.metaKey && !event.altKey) {
+          event.preventDefault()
+        }
+      })
+      const said = document.body.dataset.jpThemeLight
+      const dark = said ? said === 'false' : matchMedia('(prefers-color-scheme: dark)').matches
+      ctx.model.send({ type: 'theme', light: !dark })
+      ctx.model.send({ type: 'view' })
+      let observer = null, gone = false
+      const begin = () => {
+        if (gone) return
+        if (!ctx.el.isConnected) return requestAnimationFrame(begin)
+        const box = ctx.el.closest('.scalarviz')
+        if (!box) return
+        observer = new MutationObserver(() => nameControls(box))
+        observer.observe(box, { subtree: true, childList: true, attributeFilter: ['title'] })
+        nameControls(box)
+      }
+      begin()
+      return () => {
+        gone = true
+        observer?.disconnect()
+        ctx.model.send({ type: 'gone' })
+        close()
+      }
+    }
+  }
+}
+"""
+STYLE = """
+div.renderview-wrapper.scalarviz-keys { outline: 3px solid #8f6cf0; outline-offset: 1px;
+  border-radius: 6px; }
+div.renderview-wrapper { max-width: 100%; }
+"""
+
+
+@final
+class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
+    """Draws the stage of a desk, and takes mouse and keys to it.
+
+    later    calls something on the thread that runs the cells, soon
+    changed  is called when a new picture is due
+    light    is called with whether the page is light
+    """
+
+    _esm = RemoteFrameBuffer._esm.replace(MADE, "const framebuffer =", 1) + SCRIPT
+    _css = RemoteFrameBuffer._css + STYLE
+
+    def __init__(
+        self,
+        desk: Desk,
+        size: tuple[int, int],
+        later: Callable[[Callable[[], None]], None],
+        changed: Callable[[], None],
+        light: Callable[[bool], None],
+    ) -> None:
+        self.desk = desk
+        self.pointer = Pointer(desk)
+        self.views = 0  # how often it is on a page
+        self.seen = False  # whether it ever was
+        self.spent = 0.0  # seconds for the last picture
+        self._later = later
+        self._changed = changed
+        self._light = light
+        self._ratio = 1.0
+        self._canvas = Canvas(*size)
+        width, height = (f"{side}px" for side in size)
+        with capture_output():  # where errors go would be shown at once, and be kept
+            super().__init__(css_width=width, css_height=height, max_buffered_frames=4)
+        self._event_compatibility = 2
+        self._rfb_last_frame = self.get_frame()
+
+    @property
+    def errors(self) -> Any:
+        """The widget in which errors of drawing are told."""
+        return self._output_context
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self._canvas.width, self._canvas.height
+
+    @property
+    def visible(self) -> bool:
+        return bool(self._has_visible_views)
+
+    def get_frame(self) -> npt.NDArray[np.uint8]:
+        """The stage as it is now."""
+        frames: list[npt.NDArray[np.uint8]] = []
+        self.desk.drawing(lambda: frames.append(self._draw()))
+        return frames[0]
+
+    def _draw(self) -> npt.NDArray[np.uint8]:
+        began = perf_counter()
+        frame = self._canvas.frame(self.desk.stage.draw, self._ratio)
+        self.spent = perf_counter() - began
+        return frame
+
+    def release(self) -> None:
+        """Free the memory of the picture; a next one is made anew."""
+        self.desk.stage.release()
+        self._canvas.close()
+
+    # What jupyter_rfb does on the thread that it is called on.
+
+    def _rfb_schedule_maybe_draw(self, *args: object) -> None:
+        self._later(self._rfb_maybe_draw)
+
+    def _rfb_handle_msg(self, widget: object, content: dict[str, Any], buffers: object) -> None:
+        if content.get("type") != "close":  # it is said from here too, when nobody listens
+            self._later(partial(super()._rfb_handle_msg, widget, content, buffers))
+
+    def handle_event(self, event: dict[str, Any]) -> None:
+        """Do what the mouse or a key asks for."""
+        kind = event["type"]
+        if kind == "view":
+            self.views, self.seen = self.views + 1, True
+        elif kind == "gone":
+            self.views -= 1
+        elif kind == "resize":
+            self._canvas.width = min(max(2, round(event["width"])), LARGEST)
+            self._canvas.height = min(max(2, round(event["height"])), LARGEST)
+            self._ratio = min(event["ratio"], SHARPEST)
+        elif kind == "theme":
+            self._light(event["light"])
+        elif kind == "key_down":
+            self._press(event["key"], set(event["modifiers"]))
+        elif kind == "pointer_down":
+            self.pointer.press(event["button"], event["x"], event["y"])
+        elif kind == "pointer_move":
+            self.pointer.move(event["x"], event["y"])
+        elif kind == "pointer_up":
+            self.pointer.release(event["button"], event["x"], event["y"])
+        elif kind == "pointer_leave":
+            self.pointer.leave()
+        elif kind == "wheel":
+            self.pointer.wheel(-event["dy"] / NOTCH, event["x"], event["y"])
+        else:
+            return
+        self._changed()
+
+    def _press(self, key: str, modifiers: set[str]) -> None:
+        if not modifiers & OTHERS:
+            self.desk.press(KEYS.get(key, key.lower()), "Shift" in modifiers)

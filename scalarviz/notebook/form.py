@@ -1,0 +1,56 @@
+"""The form of a prediction: a question, a place for the answer, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets
+
+from scalarviz.errors import ScalarvizError
+from scalarviz.notebook.predict import Prediction, as_html
+
+COLORS = {True: "#1a7f37", False: "#9a6700"}
+
+
+def form_of(prediction: Prediction) -> Any:
+    """A widget that asks for a guess and says whether it is right."""
+    question = ipywidgets.HTMLMath(f"<b>Predict:</b> {as_html(prediction.question)}")
+    field: Any
+    if prediction.choices:
+        field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
+        field.style.button_width = "auto"
+    else:
+        field = ipywidgets.Text(placeholder="your number", layout=ipywidgets.Layout(width="140px"))
+    check = ipywidgets.Button(description="Check", layout=ipywidgets.Layout(width="80px"))
+    shown = ipywidgets.Button(description="Show me", layout=ipywidgets.Layout(width="90px"))
+    shown.layout.display = "none"
+    said = ipywidgets.HTMLMath()
+
+    def say(words: str, right: bool) -> None:
+        said.value = f'<b style="color: {COLORS[right]}">{as_html(words)}</b>'
+
+    def look(_: object = None) -> None:
+        if field.value in (None, ""):
+            return say("First your guess.", False)
+        try:
+            right = prediction.check(field.value)
+        except ScalarvizError as error:
+            return say(str(error), False)
+        except Exception as error:  # the answer is computed from what cells have made
+            return say(f"Run the cells above first ({type(error).__name__}: {error}).", False)
+        shown.layout.display = "none" if right else ""
+        return say(prediction.said, right)
+
+    def reveal(_: object) -> None:
+        say(f"It is {prediction.known}.", False)
+
+    check.on_click(look)
+    shown.on_click(reveal)
+    if prediction.choices:
+        field.observe(look, "value")
+        row = [field, shown]
+    else:
+        field.observe(look, "value")
+        field.continuous_update = False  # Return is as good as the button
+        row = [field, check, shown]
+    return ipywidgets.VBox([question, ipywidgets.HBox(row), said])

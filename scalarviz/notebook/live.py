@@ -1,0 +1,218 @@
+"""A training in a notebook: the live picture, the controls below it, and the time between them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import math
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+from typing import Any, final
+
+import ipywidgets
+from IPython.display import Image
+
+from scalarviz.controller.controller import Desk
+from scalarviz.controller.startup import Opening
+from scalarviz.errors import InputError
+from scalarviz.errors.visible_text import say
+from scalarviz.export.video import png
+from scalarviz.notebook.canvas import LiveCanvas
+from scalarviz.notebook.controls import Controls, close
+from scalarviz.notebook.place import Shown, run_of, shell
+
+FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
+UNSEEN = 0.5  # while nobody does
+LOOKS = 3  # frames between two looks at the controls
+REST = 0.6  # times as long as a picture took, training that goes flat out is left in peace
+AFTER_AN_ERROR = 1.0
+MOST = 12  # that are kept, though their output may be gone
+
+_open: list[Live] = []  # all that are not closed, the oldest first
+
+
+@final
+class Live(Shown):
+    """A face of a desk in a notebook.
+
+    `snapshot()` is the picture as it is now, `refresh()` shows it from within a cell that goes on
+    for long, `close()` takes everything off the page. While a cell runs nothing here moves by
+    itself; a training that plays goes on.
+    """
+
+    def __init__(
+        self, desk: Desk, size: tuple[int, int], *, play: bool, tour: bool, follow: bool
+    ) -> None:
+        self.desk = desk
+        self.closed = False
+        self._follow = follow  # whether the theme is that of the page
+        self._begin: Callable[[], Opening] = lambda: Opening(desk, tour, play=play)
+        self._opening: Opening | None = None
+        self._state: object = None
+        self._count = 0
+        self._stale = True
+        self._sent = 0.0
+        self._told = ""  # the error that was told last
+        self._cell_run = run_of(shell())
+        loop = loop_of_cells()
+        self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
+        self.controls = Controls(desk, self._soon)
+        self.canvas = LiveCanvas(desk, size, self._soon, self._changed, self._set_light)
+        desk.stage.keys = [row for row in desk.stage.keys if row[0] != "q"]
+        desk.start_editing = self.controls.edit_pinned
+        desk.leave = desk.pause
+        parts = [self.canvas, self.controls.box, self.canvas.errors]
+        self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
+        self.controls.show_state(desk.state)
+        _open.append(self)
+        make_room(*self._cell_run)
+        self._soon(self._tick)
+
+    # What a user of it calls.
+
+    def snapshot(self) -> Any:
+        """The picture as it is now, to be kept in a notebook."""
+        width, height = self.canvas.size
+        image: Any = Image
+        return image(self._whole_picture(), width=width, height=height)
+
+    def refresh(self) -> None:
+        """Show how things stand now, though a cell runs; not more often than can be seen."""
+        if perf_counter() - self._sent > FRAME and not self.closed:
+            self.desk.stage.tick(perf_counter())
+            self.canvas.send_frame(self.canvas.get_frame())
+            self.controls.show_state(self.desk.state)
+            self._sent = perf_counter()
+
+    def close(self) -> None:
+        """Off the page; a training that plays pauses, unless it is watched elsewhere."""
+        if self.closed:
+            return
+        self.closed = True
+        _open.remove(self)
+        for name in self.desk.exports.let_go():
+            say(f"{name} is still being written, and is there when that is done")
+        if not self._watched_elsewhere:
+            self.desk.quit()
+        self.desk.warming.leave()
+        close(self.widget)
+        self.canvas.release()
+
+    @property
+    def _watched_elsewhere(self) -> bool:
+        return any(o.desk.session is self.desk.session for o in _open if o is not self)
+
+    def bundle(self) -> dict[str, Any]:
+        """What the notebook keeps: the picture, for where no kernel runs, and the widget."""
+        picture = base64.b64encode(self._whole_picture()).decode()
+        view: dict[str, Any] = self.widget._repr_mimebundle_()
+        return view | {"text/plain": repr(self), "image/png": picture}
+
+    def _whole_picture(self) -> bytes:
+        """The picture with all that belongs to it, however long that takes."""
+        stage, before = self.desk.stage, self.desk.stage.patience
+        stage.patience = math.inf
+        try:
+            return png(self.canvas.get_frame())
+        finally:
+            stage.patience = before
+
+    def __repr__(self) -> str:
+        return f"{self.desk.show.title or 'A training'}, {self.desk.state.where}"
+
+    # Time.
+
+    def _tick(self) -> None:
+        """Look at everything, have drawn what is new, and leave training some of the time."""
+        if self.closed:
+            return
+        wait = AFTER_AN_ERROR
+        try:
+            began = perf_counter()
+            if self.canvas.views == 0 and self.canvas.seen:
+                self._unseen()
+            else:
+                self._attend(began)
+            wait = self._rest(perf_counter() - began)
+        finally:
+            self._wait(wait, self._guarded(self._tick))
+
+    def _rest(self, spent: float) -> float:
+        """Seconds until the next look."""
+        if not self.canvas.visible:
+            return UNSEEN
+        rest = REST * self.canvas.spent if self.desk.playing.flat_out else 0.0
+        return max(FRAME - spent, rest, 0.001)
+
+    def _attend(self, now: float) -> None:
+        if self.canvas.visible:
+            self._opening = self._opening or self._begin()
+            self._opening.attend()
+        self.desk.attend()
+        self.desk.drawing(partial(self._refresh, now))
+
+    def _refresh(self, now: float) -> None:
+        self._count += 1
+        moves = self.desk.stage.tick(now)
+        if self._count % LOOKS == 0 or not self.canvas.visible:
+            state = self.desk.state
+            if state != self._state:
+                self._state, self._stale = state, True
+            self.controls.show_state(state)
+        if moves or self._stale or self.desk.session.playing:
+            self._stale = False
+            self.canvas.request_draw()
+
+    def _unseen(self) -> None:
+        """Its output is gone: rest, or make room for a newer one of this session."""
+        if self._watched_elsewhere:
+            self.close()
+        elif self.desk.session.playing:
+            self.desk.pause()
+
+    def _changed(self) -> None:
+        self._stale = True
+
+    def _set_light(self, light: bool) -> None:
+        if self._follow:
+            self.desk.stage.theme = "light" if light else "dark"
+
+    def _soon(self, deed: Callable[[], None]) -> None:
+        self._later(self._guarded(deed))
+
+    def _guarded(self, deed: Callable[[], None]) -> Callable[[], None]:
+        """An error that nobody awaits is told below the picture; the same one only once."""
+
+        def guarded() -> None:
+            try:
+                deed()
+            except Exception as error:  # whatever it is, the loop has nobody to tell it to
+                said = f"{type(error).__name__}: {error}"
+                if said != self._told:
+                    self._told = said
+                    with self.canvas.errors:
+                        raise
+
+        return guarded
+
+
+def make_room(cell: str, run: int) -> None:
+    """Close what an earlier run of the same cell has shown, and the oldest of too many unseen."""
+    for live in list(_open):
+        before = live._cell_run
+        if cell and before[0] == cell and before[1] != run:
+            live.close()
+    unseen = [each for each in _open if each.canvas.views == 0]
+    for live in unseen[: max(0, len(_open) - MOST)]:
+        live.close()
+
+
+def loop_of_cells() -> asyncio.AbstractEventLoop:
+    """The loop of the thread that runs cells."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise InputError(
+            "a live picture is made by a cell: call sv.watch there, not on a thread of your own"
+        ) from None

@@ -1,0 +1,70 @@
+"""Where a program runs: in a notebook, and in whose."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from scalarviz.checks.numbers import not_copied
+from scalarviz.errors.visible_text import say
+
+
+def shell() -> Any:
+    """The IPython that serves a notebook; None in a terminal, or without IPython."""
+    ipython = sys.modules.get("IPython")
+    found = ipython.get_ipython() if ipython is not None else None
+    return found if hasattr(found, "kernel") else None
+
+
+def run_of(found: Any) -> tuple[str, int]:
+    """What the page calls the cell that runs, or "", and the number of this run."""
+    try:
+        return str(found.kernel.get_parent("shell")["metadata"]["cellId"]), found.execution_count
+    except (AttributeError, KeyError, TypeError):
+        return "", 0
+
+
+def in_notebook() -> bool:
+    """Whether cells of a notebook are run here."""
+    return shell() is not None
+
+
+def in_colab() -> bool:
+    return "google.colab" in sys.modules
+
+
+def has_widgets() -> bool:
+    """Whether there are controls for notebooks."""
+    return find_spec("ipywidgets") is not None
+
+
+class Shown:
+    """Something that shows itself in its cell at once, and not again as the cell's last value.
+
+    `bundle` is what a notebook keeps of it: texts and pictures by their mime types.
+    """
+
+    _cell: int | None = None
+
+    __reduce_ex__ = not_copied(
+        "what shows a training in a page",
+        "copy the session with s.copy(), or keep it with s.save(path)",
+    )
+
+    def bundle(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def show(self) -> None:
+        """Show it in the cell that runs; outside a notebook, nowhere."""
+        found = shell()
+        if found is not None:
+            self._cell = found.execution_count
+            found.display_pub.publish(self.bundle())
+
+    def _ipython_display_(self) -> None:
+        found = shell()
+        if found is None:
+            say(*repr(self).splitlines())
+        elif found.execution_count != self._cell:
+            self.show()

@@ -1,0 +1,139 @@
+"""A prediction: a question that a learner answers before the cell that shows it is run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from html import escape
+from importlib import import_module
+from typing import Any, final
+
+from scalarviz.checks.numbers import number, shorten
+from scalarviz.errors import InputError
+from scalarviz.notebook.place import Shown, has_widgets, in_notebook
+
+NEAR = 0.02  # of the answer, by which a guess may be off
+
+Answer = float | str | Callable[[], float | str]
+
+
+def predict(
+    question: str,
+    answer: Answer,
+    *,
+    near: float = NEAR,
+    choices: Sequence[str] = (),
+    hint: str = "",
+) -> Prediction:
+    """Ask for a number, or for one of some choices, and say whether it is right.
+
+    answer   a number, a choice, or a function that gives it; it is called when a guess is checked
+    near     how far off a number may be, as a part of the answer
+    choices  words to choose from, if it is no number that is asked for
+    hint     what is said beside a wrong guess
+
+    In a notebook it is a small form below the cell; formulas stand between dollars and code between
+    backticks.
+
+    >>> guess = predict("What is 2 times 3?", 6)
+    >>> guess
+    Predict: What is 2 times 3?
+    >>> guess.check(5)
+    False
+    >>> guess.check("6.05")
+    True
+    """
+    made = Prediction(question, answer, near, tuple(choices), hint)
+    made.show()
+    return made
+
+
+@final
+class Prediction(Shown):
+    """A question, its answer, and what was guessed so far."""
+
+    def __init__(
+        self, question: str, answer: Answer, near: float, choices: tuple[str, ...], hint: str
+    ) -> None:
+        if not isinstance(question, str):
+            raise InputError(f"a question is a text, not {shorten(question)}")
+        self.question = question
+        self.known = ""  # the answer in words, once a guess was checked
+        self.near = number(near, "near", 0.0)
+        self.choices = choices
+        self.hint = hint
+        self.guesses: list[float | str] = []
+        self.right = False
+        self._answer = answer
+        if not callable(answer):
+            self._checked(answer)
+
+    @property
+    def answer(self) -> float | str:
+        return self._checked(self._answer() if callable(self._answer) else self._answer)
+
+    def check(self, guess: float | str) -> bool:
+        """Whether a guess is right; a number may be given as text, also as a fraction."""
+        answer = self.answer
+        self.known = in_words(answer)
+        if isinstance(answer, str):
+            given: float | str = str(guess)
+            self.right = given == answer
+        else:
+            given = as_number(guess)
+            self.right = math.isclose(given, answer, rel_tol=self.near, abs_tol=1e-12)
+        self.guesses.append(given)
+        return self.right
+
+    def _checked(self, answer: object) -> float | str:
+        if self.choices:
+            if not isinstance(answer, str) or answer not in self.choices:
+                raise InputError(
+                    f"the answer {shorten(answer)} is none of the choices: "
+                    f"{', '.join(map(repr, self.choices))}"
+                )
+            return str(answer)
+        return number(answer, "the answer")
+
+    @property
+    def said(self) -> str:
+        """What is said of the newest guess."""
+        if self.right:
+            return f"Yes: {self.known}."
+        hint = f" {self.hint}" if self.hint else ""
+        return f"Not {in_words(self.guesses[-1])}.{hint}"
+
+    def __repr__(self) -> str:
+        return f"Predict: {self.question}"
+
+    def bundle(self) -> dict[str, Any]:
+        """The question; and, where that is possible, a form to answer it."""
+        kept = f"<p><b>Predict:</b> {as_html(self.question)}</p>"
+        bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": kept}
+        if in_notebook() and has_widgets():
+            form = import_module("scalarviz.notebook.form").form_of(self)
+            bundle |= form._repr_mimebundle_()
+            bundle["text/plain"] = repr(self)
+        return bundle
+
+
+def as_html(text: str) -> str:
+    """A text of somebody's, with what stands between `backticks` as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+
+
+def as_number(guess: object) -> float:
+    """A number from what somebody typed."""
+    if isinstance(guess, str):
+        text = guess.strip().replace("−", "-")
+        try:
+            return float(Fraction(text)) if "/" in text else float(text)
+        except (ValueError, ZeroDivisionError) as error:
+            raise InputError("type a number, like 0.25, -3 or 1/3") from error
+    return number(guess, "a guess")
+
+
+def in_words(answer: float | str) -> str:
+    return answer if isinstance(answer, str) else f"{answer:.4g}"

@@ -1,0 +1,57 @@
+"""Which parameters may learn: chosen by the names that they have in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from fnmatch import fnmatchcase
+
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import InputError, UnknownNameError
+
+Frozen = Set[str]
+
+SEPARATORS = "./_:"  # what may follow where a name is given by its beginning
+
+
+def choose_frozen(
+    names: Sequence[str], train: Sequence[str] | None, freeze: Sequence[str] | None
+) -> Frozen:
+    """The names of the parameters that keep their values."""
+    learning = None if train is None else matching(names, train, "train")
+    kept = None if freeze is None else matching(names, freeze, "freeze")
+    if learning is None:
+        return kept or frozenset()
+    if kept is None:
+        return frozenset(names) - learning
+    both, none = learning & kept, frozenset(names) - learning - kept
+    if both or none:
+        which = f"both name {shorten(min(both))}" if both else f"neither names {shorten(min(none))}"
+        raise InputError(
+            f"train and freeze {which}: give one of them, or name each parameter in one of them"
+        )
+    return kept
+
+
+def matching(names: Sequence[str], patterns: object, what: str) -> Frozen:
+    """The names that some patterns mean; a pattern that means none is an error."""
+    if isinstance(patterns, str) or not isinstance(patterns, Sequence):
+        raise InputError(
+            f"{what} is a list of names, not {shorten(patterns)}: write {what}=['fc2']"
+        )
+    found: set[str] = set()
+    for pattern in patterns:
+        meant = {name for name in names if means(pattern, name)}
+        if not meant:
+            raise UnknownNameError("parameter", pattern, dict.fromkeys(names))
+        found |= meant
+    return found
+
+
+def means(pattern: object, name: str) -> bool:
+    """Whether a name, the beginning of one or a pattern with * and ? means this name."""
+    if not isinstance(pattern, str) or not pattern:
+        return False
+    if name == pattern or fnmatchcase(name, pattern):
+        return True
+    rest = name.removeprefix(pattern)
+    return rest != name and (rest[0] in SEPARATORS or pattern[-1] in SEPARATORS)

@@ -1,0 +1,299 @@
+"""What a value of a graph is here: the steps that lead to it from the input, and its shape.
+
+A step is a layer with its numbers and the names that these have in the file. Nothing of it stands
+on a bank yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks.limits import Budget
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import InputError
+from scalarviz.formulas.elementary import pi
+from scalarviz.layers import Flatten, FrequencyEncoding, Layer, Reshape
+from scalarviz.layers.activation import Activation
+from scalarviz.onnx.graph import Node
+from scalarviz.onnx.tensors import MOST_DIMENSIONS, Array, Constant
+
+Shape = tuple[int, ...]  # of one sample
+Names = dict[str, Any]
+
+LARGEST_SAMPLE = 2**24  # numbers
+MOST_OCTAVES = 64
+PICTURE = 3  # dimensions: channels, height, width
+# What is read of products, for errors about the others.
+READ = (
+    "a Mul is read in sin and cos of pi x, 2 pi x, 4 pi x and so on, for each input x in turn, and "
+    "in Swish, Gelu and RMSNorm; a scale can be put into the weights of the layer beside it"
+)
+SAME = 1e-5  # how far, in its own measure, a constant of a formula may be off
+
+
+class Refused(InputError):
+    """Something that there is no layer for; `node` is where, if it is not the one at hand."""
+
+    def __init__(self, why: str, node: Node | None = None) -> None:
+        super().__init__(why)
+        self.node = node
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """Numbers of the file that become rows of the bank, in the order that the layer wants.
+
+    They are seen in the file's memory, a matrix maybe turned, and copied into the bank only.
+    """
+
+    role: str  # in the names of the layer: "weight"
+    name: str
+    values: Array
+    matrix: bool  # whether it is more than a vector
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A layer, what it is called in the file, and its numbers.
+
+    A Residual is not made before its inner steps are known to be all: its layer is None.
+    """
+
+    layer: Layer | None
+    names: Names
+    parameters: tuple[Parameter, ...] = ()
+    state: Mapping[str, Array] = field(default_factory=dict)
+    inner: tuple[Step, ...] = ()
+    node: Node | None = None
+
+
+def nothing(shape: Shape) -> Step:
+    """A layer that hands on what it is given, where there must be one."""
+    return Step(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """The numbers of a frequency encoding while it is put together from nodes.
+
+    Each is f(factor * x[place]), f being "sin", "cos" or "" for none so far; the arrays have the
+    shape of the value.
+    """
+
+    place: Array
+    factor: Array
+    f: Array
+    nodes: tuple[Node, ...]
+    stored: str = ""  # what the file calls the frequencies
+
+    def encoding(self, inputs: int) -> FrequencyEncoding | None:
+        """The layer that gives just these numbers in this order, if there is one."""
+        octaves, rest = divmod(self.place.size, 2 * inputs)
+        if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
+            return None
+        frequencies = pi * 2.0 ** np.arange(octaves)
+        same = (
+            (self.place == np.repeat(np.arange(inputs), 2 * octaves)).all()
+            and np.allclose(self.factor, np.tile(np.repeat(frequencies, 2), inputs), SAME)
+            and (self.f == np.tile(["sin", "cos"], inputs * octaves)).all()
+        )
+        return FrequencyEncoding(inputs, octaves) if same else None
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A value of the graph: its shape for one sample, and the steps that lead to it.
+
+    The last step may see the same numbers in another shape, `seen`; a layer for that is made when
+    somebody needs the new one, under the name of the last node that only changed the shape.
+    """
+
+    shape: Shape
+    seen: Shape
+    steps: tuple[Step, ...] = ()
+    view: Names = field(default_factory=dict)
+    waves: Waves | None = None
+
+    def then(
+        self,
+        layer: Layer,
+        names: Names,
+        *parameters: Parameter,
+        shape: Shape | None = None,
+        **more: Any,
+    ) -> Flow:
+        """What comes out of a layer that takes this value."""
+        here = self.settled
+        to = here.shape if shape is None else checked(shape)
+        step = Step(layer, names, parameters, **more)
+        return Flow(to, to, (*here.steps, step))
+
+    def seen_as(self, shape: Shape, node: Node) -> Flow:
+        """The same numbers in another shape."""
+        if prod(shape) != prod(self.shape):
+            raise Refused(f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}")
+        waves = self.waves
+        if waves is not None:
+            place, factor, f = (a.reshape(shape) for a in (waves.place, waves.factor, waves.f))
+            waves = Waves(place, factor, f, (*waves.nodes, node), waves.stored)
+        return replace(self, shape=shape, view={"node": node.name}, waves=waves)
+
+    @cached_property
+    def settled(self) -> Flow:
+        """With a layer for the shape, and one for the waves."""
+        if self.waves is not None:
+            return self._encoded(self.waves)
+        if self.seen == self.shape or {len(self.seen), len(self.shape)} - {1, PICTURE}:
+            return self
+        layer: Layer
+        if len(self.shape) == 1:
+            layer = Flatten(self.seen)
+        else:
+            layer = Reshape(self.seen if len(self.seen) == PICTURE else self.seen[0], self.shape)
+        return Flow(self.shape, self.shape, (*self.steps, Step(layer, self.view)))
+
+    def _encoded(self, waves: Waves) -> Flow:
+        inputs = prod(self.seen)
+        layer = waves.encoding(inputs)
+        if layer is None or len(self.seen) != 1:
+            raise Refused(f"it is no frequency encoding: {READ}", waves.nodes[0])
+        names: Names = {"frequencies": waves.stored}
+        for node in waves.nodes:
+            names[ROLES.get(node.operator, "node")] = node.name
+        return Flow(self.shape, self.shape, (*self.steps, Step(layer, names)))
+
+
+ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten": "flatten",
+         "Reshape": "flatten"}  # fmt: skip
+
+
+def checked(shape: Shape) -> Shape:
+    """A shape that is not too large."""
+    if prod(shape) > LARGEST_SAMPLE:
+        raise Refused(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
+    return shape
+
+
+def is_list_of(kind: type, found: list[Any]) -> bool:
+    """Whether all items of a list are of just this type."""
+    return all(type(each) is kind for each in found)
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """A node with what comes into it: flows, or numbers of the file; None where nothing does."""
+
+    node: Node
+    opset: int
+    batch: int | None  # how many samples, where the model says so
+    inputs: tuple[Flow | Constant | None, ...]
+    budget: Budget  # for all numbers that are made of the model
+
+    @property
+    def flow(self) -> Flow:
+        """The one value that is computed; all else must be stored in the file."""
+        first = self.inputs[0] if self.inputs else None
+        rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
+        if not isinstance(first, Flow) or rest:
+            raise Refused("it is to work on one computed value, and on numbers of the file else")
+        return first
+
+    @property
+    def row(self) -> Flow:
+        """The same; it must be one row of numbers a sample."""
+        flow = self.flow.settled
+        if len(flow.shape) != 1:
+            raise Refused(
+                f"it is given {shorten(flow.shape)} a sample, and takes one row of numbers"
+            )
+        return flow
+
+    @property
+    def picture(self) -> Flow:
+        """The same; it must be a picture."""
+        flow = self.flow.settled
+        if len(flow.shape) != PICTURE:
+            raise Refused(
+                f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)"
+            )
+        return flow
+
+    def constant(self, place: int) -> Constant | None:
+        """Numbers of the file that come in at a place; None if nothing does."""
+        found = self.inputs[place] if place < len(self.inputs) else None
+        return found if isinstance(found, Constant) else None
+
+    def needed(self, place: int, what: str) -> Constant:
+        """Numbers of the file that must be there."""
+        found = self.constant(place)
+        if found is None:
+            raise Refused(f"its {what} are not stored in the file")
+        return found
+
+    def few(self, place: int) -> list[Any]:
+        """A few numbers of the file, such as axes."""
+        found = self.needed(place, "numbers")
+        if found.array.size > MOST_DIMENSIONS + 1:
+            raise Refused(f"its {shorten(found.name)} has {found.array.size:,} numbers")
+        numbers: list[Any] = found.array.ravel().tolist()
+        return numbers
+
+    def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
+        """A vector of the file as rows of the bank, of exactly this shape, or 1 in front of it."""
+        found = self.needed(place, role)
+        given = found.shape
+        if (
+            len(given) > len(shape) + 1
+            or given[len(given) - len(shape) :] != shape
+            or prod(given) != prod(shape)
+        ):
+            raise Refused(
+                f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}"
+            )
+        return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
+
+    def bias(self, outputs: int) -> list[Parameter]:
+        """The bias that a layer of sums may have; one number stands for that of all outputs."""
+        found = self.constant(2)
+        if found is None:
+            return []
+        if found.shape in ((), (1,), (1, 1)):
+            same = np.broadcast_to(found.array.ravel()[0], outputs)
+            return [Parameter("bias", found.name, same, False)]
+        return [self.parameter("bias", 2, (outputs,))]
+
+    def get(self, name: str, default: Any, items: type = int) -> Any:
+        """An attribute; one of another type than the default's is refused, or of other `items`."""
+        found = self.node.attributes.get(name, default)
+        if isinstance(default, float) and isinstance(found, int):
+            found = float(found)
+        odd = isinstance(default, list) and isinstance(found, list) and not is_list_of(items, found)
+        if odd or (default is not None and type(found) is not type(default)):
+            raise Refused(f"its {name} is {shorten(found)}")
+        return found
+
+    def only(self, name: str, default: Any, *allowed: Any) -> None:
+        """Refuse an attribute that is another than the default or these."""
+        found = self.get(name, default)
+        if found not in (allowed or (default,)):
+            raise Refused(
+                f"its {name} is {shorten(found)}, and can only be {shorten(default)} here"
+            )
+
+    @property
+    def names(self) -> Names:
+        """What the file calls this node, and those that were made one with it."""
+        return {"node": self.node.name, **self.node.parts}
+
+    def activated(self, name: str) -> Flow:
+        """What comes out of an activation."""
+        flow = self.flow.settled
+        shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
+        layer = Activation(shape, name)
+        return flow.then(layer, self.names, shape=flow.shape)

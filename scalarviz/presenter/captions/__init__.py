@@ -1,0 +1,1 @@
+"""What a picture says in words."""

@@ -1,0 +1,66 @@
+"""Narration: what a picture says in words - the title, the status, and what an operation does."""
+
+from __future__ import annotations
+
+from typing import final
+
+from scalarviz.presenter.answers import Answer
+from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.captions.operations import Caption
+from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.motion import Motion
+from scalarviz.presenter.show import Show
+from scalarviz.session.timeline import Clock
+from scalarviz.view.frame_data import Words
+
+NOTHING = Caption("", "", ())
+
+
+@final
+class Narration:
+    """Speaks of a reading; `pause` is what is said of the speed while it does not play."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.pause = "paused"
+        self._said = Answer(NOTHING)
+        reading.answers.append(self._said)
+
+    def caption(self, pinned: int | None) -> Caption:
+        """What the operation does that is just done; asked for once for each."""
+        session = self.reading.session
+        key = self.reading.key, pinned, session.focus
+        said = self.reading.ask(self._said, key, lambda: caption(session, pinned))
+        return NOTHING if self._said.pending else said
+
+    def words(self, show: Show, motion: Motion, pinned: int | None, rate: float) -> Words:
+        """All words around the picture, at so many steps a second."""
+        session = self.reading.session
+        speed = [
+            ("", f"{rate:,.0f} steps a second" if rate >= 9.5 else f"{rate:.1f} steps a second")
+        ]
+        if not session.playing:
+            speed = [("", self.pause)]
+        status = [
+            ("step", f"{session.step_index:,}"),
+            ("epoch", f"{session.epoch:,.1f}"),
+            ("learning rate", f"{session.learning_rate:g}"),
+            *speed,
+            ("engine", session.engine),
+            ("done:", session.done or "nothing"),
+            ("next:", session.next),
+        ]
+        return Words(show.title, show.about, status, self._strip(show, motion, pinned))
+
+    def _strip(
+        self, show: Show, motion: Motion, pinned: int | None
+    ) -> tuple[str, str, tuple[str, ...]] | None:
+        """What stands below the scene: at the very start what it is about, then the captions."""
+        session = self.reading.session
+        if session.clock == Clock() and not session.playing:
+            return show.about, "", ()
+        # While operations fly past nobody can read.
+        if self.reading.asleep or not motion.walking or (session.playing and motion.hasty):
+            return None
+        said = self.caption(pinned)
+        return said.title, said.formula, said.numbers

@@ -1,0 +1,120 @@
+"""Cards: what the inspector says of a weight that is hovered over, or pinned."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.errors import ScalarvizError
+from scalarviz.model.operations import NONE
+from scalarviz.presenter.answers import Answer
+from scalarviz.presenter.channels import Source
+from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.throttle import Sparing
+from scalarviz.session.explanation import Explanation
+from scalarviz.session.session import Session
+from scalarviz.view.frame_data import Card
+
+TERMS = 3  # of a sum that are spelled out
+
+
+def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[str, str]]:
+    """Value, gradient and last change of a weight, as they are shown."""
+    value, grad = float(source.numbers.value[row]), float(source.numbers.grad[row])
+    change = value - float(source.before[row])
+    found = [
+        ("value", f"{value:.5g}"),
+        ("gradient", f"{grad:.4g}"),
+        ("last change", f"{change:+.3g}" if change else "0"),
+        ("since step", f"{since:,}"),
+    ]
+    if session.network.bank.frozen[row]:
+        found.append(("frozen", "no step moves it"))
+    return found
+
+
+def hover_card(session: Session, row: int | None, source: Source, since: int) -> Card | None:
+    """The small card beside a cube."""
+    if row is None:
+        return None
+    name = session.network.bank.name_of(row)
+    return Card(row, name, [*facts(session, row, source, since), ("row of the bank", f"{row:,}")])
+
+
+@final
+class Pinned:
+    """The card of the pinned weight; its arithmetic is asked for only when the clock has moved."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.session = reading.session
+        self._lines: Answer[list[str]] = Answer([])
+        reading.answers.append(self._lines)
+        self._recalling = Sparing()
+        self._recalled = NONE, (np.zeros(0), np.zeros(0))
+
+    def card(self, row: int | None, source: Source, since: int, key: object) -> Card | None:
+        """Numbers, history, and while nothing moves the arithmetic of the step."""
+        if row is None:
+            return None
+        if self.session.playing:
+            lines = ["pause to see its arithmetic"]
+        else:
+            lines = self.reading.ask(self._lines, (row, key), lambda: arithmetic(self.session, row))
+            lines = ["its arithmetic is being done"] if self._lines.pending else lines
+        name = self.session.network.bank.name_of(row)
+        return Card(row, name, facts(self.session, row, source, since), lines, self._history(row))
+
+    def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
+        """What it has been so far; while it plays, asked for only now and then."""
+        if row not in self.session.pinned:
+            return None
+        if row != self._recalled[0] or not self.session.playing or self._recalling.due:
+            with self._recalling.doing():
+                self._recalled = row, self.session.history(row)
+        steps, values = self._recalled[1]
+        return (steps, values) if len(steps) > 1 else None
+
+
+def arithmetic(session: Session, row: int) -> list[str]:
+    """How the gradient of a weight adds up, and what the optimizer makes of it."""
+    try:
+        said = session.explain(row)
+    except ScalarvizError:
+        return ["no step has been taken yet"]
+    places = [
+        len(operation.uses(row)[0])
+        for operation in session.network.program.operations
+        if row in operation.parameters
+    ]
+    is_shared = sum(places) > 1
+    lines = [f"used at {sum(places):,} places of each sample"] if is_shared else []
+    lines += gradient_lines(said, largest_first=is_shared)
+    lines += [str(line) for line in said.lines]
+    return lines
+
+
+def gradient_lines(said: Explanation, *, largest_first: bool = False) -> list[str]:
+    """The sum over the batch: some terms, how many more there are, and the total."""
+    if said.total is None:
+        return ["its gradient is not known yet"]
+    if said.products is None or said.g is None:
+        return [f"grad = {said.total:.6g}"]
+    count = len(said.products)
+    if not count:
+        return ["grad = 0: it only ever lies beyond the edge"]
+    lines = ["grad = sum of x * g" if count > 1 else "grad = x * g"]
+    order = np.arange(count)
+    if largest_first:  # of a weight that is used at many places most may be 0
+        order = np.argsort(-np.abs(said.products), kind="stable")
+        lines[0] += ", the largest first"
+    for i in order[:TERMS].tolist():
+        lines.append(f"  {said.x[i]:.4g} * {said.g[i]:.4g} = {said.products[i] + 0.0:.4g}")
+    if count > TERMS:
+        rest = float(np.sum(said.products[order[TERMS:]]))
+        lines.append(f"  ... {count - TERMS} more = {rest:.4g}")
+    if count > 1:
+        lines.append(f"  total = {said.total:.6g}")
+    return lines

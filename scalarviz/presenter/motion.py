@@ -1,0 +1,170 @@
+"""Motion: while someone goes by operations, what is shown of the one just done or undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.common.snapshot import Numbers
+from scalarviz.model.program import Moment
+from scalarviz.presenter.channels import Source, read, scales_of
+from scalarviz.presenter.live_values import Reading
+from scalarviz.view.scene.plates import Plate
+
+LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
+CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # these change numbers of the bank
+FINE = 200_000  # numbers, above which they are not blended
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One operation: the numbers before and after it, when it began to be shown, and how long."""
+
+    moment: Moment
+    before: Numbers
+    after: Numbers
+    forward: bool
+    started: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What cubes show in the middle of an operation; `before` only where a step is shown."""
+
+    colors: FloatArray
+    sizes: FloatArray
+    before: FloatArray | None = None
+    size_name: str = ""
+    size_scales: FloatArray | None = None
+
+
+@final
+class Motion:
+    """Follows a reading: what it shows is the last operation, while someone goes by operations."""
+
+    def __init__(self, reading: Reading, *, cuts: bool) -> None:
+        self.reading = reading
+        self.cuts = cuts
+        self.walking = False
+        self._passage: Passage | None = None
+        self._place = reading.place
+        done = reading.place[1]
+        if done:  # somebody looks in the middle of a step: what is done last is shown
+            now = reading.numbers
+            self.walking = True
+            self._passage = Passage(reading.moments[done - 1], now, now, True, -np.inf, SHORTEST)
+        self._moved_at = -np.inf
+        self._now = 0.0
+
+    def follow(self, now: float) -> None:
+        """The reading may have moved."""
+        self._now = now
+        place, old = self.reading.place, self._place
+        if place == old:
+            return
+        self._place = place
+        self.stop()
+        count = len(self.reading.moments)
+        apart = (place[0] - old[0]) * count + place[1] - old[1]
+        if place[2] != old[2] or abs(apart) != 1:
+            return
+        forward = apart > 0
+        moment = self.reading.moments[((place if forward else old)[1] - 1) % count]
+        seconds = min(LONGEST, max(SHORTEST, 0.8 * (now - self._moved_at)))
+        self._moved_at = now
+        numbers = self.reading.last, self.reading.numbers
+        before, after = numbers if forward else numbers[::-1]
+        self.walking = True
+        self._passage = Passage(moment, before, after, forward, now, seconds)
+        self.reading.held = self._undoing
+
+    def stop(self) -> None:
+        """Show the network at rest."""
+        self.walking = False
+        self._passage = None
+        self.reading.held = False
+
+    def tick(self, now: float) -> bool:
+        """Whether something moves."""
+        self._now = now
+        self.reading.held = self._undoing
+        return self._passage is not None and self._part() < 1.0
+
+    def _part(self) -> float:
+        """How much of the passage has been shown."""
+        passage = self._passage
+        if passage is None or self.cuts:
+            return 1.0
+        return min(1.0, max(0.0, (self._now - passage.started) / passage.seconds))
+
+    def shown(self) -> tuple[Moment | None, float]:
+        """The operation to show, and how much of it."""
+        passage = self._passage
+        if not self.walking or passage is None:
+            return None, 1.0
+        part = self._part()
+        if passage.forward:
+            return passage.moment, part
+        if part < 1.0:
+            return passage.moment, 1.0 - part
+        # Undone: what is done now is the operation before it.
+        done = self.reading.place[1]
+        return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
+
+    @property
+    def _undoing(self) -> bool:
+        """Whether an operation goes backward just now: it looks as it did when it was done."""
+        return self._passage is not None and not self._passage.forward and self._part() < 1.0
+
+    @property
+    def hasty(self) -> bool:
+        """Whether operations come so quickly that nobody could read."""
+        return self._passage is not None and self._passage.seconds < 0.5 * LONGEST
+
+    @property
+    def done(self) -> int:
+        """How many operations of the step are done, as far as it is shown; 0: all, or none."""
+        done = self.reading.place[1] + self._undoing
+        return done % len(self.reading.moments) if self.walking else 0
+
+    def mixed(
+        self, color: str, size: str, source: Source, plates: Sequence[Plate], *, per_layer: bool
+    ) -> Mixed:
+        """What cubes show now."""
+        colors, sizes = read(color, source), read(size, source)
+        moment, part = self.shown()
+        passage = self._passage
+        if moment is None or passage is None or passage.moment is not moment:
+            return Mixed(colors, sizes)
+        if moment.kind not in CHANGED or len(colors) > FINE:
+            return Mixed(colors, sizes)
+        old, new = (
+            Source(numbers, passage.before.value, source.program, source.way)
+            for numbers in (passage.before, passage.after)
+        )
+        first, last = read(color, old), read(color, new)
+        if moment.kind == "step":
+            change = passage.after.value - passage.before.value
+            scales = scales_of(plates, change, per_layer=per_layer)
+            return Mixed(
+                first + part * (last - first), change, first, "change in this step", scales
+            )
+        return Mixed(first + part * (last - first), between(read(size, old), read(size, new), part))
+
+
+def between(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
+    """Sizes on the way, as logarithms, since that is how they are drawn."""
+    # What is far below the largest is drawn as small as can be: from there it grows.
+    sizes = np.abs(np.concatenate([first, last]))
+    least = 1e-4 * float(sizes[np.isfinite(sizes)].max(initial=0.0))
+    if part >= 1.0 or least == 0.0:
+        return last
+    with np.errstate(invalid="ignore"):  # those that are infinite, or no numbers, stay so
+        a, b = (np.log10(np.maximum(np.abs(each), least)) for each in (first, last))
+        mixed: FloatArray = 10.0 ** (a + part * (b - a))
+    return mixed

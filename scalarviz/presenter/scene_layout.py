@@ -1,0 +1,95 @@
+"""The ground plan of a session: its layout, with the names that its neurons and layers have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data import Digits, Rgb, Texture
+from scalarviz.formulas.table import pick
+from scalarviz.layers import Dense
+from scalarviz.model.operations import Shape
+from scalarviz.model.program import Program
+from scalarviz.session.session import Session
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.parameter_layout import of_values
+from scalarviz.view.scene.plates import Layout
+
+PLANE = ("x", "y")
+
+
+def layout_of(session: Session, name: str = "crossbar") -> Layout:
+    """Where everything of a session's network stands."""
+    network = session.network
+    lay_out = pick(LAYOUTS, name, "layout")
+    if getattr(network, "layers", None) is None:
+        return expression_layout(network)
+    return lay_out(network.program, lambda layer: about_layer(session, layer), names_of(session))
+
+
+def about_layer(session: Session, label: str) -> tuple[str, str]:
+    """What stands beside a layer's plate: its name; its shape and its activation.
+
+    The label of a part of a layer is that of the layer, and which part it is: 2.0.
+    """
+    first, *parts = map(int, label.split("."))
+    layer = session.network.layers[first]
+    for part in parts:
+        layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
+    kind = [] if isinstance(layer, Dense) else [type(layer).__name__]
+    activation = getattr(layer, "activation", "")
+    if isinstance(layer, Dense) or activation not in ("", "linear"):
+        kind.append(activation)
+    sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
+    if layer.output_shape and sizes[0] == sizes[1]:  # there is little room beside pictures
+        return f"layer {label}", " ".join(kind)
+    return f"layer {label}", f"{' → '.join(sizes)}  {' '.join(kind)}"
+
+
+def size_of(shape: Shape, count: int) -> str:
+    """How many numbers, or the sizes of a picture: 8×4×4."""
+    return "×".join(map(str, shape)) if shape else str(count)
+
+
+def names_of(session: Session) -> Mapping[str, Sequence[str]]:
+    """What is written on neurons of the first and the last line, by the buffer's name."""
+    program: Program = session.network.program
+    names: dict[str, Sequence[str]] = {}
+    if isinstance(session.data, Rgb):
+        names[program.inputs.name] = "RGB"
+    elif isinstance(session.data, Texture):
+        names[program.inputs.name] = "uv"
+    elif getattr(session.data, "bounds", None) is not None:
+        names[program.inputs.name] = PLANE
+    if isinstance(session.data, (Rgb, Texture)) and program.outputs.size == 3:
+        names[program.outputs.name] = "RGB"
+    return names
+
+
+def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The true colors of neurons that stand for red, green and blue, or for pixels of a digit."""
+    program: Program = session.network.program
+    buffers = []
+    if isinstance(session.data, Rgb):
+        buffers.append(program.inputs.name)
+    if isinstance(session.data, (Rgb, Texture)):
+        buffers.append(program.outputs.name)
+    tints = {
+        name: np.clip(np.nan_to_num(np.diag(values[name])), 0.0, 1.0)
+        for name in buffers
+        if len(values.get(name, ())) == 3
+    }
+    if isinstance(session.data, Digits) and program.inputs.name in values:
+        grey = np.clip(np.nan_to_num(values[program.inputs.name]), 0.0, 1.0)
+        tints[program.inputs.name] = np.repeat(grey[:, np.newaxis], 3, axis=1)
+    return tints
+
+
+def expression_layout(expression: Any) -> Layout:
+    """The parameters of a compiled expression, with their names if they are few."""
+    rows = np.arange(len(expression.bank))[expression.rows].tolist()
+    names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
+    return of_values(rows, names)

@@ -1,0 +1,101 @@
+"""Show: a session and how to present it; what a scene returns."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import number, shorten, size
+from scalarviz.errors import InputError
+from scalarviz.errors.visible_text import visible
+from scalarviz.session.session import Session
+
+STEPS = 2000
+LONGEST_TITLE = 200
+
+
+LARGEST = 2**16  # that scenes take for sizes
+
+
+def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) -> int:
+    """An option of a scene that must lie between two bounds; `what` is its name."""
+    found = int(value) if isinstance(value, (int, np.integer)) else None
+    if found is None or isinstance(value, bool) or not low <= found <= high:
+        given = shorten(value)
+        raise InputError(f"{what} must be a whole number from {low:,} to {high:,}, not {given}")
+    return found
+
+
+def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
+    """The numbers in a text such as "8,4", `least` or more, as scenes take the sizes of layers."""
+    try:
+        found = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = []
+        least = 1
+    if len(found) < least:
+        raise InputError(f"{what} takes whole numbers, such as 8,4, not {shorten(text)}")
+    for count in found:
+        if not 1 <= count <= LARGEST:
+            raise InputError(
+                f"{what} takes whole numbers from 1 to {LARGEST:,}, such as 8,4, not "
+                f"{shorten(count)}"
+            )
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class Show:
+    """A session, and what is said and done around it; what is drawn follows from its data.
+
+    title  one line above the picture
+    about  a sentence below it
+    hint   what to try next, told at the end
+    speed  steps a second at first, so that one sees it learn, then ever faster; None: flat out
+    frame  steps between two pictures, if it is always the same number
+    steps  how many are taken if nobody says another number
+    """
+
+    session: Session
+    title: str = ""
+    hint: str = ""
+    about: str = "Each cube is one weight."
+    speed: float | None = None
+    frame: int | None = None
+    steps: int = STEPS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.session, Session):
+            raise InputError(
+                f"a show is of a session, not of {shorten(self.session)}: "
+                "write Show(sv.Session(network, data))"
+            )
+        if self.speed is not None:
+            number(self.speed, "the speed of a show", 0.0, open_low=True)
+        if self.frame is not None:
+            size(self.frame, "the steps a frame of a show")
+        size(self.steps, "the steps of a show")
+        object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
+
+    @staticmethod
+    def of(shown: object, about: object = None) -> Show:
+        """A show from a session; `about` has the docstring that a title is taken from.
+
+        Without one it is called by its network.
+        """
+        if isinstance(shown, Session):
+            shown = Show(shown)
+        if not isinstance(shown, Show):
+            raise InputError(
+                f"what can be seen is a Session or a Show, not {shorten(shown)}: "
+                "write sv.Session(network, data)"
+            )
+        if shown.title:
+            return shown
+        text = (inspect.getdoc(about) if about is not None else "") or ""
+        fallback = repr(shown.session.network).partition(":")[0]
+        return replace(shown, title=text.partition("\n")[0].rstrip(".") or fallback)

@@ -1,0 +1,57 @@
+"""Digits sorted by what a network says they are: some of them as pictures, more of them counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data import Digits
+from scalarviz.view.exhibits.confusion import Confusion
+from scalarviz.view.exhibits.exhibit import resized
+from scalarviz.view.exhibits.sorting import Classes, Sorting
+
+SHOWN = 80  # digits that are seen
+ASKED = 400  # digits that are counted
+SLOWLY = 100  # the same, where each takes long
+PIXELS = 16  # along a side; larger pictures are reduced to fewer
+
+
+def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:
+    """What the network says of digits that it is not trained on; if there are none, of others."""
+    inputs, labels, pictures, shown = some_digits(data, SLOWLY if engine == "python" else ASKED)
+    outputs = np.asarray(ask(inputs))
+    said = np.nan_to_num(outputs, nan=-np.inf).argmax(axis=1)
+    counts = np.zeros((data.outputs, data.outputs), np.int64)
+    np.add.at(counts, (labels, said), 1)
+    confusion = Confusion(counts)
+    of = "training" if data.held_out is None else "held-out"
+    share = f"{of} {100.0 * confusion.accuracy:.1f}%"
+    return Sorting(
+        pictures,
+        labels[shown],
+        said[shown],
+        confusion,
+        of=f"{of} digits",
+        title=f"by prediction  {share}",
+        aside=share,
+    )
+
+
+@lru_cache(maxsize=2)
+def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArray, Classes]:
+    """So many digits and what they are, and those of them that are seen: as pictures, and which."""
+    inputs, targets = data.training if data.held_out is None else data.held_out
+    inputs, labels = inputs[:count], targets[:count].argmax(axis=1)
+    kinds = np.unique(labels)
+    each = SHOWN // len(kinds)
+    shown = np.concatenate([np.flatnonzero(labels == kind)[:each] for kind in kinds])
+    shown = np.sort(shown)
+    _, height, width = data.shape
+    pictures = inputs[shown].reshape(-1, height, width).astype(np.float64)
+    smaller = [side // -(-side // PIXELS) for side in (height, width)]
+    if max(height, width) > PIXELS:
+        pictures = np.array([resized(picture, *smaller) for picture in pictures])
+    return inputs, labels, pictures, shown

@@ -1,0 +1,349 @@
+"""Stage: a session as it is looked at: channels, scales, camera, what is pinned, moment by moment.
+
+It asks the session for what is shown, and never holds its training up. Whoever draws it gives it
+the time: a window its clock, a video the number of the picture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.formulas.table import pick
+from scalarviz.model.weight import Weight
+from scalarviz.presenter.camera_control import Eyes
+from scalarviz.presenter.captions.cache import Narration
+from scalarviz.presenter.captions.operations import Caption
+from scalarviz.presenter.cards import Pinned, hover_card
+from scalarviz.presenter.channels import CHANGE, Source, names_of
+from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.motion import Motion
+from scalarviz.presenter.notifications import Messages
+from scalarviz.presenter.pointing import cube_at
+from scalarviz.presenter.scales import Scales
+from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.presenter.show import Show
+from scalarviz.session.session import Session
+from scalarviz.session.trainer import one_row
+from scalarviz.view.frame_data import Cubes, Sight
+
+
+@final
+class Stage:
+    """What is shown of a show, and how.
+
+    pinned, hover   rows of the bank, or None
+    color, size     the channels
+    per_layer       whether each layer has scales of its own
+    help            whether the keys are shown; `keys` are they
+    silent          whether nothing on the picture can be pressed, as in a file
+    rate            steps a second, as somebody else has measured them
+    patience        seconds that a picture waits for what the session computes for it; what takes
+                    longer is shown when it is there
+    status          said as long as it is so
+    asleep          whether nothing may be computed for it, since its kernels are being compiled
+    """
+
+    def __init__(
+        self,
+        show: object,
+        theme: str = "dark",
+        camera: str = "perspective",
+        layout: str = "crossbar",
+        *,
+        reduced_motion: bool = False,
+        patience: float = math.inf,
+    ) -> None:
+        self.show = Show.of(show)
+        self.patience = patience
+        self.reduced_motion = reduced_motion
+        self.theme = pick(THEMES, theme, "theme").name
+        self.messages = Messages()
+        self.keys: list[tuple[str, str]] = []
+        self.help = False
+        self.rate = 0.0
+        self.silent = False
+        self.hover: int | None = None
+        self.pinned: int | None = None
+        self._layout_name = layout
+        self.scales = Scales()
+        self._picture: Any = None
+        self._seen: Sight | None = None  # what was shown last
+        self._now = 0.0
+        self._extent = (1280.0, 800.0)
+        self._begin(camera)
+
+    def _begin(self, camera: str) -> None:
+        self.reading = Reading(self.session, self.patience)
+        self.plan = layout_of(self.session, self._layout_name)
+        self.eyes = Eyes(self.plan, camera, cuts=self.reduced_motion)
+        self.motion = Motion(self.reading, cuts=self.reduced_motion)
+        self._card = Pinned(self.reading)
+        self.narration = Narration(self.reading)
+        self.rescale()
+
+    @property
+    def session(self) -> Session:
+        return self.show.session
+
+    def replace(self, show: object) -> None:
+        """Look at another session from now on."""
+        self.pin(None)
+        self.show = Show.of(show)
+        self.hover = self._seen = None
+        self.release()
+        self._begin(self.eyes.name)
+
+    @property
+    def status(self) -> str:
+        return self.messages.status
+
+    @status.setter
+    def status(self, text: str) -> None:
+        self.messages.status = text
+
+    @property
+    def asleep(self) -> bool:
+        return self.reading.asleep
+
+    @asleep.setter
+    def asleep(self, on: bool) -> None:
+        self.reading.asleep = on
+
+    # What is chosen.
+
+    @property
+    def channels(self) -> list[str]:
+        """The names that a color or size can have, the slots of the optimizer among them."""
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
+        return names_of(list(slots), self.reading.has_layers)
+
+    @property
+    def color(self) -> str:
+        return self.scales.color
+
+    @color.setter
+    def color(self, name: str) -> None:
+        self.scales.color = pick({each: each for each in self.channels}, name, "channel")
+        self.rescale()
+
+    @property
+    def size(self) -> str:
+        return self.scales.size
+
+    @size.setter
+    def size(self, name: str) -> None:
+        self.scales.size = pick({each: each for each in self.channels}, name, "channel")
+        self.rescale()
+
+    @property
+    def per_layer(self) -> bool:
+        return self.scales.per_layer
+
+    @per_layer.setter
+    def per_layer(self, on: bool) -> None:
+        self.scales.per_layer = on
+        self.rescale()
+
+    @property
+    def layout(self) -> str:
+        return self._layout_name
+
+    @layout.setter
+    def layout(self, name: str) -> None:
+        self.plan = layout_of(self.session, name)
+        self._layout_name = name
+        self.eyes.set_layout(self.plan)
+        self.rescale()
+
+    def rescale(self) -> None:
+        """Choose scales that suit the numbers of now; they stay until somebody asks again."""
+        begins = self.session.step_index == 0
+        self.scales.choose(self._source(), self.plan.plates, begins=begins)
+
+    # Where it is looked at from.
+
+    @property
+    def camera(self) -> str:
+        return self.eyes.name
+
+    def look(self, name: str) -> None:
+        self.eyes.look(name)
+
+    def orbit(self, dx: float, dy: float) -> None:
+        self.eyes.orbit(dx, dy)
+
+    def move(self, dx: float, dy: float) -> None:
+        self.eyes.move(dx, dy)
+
+    def zoom(self, factor: float, x: float, y: float) -> None:
+        self.eyes.zoom(factor, x, y)
+
+    def frame_pinned(self) -> None:
+        if self.pinned is not None:
+            self.eyes.frame_cube(self.pinned)
+
+    def frame_all(self) -> None:
+        self.help = False
+        self.eyes.frame_all()
+
+    # The mouse.
+
+    def hover_at(self, x: float, y: float) -> None:
+        self.hover = self.cube_at(x, y)
+
+    def click(self, x: float, y: float) -> None:
+        """Press what is there, or pin the cube that is there; beside all of them, none."""
+        for box, name in reversed(self._picture.buttons if self._picture else []):
+            if box.has(x, y):
+                if name == "rescale":
+                    self.rescale()
+                else:
+                    self.messages.press(name)
+                return
+        self.pin(self.cube_at(x, y))
+
+    def pin(self, weight: Weight | int | None) -> None:
+        """Keep the history of a weight, by itself or by its row, and show its arithmetic."""
+        row = None if weight is None else one_row(self.session.network, weight)
+        if self.pinned is not None and self.pinned != row:
+            self.session.pin(self.pinned, False)
+        if row is not None:
+            self.session.pin(row)
+        self.pinned = row
+
+    def cube_at(self, x: float, y: float) -> int | None:
+        """The row of the cube that is seen at a pixel."""
+        if self._picture is None or self._seen is None:
+            return None
+        see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
+        return cube_at(self._seen, see, x, y)
+
+    # What is said.
+
+    def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+        """A message for some seconds, with something to press, or nothing."""
+        self.messages.notice(text, action, then)
+
+    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
+        """Large choices; none takes them away."""
+        self.messages.offer(offers)
+
+    # One picture.
+
+    def tick(self, now: float) -> bool:
+        """Let time go on; whether something moves by itself."""
+        self._now = now
+        moving = self.eyes.tick(now)
+        return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
+
+    @property
+    def _inspects(self) -> bool:
+        return self.hover is not None or self.pinned is not None
+
+    def _source(self) -> Source:
+        reading, scales = self.reading, self.scales
+        before = reading.last.value
+        if CHANGE in (scales.color, scales.size) or self._inspects:
+            before = reading.before()[0]
+        return Source(reading.numbers, before, reading.program, reading.way)
+
+    def sight(self) -> Sight:
+        """All that a picture shows now."""
+        reading, session = self.reading, self.session
+        reading.patience = self.patience
+        program = reading.program
+        reading.refresh()
+        if reading.program is not program:
+            self._lay_out()
+        self.motion.follow(self._now)
+        source = self._source()
+        since = reading.before()[1] if self._inspects else 0
+        moment, part = self.motion.shown()
+        scales, plates = self.scales, self.plan.plates
+        mixed = self.motion.mixed(
+            scales.color, scales.size, source, plates, per_layer=scales.per_layer
+        )
+        if scales.lacks(source):
+            self.rescale()
+        clipped = scales.clipped(plates, mixed.colors)
+        chips = self.messages.chips()
+        if clipped and not self.silent:
+            chips.append((f"{clipped:,} cubes clipped", "rescale"))
+        frozen = np.asarray(session.network.bank.frozen)
+        self._seen = Sight(
+            self.plan,
+            Cubes(
+                mixed.colors,
+                mixed.sizes,
+                scales.color,
+                mixed.size_name or scales.size,
+                scales.colors,
+                scales.sizes if mixed.size_scales is None else mixed.size_scales,
+                scales.per_layer,
+                clipped,
+                frozen if frozen.any() else None,
+                mixed.before,
+            ),
+            reading.buffers(self.motion.done),
+            reading.curve(),
+            self.narration.words(self.show, self.motion, self.pinned, self.rate),
+            moment,
+            part,
+            reading.exhibit,
+            hover_card(session, self.hover, source, since),
+            None if reading.asleep else self._card.card(self.pinned, source, since, reading.key),
+            chips,
+            self.messages.offers(),
+            self.keys if self.help else (),
+        )
+        return self._seen
+
+    def captioned(self) -> Caption:
+        """What the operation does that is just done."""
+        return self.narration.caption(self.pinned)
+
+    def _lay_out(self) -> None:
+        """Show the operations that the network has now; eyes and scales stay as they are."""
+        self.plan = self.eyes.layout = layout_of(self.session, self._layout_name)
+        self.motion.stop()
+        if self._picture is not None:
+            self._picture.program = self.reading.program
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw it into the OpenGL context that is current."""
+        if width < 2 or height < 2:
+            return
+        picture = self.picture()
+        self.resize(width / ratio, height / ratio)
+        picture.draw(self.sight(), self.eyes.camera, width, height, ratio)
+
+    def resize(self, width: float, height: float) -> None:
+        """The picture has so many logical pixels from now on."""
+        self._extent = width, height
+        self.eyes.frame(self._extent)
+
+    def leave(self) -> None:
+        """Nobody looks any more: let go of what was asked of the session, and of the picture."""
+        self.pin(None)
+        self.release()
+
+    def release(self) -> None:
+        """Free the picture's memory on the graphics card; the next picture is made anew."""
+        if self._picture is not None:
+            self._picture.release()
+            self._picture = None
+
+    def picture(self) -> Any:
+        """What draws it; bound to the context in which it is first used."""
+        from scalarviz.view.picture import Picture
+
+        if self._picture is None:
+            self._picture = Picture(self.theme, self.reading.program)
+        if self._picture.theme.name != self.theme:
+            self._picture.set_theme(self.theme)
+        return self._picture

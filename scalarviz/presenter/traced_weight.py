@@ -1,0 +1,161 @@
+"""One weight is followed through a step: where its signal passes, and the numbers there.
+
+In an operation that the weight takes no part in, that is the perceptron which its signal passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.operations import NONE, Buffer, Operation
+from scalarviz.model.program import Moment, Program
+from scalarviz.presenter.paths import path, weights_into
+from scalarviz.session.explanation import Numbers
+from scalarviz.session.replay import Course
+from scalarviz.session.session import Session
+from scalarviz.session.timeline import Clock
+
+# What one of those is that an operation writes: a number of a line, and a channel of pictures.
+UNITS = {"affine": "perceptron", "activation": "perceptron", "convolution": "kernel"}
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A weight, by its row, or NONE, at the moment that a session has just done."""
+
+    session: Session
+    moment: Moment
+    row: int
+
+    @property
+    def network(self) -> Any:  # a Network, or a compiled expression
+        return self.session.network
+
+    @property
+    def course(self) -> Course:
+        return self.session.course
+
+    @property
+    def program(self) -> Program:
+        program: Program = self.network.program
+        return program
+
+    @property
+    def loss(self) -> Loss:
+        return self.course.trainer.loss
+
+    @property
+    def operation(self) -> Operation:
+        return self.program.operations[self.moment.operation]
+
+    @property
+    def formula(self) -> str:
+        """The name of the activation, or of the row formula."""
+        return self.operation.formula
+
+    @property
+    def is_last(self) -> bool:
+        return self.operation is self.program.operations[-1]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first with weights: nobody needs the gradient by its inputs."""
+        return self.moment.operation == self.program.first_parameters
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.session.numbers(self.operation.name)
+
+    @property
+    def sample(self) -> int:
+        """The focus; the last sample, where the batch has become smaller."""
+        return min(self.session.focus, len(self.course.trainer.run.targets()) - 1)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Through which output and which input of this operation the weight's signal passes."""
+        return path(self.program, self.row)[self.moment.operation]
+
+    @property
+    def unit(self) -> str:
+        """The output by its name: perceptron 0, or kernel 2 at 4, 4."""
+        operation, place = self.operation, self.place[0]
+        shape, name = operation.target.shape, UNITS.get(operation.kind, "feature")
+        if not shape:
+            return f"{name} {place // operation.each}"
+        channel, line, column = (int(i) for i in np.unravel_index(place, shape))
+        name = "kernel" if name == "kernel" else "channel"
+        return f"{name} {channel} at {line}, {column}"
+
+    @property
+    def own_row(self) -> int:
+        """The weight, if it is one of this operation; else the one that its signal passes."""
+        operation, (output, column) = self.operation, self.place
+        if self.row in operation.parameters:
+            return self.row
+        rows, read = weights_into(operation, output)
+        found = rows[read == column]
+        return int(found[0] if len(found) else rows[0] if len(rows) else operation.weights)
+
+    def held(self, buffer: Buffer | None) -> FloatArray:
+        """What a buffer holds for the focus sample."""
+        assert buffer is not None
+        return self.of_sample(self.course.trainer.run.values(buffer))
+
+    @property
+    def answers(self) -> tuple[FloatArray, FloatArray]:
+        """What the network says to the batch, and what it should say."""
+        run = self.course.trainer.run
+        return run.values(self.program.outputs), run.targets()
+
+    def of_sample(self, numbers: FloatArray | None) -> FloatArray:
+        """The numbers of the focus sample; they are there, for the operation is done."""
+        assert numbers is not None
+        found: FloatArray = numbers[self.sample].astype(np.float64)
+        return found
+
+    def name_of(self, row: int) -> str:
+        """What a weight is called; a parameter of an expression by its label."""
+        parameters = parameters_of(self.network)
+        for i, parameter in enumerate(parameters):
+            if self.network.find_rows(parameter) == row:
+                return parameter.label or f"p{i}"
+        return str(self.network.bank.name_of(row))
+
+
+def parameters_of(network: Any) -> Sequence[Any]:
+    """The parameters of a compiled expression; of a network, nothing."""
+    parameters = getattr(network, "parameters", ())
+    return () if callable(parameters) else parameters
+
+
+def first_row(network: Any) -> int:
+    """The weight that is followed unless another one is chosen; NONE if there are none."""
+    parameters = parameters_of(network)
+    if parameters:
+        return int(network.find_rows(parameters[0]))
+    operations, first = network.program.operations, network.program.first_parameters
+    return int(operations[first].weights) if first < len(operations) else NONE
+
+
+def old_gradient(course: Course, row: int) -> float:
+    """The gradient of a weight on arrival at this step, before it was forgotten.
+
+    A keyframe has it, or the step before is done again; the course does not move.
+    """
+    now, actions = course.clock, course.branch.actions_at((course.clock.step, 0))
+    frame = course.branch.frame_before(now.step)
+    if frame is not None and frame.step == now.step and not actions:
+        return float(frame.grad[row])
+    try:
+        course.go(Clock(now.step, 0, len(actions)))
+        return float(course.trainer.bank.grad[row])
+    finally:
+        course.mend()
+        course.forward(now)

@@ -1,0 +1,237 @@
+"""Options: what can be typed after a scene, and what becomes of it.
+
+The parameters of a scene are its options: `def scene(lr=0.5)` gives it an option `--lr`, of the
+default's type. A line of its docstring that begins with a parameter's name is the help. What every
+training has - a rate, a batch, a seed, an engine, a precision - can be given where a scene has no
+parameter for it too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import FileError, InputError, SceneError
+from scalarviz.formulas.table import pick
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import Scene
+from scalarviz.scenefiles.user_code import place_of, told_by_line
+from scalarviz.session.session import Session
+
+TYPES = (bool, int, float, str)
+YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something that can be typed: its type, what it is if it is left out, and its help.
+
+    `short` is another name for it, such as "-o".
+    """
+
+    kind: Any
+    default: Any
+    help: str
+    short: str = ""
+
+
+# These go to the scene, if it has a parameter of that name, else to the session.
+SHARED = {
+    "lr": Option(float | None, None, "the learning rate"),
+    "batch": Option(int | None, None, "how many samples a step sees"),
+    "seed": Option(int | None, None, "decides on the first weights and on the batches"),
+    "engine": Option(str | None, None, "what it runs on: python, cpu, cuda or auto"),
+    "precision": Option(str | None, None, "full, or mixed: half precision where that is enough"),
+}
+RUNNING = {
+    "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),
+    "save": Option(Path | None, None, "a file to keep the training in at the end, or on Ctrl-C"),
+    "resume": Option(Path | None, None, "a file of a training to go on with"),
+    "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
+    "autosave": Option(float | None, None, "save every so many seconds too"),
+    "set": Option(list[str], [], "NAME=VALUE: an option of the scene by its name"),
+}
+WATCHING = {
+    "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
+    "theme": Option(str, "auto", "dark, light or auto"),
+    "terminal": Option(bool, False, "draw in the terminal, not in a window"),
+    "tour": Option(bool, False, "show the first step operation by operation, as the first time"),
+    "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+}
+# A scene may have parameters of these names; then these cannot be given.
+RENDERING = {
+    "out": Option(Path | None, None, "the file: .png, .mp4, .gif or .html (one step)", "-o"),
+    "every": Option(int | None, None, "steps from one picture of a video to the next"),
+    "operations": Option(bool, False, "a video of every operation of each step"),
+    "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
+    "fps": Option(int, 30, "pictures a second"),
+    "theme": Option(str, "dark", "dark or light"),
+    "camera": Option(str, "", "perspective, orthographic, or flat, as steps are shown if not said"),
+    "move": Option(str, "still", "how the camera of a video goes: still, orbit or approach"),
+    "layout": Option(str, "crossbar", "crossbar or posters"),
+    "color": Option(str, "value", "what colors stand for: value, gradient, last change, ..."),
+    "cubes": Option(str, "gradient", "what sizes stand for"),
+    "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
+    "samples": Option(int, 2, "a pixel is the mean of so many squared"),
+}
+
+
+def own_options(scene: Scene) -> dict[str, Option]:
+    """The parameters of a scene that can be typed."""
+    where = place_of(scene)
+    lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
+    found = {}
+    for name, parameter in inspect.signature(scene).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            raise SceneError(f"{where}: the scene's parameter {name!r} has no default: give it one")
+        if name in RUNNING | WATCHING:
+            raise SceneError(
+                f"{where}: the scene's parameter {name!r} is called like an option that every "
+                "scene has: give it another name"
+            )
+        if type(parameter.default) in TYPES:
+            kind = type(parameter.default)
+            found[name] = Option(kind, parameter.default, lines.get(name, ""))
+    return found
+
+
+@contextmanager
+def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
+    """An error about a value names the option that it was given for.
+
+    Where the sentence does not name it, it is the one whose value is in it, else all of them,
+    unless the cause is a package that is missing.
+    """
+    try:
+        yield
+    except (InputError, FileError, SceneError) as error:
+        own = error.__cause__ if isinstance(error, SceneError) else error
+        text = str(error)
+        guilty = {name: value for name, value in given.items() if is_in(value, text)}
+        if not guilty and own is not None and not isinstance(own.__cause__, ImportError):
+            guilty = dict(given)
+        named = given.keys() & set(re.findall(r"\w+", text))
+        if guilty and not named and isinstance(own, (InputError, FileError)):
+            told = ", ".join(f"{name}={shorten(value)}" for name, value in guilty.items())
+            error.args = (f"{told}: {error.lines[0]}", *error.lines[1:])
+        raise
+
+
+def is_in(value: object, text: str) -> bool:
+    """Whether a value stands in a text by itself."""
+    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
+
+
+def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
+    """The show that a scene returns; a SceneError says where its code fails."""
+    with told_by_line():
+        shown = scene(**chosen)
+    if not isinstance(shown, (Session, Show)):
+        raise SceneError(
+            f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
+            "Session"
+        )
+    return Show.of(shown, scene)
+
+
+def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
+    """The show of a scene with the options that are given, or that goes on from a file.
+
+    `typed` are the names of those that count although they are what the scene has by itself.
+    """
+    own = own_options(scene)
+    chosen = {name: given[name] for name in own}
+    by_name = parsed(given.get("set") or [], own)
+    chosen |= by_name
+    changed = [
+        name
+        for name in own
+        if name in typed or name in by_name or chosen[name] != own[name].default
+    ]
+    extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
+    values = {name: chosen[name] for name in changed} | extra
+    if given.get("resume") is None:
+        with told_by_option(values):
+            return with_extra(played(scene, chosen), extra)
+    live = {"lr", "engine", "precision"}
+    refused = [name for name in [*changed, *extra] if name not in live]
+    if refused:
+        raise InputError(
+            f"a training that goes on has its {refused[0]} from the file: "
+            f"leave out --{refused[0]}, or --resume"
+        )
+    session = Session.load(given["resume"], limit=given.get("limit"))
+    show = played(scene, chosen)
+    if session.data.name != show.session.data.name:
+        raise InputError(
+            f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "
+            f"scene trains on {show.session.data.name}: name the scene that it came from"
+        )
+    show = replace(show, session=session)
+    with told_by_option(values):
+        if "lr" in values and session.clock.operation:
+            session.back(1)  # within a step, perhaps one that was refused, it would hold after it
+        return with_extra(show, values)
+
+
+def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
+    """The same show after what a scene has no parameter for was set in its session."""
+    if "seed" in extra or "batch" in extra:
+        show = replace(show, session=made_again(show.session, **extra))
+    session = show.session
+    if "lr" in extra:
+        session.learning_rate = extra["lr"]
+    if "engine" in extra or "precision" in extra:
+        session.to(extra.get("engine") or session.engine, extra.get("precision"))
+    return show
+
+
+def made_again(
+    session: Session, seed: int | None = None, batch: int | None = None, **others: Any
+) -> Session:
+    """The same training from its start, with another seed or batch."""
+    trainer = session.course.trainer
+    network = session.network
+    if seed is not None:
+        if not hasattr(network, "fresh"):
+            raise InputError("the scene trains an expression, which has no seed: leave out --seed")
+        network = network.fresh(seed)
+    return Session(
+        network,
+        session.data,
+        trainer.loss,
+        session.optimizer,
+        trainer.batch if batch is None else batch,
+        others.get("engine") or session.engine,
+        trainer.seed if seed is None else seed,
+        precision=trainer.settings.precision,
+    )
+
+
+def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
+    """The values of `--set name=value`, each of the type of its option."""
+    found = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise InputError(f"--set takes NAME=VALUE, not {pair!r}: write --set lr=0.1")
+        option = pick(own, name, "option of the scene")
+        found[name] = as_kind(text, option.kind, name)
+    return found
+
+
+def as_kind(text: str, kind: Any, name: str) -> Any:
+    """A text as a number, as yes or no, or as it is."""
+    try:
+        return YES_OR_NO[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        raise InputError(f"the option {name} takes {wanted}, not {text!r}") from None

@@ -1,0 +1,298 @@
+"""The arithmetic of one moment, as data: what an operation reads and writes, how a weight moves.
+
+Nothing here is drawn; a picture, a notebook or a test takes the numbers from here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.formulas.optimizers import OptimizerRow, clip, regularize
+from scalarviz.model.operations import NONE, Operation
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.program import Program
+from scalarviz.session.trainer import Trainer
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of one operation, one row a sample; None as long as they are not computed.
+
+    inputs, outputs    what it reads and writes
+    upstream           the gradient of the loss by what it writes
+    gradient           and by what it reads, where somebody needs it
+    """
+
+    inputs: FloatArray | None
+    outputs: FloatArray | None
+    upstream: FloatArray | None
+    gradient: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of arithmetic: a name, how it is computed, and what comes out."""
+
+    name: str
+    formula: str
+    value: float
+
+    def __str__(self) -> str:
+        value = f"{self.value:.6g}"
+        return " = ".join([self.name, *([] if self.formula == value else [self.formula]), value])
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How one weight moves in one step.
+
+    x          its input, for every sample (1 for a bias); a weight that is used at several places
+               has one for each
+    g          the gradient of the loss by what it was added into, as often
+    products   x * g, and `total`, their sum: the gradient
+    grad       the gradient as the bank has it
+    lines      the optimizer's arithmetic, from the gradient to the new value
+    new_value  what the weight becomes; as it is, if it is frozen
+
+    What is not computed yet is None.
+    """
+
+    name: str
+    row: int
+    value: float
+    x: FloatArray
+    g: FloatArray | None
+    products: FloatArray | None
+    total: float | None
+    grad: float
+    frozen: bool
+    lines: tuple[Line, ...]
+    new_value: float | None
+
+    def __str__(self) -> str:
+        frozen = ["frozen: no step moves it"] if self.frozen else []
+        return "\n".join([*self._gradient_lines(), *map(str, self.lines), *frozen])
+
+    def _gradient_lines(self) -> list[str]:
+        lines = [f"{self.name}: w = {self.value:.6g}"]
+        if self.total is None:
+            return [lines[0] + ", no gradient yet"]
+        if self.products is None or self.g is None:
+            return [*lines, f"grad = {self.total:.6g}"]
+        shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the one
+        terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:shown], self.g[:shown], strict=True)]
+        more = len(self.x) - len(terms)
+        text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
+        return [*lines, f"grad = {text} = {self.total:.6g}"]
+
+
+def done_by(program: Program, kinds: tuple[str, ...], operation: int) -> int:
+    """How many moments of a step are done once such a moment of an operation is; NONE if never."""
+    for i, moment in enumerate(program.moments):
+        if moment.operation == operation and moment.kind in kinds:
+            return i + 1
+    return NONE
+
+
+def numbers_of(trainer: Trainer, operation: Operation, done: int) -> Numbers:
+    """The numbers of an operation after so many moments of the step."""
+    program, run = trainer.network.program, trainer.run
+    place = program.operations.index(operation)
+    last = len(program.operations) - 1
+
+    def shown(read: Callable[..., FloatArray], buffer: Any, when: int) -> FloatArray | None:
+        return read(buffer) if NONE < when <= done else None
+
+    before = done_by(program, ("forward",), place - 1) if place else 0
+    following = program.operations[min(place + 1, last)]
+    passes_on = "delta" if place == last or following.kind == "activation" else "input gradient"
+    known = done_by(program, (passes_on,), min(place + 1, last))
+    own = ("delta",) if operation.kind == "activation" else ("input gradient",)
+    return Numbers(
+        shown(run.values, operation.source, before),
+        shown(run.values, operation.target, done_by(program, ("forward",), place)),
+        shown(run.gradients, operation.target, known),
+        shown(run.gradients, operation.source, done_by(program, own, place)),
+    )
+
+
+def explain(trainer: Trainer, row: int, done: int) -> Explanation:
+    """The arithmetic of the weight on a row, after so many moments of the step."""
+    program, bank = trainer.network.program, trainer.bank
+    inputs, gradients = [], []
+    for operation in program.operations:
+        if row in operation.parameters:
+            x, g = terms(operation, numbers_of(trainer, operation, done), row)
+            inputs.append(x)
+            gradients.append(g)
+    if not inputs:  # an expression: its gradient is no sum of products
+        return explain_expression(trainer, row, done)
+    x = np.concatenate(inputs)
+    ready = all(g is not None for g in gradients)
+    g = np.concatenate([g for g in gradients if g is not None]) if ready else None
+    products, total = None, None
+    if g is not None:
+        with np.errstate(all="ignore"):  # what is infinite is told as it is
+            products = x * g
+            total = float(products.sum())
+    value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
+    lines: tuple[Line, ...] = ()
+    if g is not None and not frozen and is_ready(trainer, row, done):
+        lines = optimizer_lines(trainer, row)
+    new_value = lines[-1].value if lines else value if frozen and g is not None else None
+    return Explanation(
+        bank.name_of(row),
+        row,
+        value,
+        x,
+        g,
+        products,
+        total,
+        grad,
+        frozen,
+        lines,
+        new_value,
+    )
+
+
+def is_ready(trainer: Trainer, row: int, done: int) -> bool:
+    """Whether the optimizer could move a weight: its gradient is there, or all if it needs them."""
+    clips = trainer.settings.optimizer.clip_norm < np.inf
+    operations = trainer.network.program.operations
+    return all(
+        i < done
+        for i, moment in enumerate(trainer.moments)
+        if moment.kind == "weight gradient"
+        and (clips or row in operations[moment.operation].parameters)
+    )
+
+
+def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
+    """What is known of a parameter of an expression: its gradient, and what the optimizer does."""
+    bank, moments = trainer.bank, trainer.moments
+    ready = any(moment.kind == "backward" for moment in moments[:done])
+    value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
+    lines = optimizer_lines(trainer, row) if ready and not frozen else ()
+    new_value = lines[-1].value if lines else value if ready else None
+    total, name = grad if ready else None, bank.name_of(row)
+    return Explanation(
+        name, row, value, np.zeros(0), None, None, total, grad, frozen, lines, new_value
+    )
+
+
+def terms(operation: Operation, numbers: Numbers, row: int) -> tuple[FloatArray, FloatArray | None]:
+    """What an operation multiplies in every sample for the gradient of a row."""
+    written, read = operation.uses(row)
+    samples = 0 if numbers.inputs is None else len(numbers.inputs)
+    x = np.ones(samples * len(written))
+    if read is not None and numbers.inputs is not None:
+        x = numbers.inputs[:, read].astype(np.float64).ravel()
+    if numbers.upstream is None:
+        return x, None
+    return x, numbers.upstream[:, written].astype(np.float64).ravel()
+
+
+def optimizer_lines(trainer: Trainer, row: int) -> tuple[Line, ...]:
+    """The optimizer's arithmetic for one weight, from its gradient to its new value."""
+    optimizer, bank = trainer.settings.optimizer, trainer.bank
+    step = bank.step_count
+    w, g = float(bank.value[row]), float(bank.grad[row])
+    kept = [float(slot[row]) for slot in bank.slot_block(optimizer.row.slots)]
+    refuses = optimizer.not_finite == "error" and not trainer.network.precision.mixed
+    if refuses and not np.isfinite(g):
+        return (Line("w", "as it is: the step will be refused, since g is not finite", w),)
+    lines = condition_lines(optimizer, bank.grad[~bank.frozen], w, g)
+    g = lines[-1].value if lines else g
+    known = {"w": w, "g": g, **dict(zip(optimizer.row.slots, kept, strict=True))}
+    lines.append(Line("lr", rate_formula(optimizer), optimizer.rate(step)))
+    known |= {"lr": optimizer.rate(step), **optimizer.settings, "step": float(step + 1)}
+    lines += constant_lines(optimizer.row, known)
+    return (*lines, *update_lines(optimizer.row, known))
+
+
+def rate_formula(optimizer: Optimizer) -> str:
+    """How the learning rate of a step comes about."""
+    if optimizer.schedule.name == "constant":
+        return f"{optimizer.lr:g}"
+    return f"{optimizer.lr:g} * {optimizer.schedule!r}"
+
+
+def condition_lines(optimizer: Optimizer, alive: FloatArray, w: float, g: float) -> list[Line]:
+    """What is done to a gradient before the update sees it, if anything is."""
+    scale = optimizer.norm_scale(alive)
+    lines = []
+    if not np.isfinite(g):
+        g = 0.0
+        lines.append(Line("g", "0, since it is not finite", g))
+    if scale != 1.0 or np.isfinite(optimizer.clip_value):
+        clipped = clip(g, scale, optimizer.clip_value)
+        formula = f"{g:.6g} * {scale:.6g}"
+        if np.isfinite(optimizer.clip_value):
+            formula = f"clip({formula}, -{optimizer.clip_value:g}, {optimizer.clip_value:g})"
+        g = clipped
+        lines.append(Line("g", formula, g))
+    if optimizer.l1 or optimizer.l2:
+        parts = [f"{g:.6g}"]
+        parts += [f"{optimizer.l1:g} * sign(w)"] if optimizer.l1 else []
+        parts += [f"{optimizer.l2:g} * w"] if optimizer.l2 else []
+        lines.append(Line("g", " + ".join(parts), regularize(g, w, optimizer.l1, optimizer.l2)))
+    return lines
+
+
+def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[Line]:
+    """The constants of a step, such as Adam's corrections; `known` learns them."""
+    settings = [known[name] for name, _ in row.settings]
+    values = row.constants(known["step"], *settings)
+    names = list(inspect.signature(row.update).parameters)[-len(values) :] if values else []
+    formulas = returned(row.constants)
+    known |= dict(zip(names, values, strict=True))
+    return [Line(*line) for line in zip(names, formulas, values, strict=True)]
+
+
+def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[Line]:
+    """The lines of an optimizer's formula, with this weight's numbers."""
+    return function_lines(row.update, dict(known))
+
+
+def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[Line]:
+    """The lines of a formula; where it ends in another formula, the lines of that one follow."""
+    lines = []
+    for statement in body(function):
+        if isinstance(statement, ast.Assign):
+            name = ast.unparse(statement.targets[0])
+            lines.append(line(name, statement.value, names, function))
+        elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple):
+            lines.append(line("w", statement.value.elts[0], names, function))
+        elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Call):
+            lines += function_lines(function.__globals__[ast.unparse(statement.value.func)], names)
+    return lines
+
+
+def line(name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]) -> Line:
+    """One statement of a formula of ours, computed; `names` learns the result."""
+    code = compile(ast.Expression(formula), "<formula>", "eval")
+    names[name] = eval(code, dict(function.__globals__), names)
+    return Line(name, ast.unparse(formula), float(names[name]))
+
+
+def body(function: Callable[..., Any]) -> list[ast.stmt]:
+    """The statements of a function."""
+    (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(syntax, ast.FunctionDef)
+    return syntax.body
+
+
+def returned(function: Callable[..., Any]) -> list[str]:
+    """The texts of what a function returns, if that is a tuple."""
+    last = body(function)[-1]
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
+        return [ast.unparse(element) for element in last.value.elts]
+    return []

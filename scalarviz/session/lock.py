@@ -1,0 +1,121 @@
+"""Turns: several threads at one session work one after the other, and others look on meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import final
+
+from scalarviz.checks.numbers import not_copied
+from scalarviz.engines.common.cores import Guard
+from scalarviz.engines.common.snapshot import HostSnapshot, Numbers, Snapshot
+from scalarviz.model.bank import Bank
+from scalarviz.session.worker import check_end, hold_at_end
+
+PATIENCE = 0.25  # seconds that a training that plays waits for those who wait for a turn
+
+
+@final
+class Turns:
+    """A lock that one thread holds at a time, and the snapshots that wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = Guard()
+        self._owner = 0
+        self._waiting: set[int] = set()  # threads
+        self._asked: list[SharedSnapshot] = []
+        hold_at_end(self.lock)
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread has the turn."""
+        return self._owner == threading.get_ident() and not self.lock.is_lost
+
+    @contextmanager
+    def taken(self, seconds: float = -1) -> Iterator[bool]:
+        """Do something while nobody else does; False if it came to no turn within `seconds`."""
+        if self.mine:
+            yield True
+            return
+        me = threading.get_ident()
+        self._waiting.add(me)
+        try:
+            mine = self.lock.acquire(seconds)
+        finally:
+            self._waiting.discard(me)
+        if not mine:
+            yield False
+            return
+        self._owner = me
+        try:
+            yield True
+        finally:
+            self.serve()
+            self._owner = 0
+            self.lock.release()
+
+    def let_others(self) -> None:
+        """Wait until those have had their turn who were waiting; a lock is not fair by itself."""
+        end = time.perf_counter() + PATIENCE
+        while self._waiting and time.perf_counter() < end:
+            time.sleep(1e-4)
+
+    def between(self) -> None:
+        """Between two portions of a long turn: those who only look on need not wait for its end."""
+        check_end()
+        self.serve()
+
+    def ask(self, snapshot: SharedSnapshot) -> None:
+        """Fill in a snapshot as soon as nobody is at work."""
+        if snapshot not in self._asked:
+            self._asked.append(snapshot)
+        self.serve()
+
+    def serve(self) -> None:
+        """Fill in the snapshots that were asked for, unless somebody else is just at work."""
+        if self._asked and self.lock.acquire(0.0):
+            try:
+                while self._asked:
+                    self._asked.pop().take()
+            finally:
+                self.lock.release()
+
+
+@final
+class SharedSnapshot(Snapshot):
+    """A bank's numbers between two portions; whoever asks for them does not wait."""
+
+    def __init__(self, turns: Turns, bank: Bank) -> None:
+        self._turns = turns
+        self._bank = bank
+        self._copy: HostSnapshot | None = None
+
+    __reduce_ex__ = not_copied(
+        "the snapshot of a session, which shares its locks", "keep what its read() gives"
+    )
+
+    def request(self) -> None:
+        self._copy = None
+        self._turns.ask(self)
+
+    def take(self) -> HostSnapshot:
+        """Copy the numbers; the one whose turn it is calls this."""
+        copy = HostSnapshot(self._bank)
+        copy.request()
+        self._copy = copy
+        return copy
+
+    @property
+    def ready(self) -> bool:
+        if self._copy is None:
+            self._turns.serve()
+        return self._copy is not None
+
+    def read(self) -> Numbers:
+        copy = self._copy
+        if copy is None:
+            with self._turns.taken():
+                copy = self.take()
+        return copy.read()

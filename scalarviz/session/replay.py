@@ -1,0 +1,334 @@
+"""Course: a training with its past: it goes to any moment, and knows everything that was done.
+
+There is one clock and one set of numbers. To go back, the newest keyframe before the wanted moment
+is restored, and from there everything is done again, the user's actions at their places.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
+from scalarviz.formulas.table import pick
+from scalarviz.model.bank import NONE
+from scalarviz.model.program import Moment
+from scalarviz.session.outside_writes import Watching
+from scalarviz.session.timeline import Action, Branch, Clock, Keyframes
+from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
+
+PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
+UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
+MOST_STEPS = 100_000  # in one portion
+
+
+class Here(NamedTuple):
+    """Where a course stands, for who only looks on: parts that belong to one moment."""
+
+    clock: Clock
+    branch: Branch
+    moments: tuple[Moment, ...]
+    loss: float
+
+
+@final
+class Course:
+    """A trainer, its clock, its branches and their keyframes."""
+
+    def __init__(self, trainer: Trainer, memory: int) -> None:
+        self.trainer = trainer
+        self.clock = Clock()
+        self.branch = Branch(0)
+        self.branches = [self.branch]
+        self.keyframes = Keyframes(memory)
+        self.keyframes.add(self.branch, trainer.frame(0))
+        self.loss = np.nan
+        self.pace = 1.0  # steps that take about PORTION
+        self.each_portion: Callable[[], None] = lambda: None  # called when steps are done
+        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # in a portion
+        self.between: Callable[[], None] = lambda: None  # called between two portions
+        self._asking = False  # whether it is elsewhere only for a moment, to look something up
+        self._torn = False  # whether a portion was broken off, by Ctrl-C say
+        self._watching = Watching(trainer)
+        self.here = self._here()
+
+    def _here(self) -> Here:
+        return Here(self.clock, self.branch, self.trainer.moments, self.loss)
+
+    def show(self) -> None:
+        """Have those who look on see where it stands now."""
+        if not self._asking:
+            self.here = self._here()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it is in the middle of something, such as making a batch."""
+        return self._torn
+
+    # What a user may ask for.
+
+    def check_unit(self, unit: str) -> None:
+        """Refuse a unit that there is not, or not here."""
+        pick(UNITS, unit, "unit")
+        count = self.trainer.batches.size
+        if unit == "sample" and count != 1:
+            raise InputError(
+                f"the batch has {count} samples, which go through each operation together: "
+                "go by operations, phases, steps or epochs"
+            )
+
+    def check_sample(self, sample: object) -> int:
+        """The number of a sample of the batch."""
+        count = self.trainer.batches.size
+        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
+            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
+        return int(sample)
+
+    # Going.
+
+    def go(self, target: Clock) -> None:
+        """Go to a moment of this branch, by replay where it is past."""
+        if target < self.clock:
+            self.restore(target.step)
+        self.forward(target)
+
+    def enter(self, step: int) -> None:
+        """Go to where a step begins, after what was done there: its operations are known then."""
+        self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
+
+    def restore(self, step: int) -> None:
+        """Go to the newest keyframe at most at this step."""
+        frame = self.branch.frame_before(step)
+        assert frame is not None, "the keyframe of step 0 is never removed"
+        self._torn = True
+        self.trainer.restore(frame)
+        self.clock = Clock(frame.step)
+        self.loss = self.branch.loss_at(frame.step - 1)
+        self._torn = False
+
+    def forward(self, target: Clock) -> None:
+        """Go on to a moment; what was done on the way is done again."""
+        while self.clock < target:
+            if not self._redo(target):
+                if self.clock.place >= target.place:
+                    break
+                most = self._steps_until(target)
+                if most > 0 and self.clock.operation == 0:
+                    self._take_steps(most)
+                else:
+                    self._take_operation()
+            self.branch.end = max(self.branch.end, self.clock)
+            self.show()
+            if not self._asking:
+                self.between()
+
+    def _redo(self, target: Clock) -> bool:
+        """Do again what was done just here, as far as it comes before the target."""
+        now = self.clock
+        last = target.actions if now.place == target.place else None
+        waiting = self.branch.actions_at(now.place)[now.actions : last]
+        if waiting:
+            self.trainer.apply(*waiting)
+            self.clock = replace(now, actions=now.actions + len(waiting))
+        return bool(waiting)
+
+    def _steps_until(self, target: Clock) -> int:
+        """How many whole steps lie before the target, and before something was done."""
+        place = self.branch.next_place(self.clock.place)
+        stop = target.step if place is None else min(target.step, place[0])
+        return stop - self.clock.step
+
+    def mend(self) -> None:
+        """If a portion was broken off, make the numbers anew that belong to the clock."""
+        if self._torn:
+            now = self.clock
+            self.restore(now.step)
+            try:
+                self.forward(now)
+            except BaseException:  # a keyframe is where numbers and clock agree
+                self.restore(self.clock.step)
+                raise
+
+    def _take_steps(self, most: int) -> None:
+        self._torn = True
+        first, count = self.clock.step, max(1, min(most, int(self.pace), self.most_steps()))
+        start = time.perf_counter()
+        outcome = self.trainer.steps(first, count)
+        seconds = (time.perf_counter() - start) / count
+        self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
+        self.branch.record.record(first, outcome.losses)
+        if len(outcome.losses):
+            self.loss = float(outcome.losses[-1])
+            self.clock = Clock(first + len(outcome.losses))
+        if outcome.bad != NONE:
+            self._stop_before_step()
+            self._torn = False
+            raise self._with_way_back(self.trainer.bank.bad_gradient(outcome.bad))
+        if outcome.overflow is not None:
+            self.mend()
+            self._stop_before_step()
+            self._torn = False
+            raise self._with_way_back(outcome.overflow)
+        self._keep_frame()
+        self.each_portion()
+        self._torn = False
+
+    def _stop_before_step(self) -> None:
+        """Go on to the place before "step", moment by moment, with the numbers that are there."""
+        step, last = self.clock.step, len(self.trainer.moments) - 1
+        self.trainer.begin(step)
+        for operation in range(last):
+            self.trainer.perform(operation)
+        self.loss = self.trainer.run.loss
+        self.clock = Clock(step, last)
+        self.branch.end = max(self.branch.end, self.clock)
+
+    def _with_way_back(self, error: GradientError) -> GradientError:
+        """The error of the step that was not taken, and from where one can go on after it."""
+        step = self.clock.step
+        losses = self.branch.losses[:step]
+        if isinstance(error, UpdateError):
+            error = error.at(step)
+            if not step or self.loss <= losses[0]:  # its weights are good: another rate is enough
+                return error.with_way_back(step, "")
+        step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+        return error.with_way_back(step, ", where the loss was smallest")
+
+    def _take_operation(self) -> None:
+        step, operation = self.clock.place
+        self._torn = True
+        if operation == 0:
+            self.trainer.begin(step)
+        try:
+            self.trainer.perform(operation)
+        except GradientError as error:
+            self._torn = False  # nothing was changed
+            raise self._with_way_back(error) from None
+        if self.trainer.moments[operation].kind == "loss":
+            self.loss = self.trainer.run.loss
+        self.clock = self.after_operation()
+        if self.clock.operation == 0:
+            self.branch.record.record(step, np.array([self.loss]))
+            self._keep_frame()
+            self.each_portion()
+        self._torn = False
+
+    def _keep_frame(self) -> None:
+        """Keep a frame of this moment, if the last one is some time ago."""
+        last = self.branch.frame_before(self.clock.step)
+        if last is None or self.clock.step - last.step >= self.pace:
+            self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
+
+    def after_operation(self) -> Clock:
+        """The moment after the next operation."""
+        step, operation = self.clock.place
+        last = len(self.trainer.moments) - 1
+        return Clock(step, operation + 1) if operation < last else Clock(step + 1)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within a step; between two steps, just before "step" in the one that is done."""
+        now = self.clock
+        if now.operation:
+            yield
+            return
+        if now.step == 0:
+            raise OrderError("nothing has been computed yet: advance first")
+        self._asking = True
+        try:
+            self.enter(now.step - 1)
+            last = len(self.trainer.moments) - 1
+            self.forward(Clock(now.step - 1, last))
+            yield
+        finally:
+            try:
+                self.mend()
+                self.forward(now)
+            finally:
+                self._asking = False
+
+    # What the user does.
+
+    def note(self, kind: str, details: dict[str, Any]) -> None:
+        """Do something now and journal it; what must wait for the next step is only journalled."""
+        self._take_up()
+        later = kind in BETWEEN_STEPS and self.clock.operation > 0
+        step, operation = (self.clock.step + 1, 0) if later else self.clock.place
+        action = Action(step, operation, kind, details, self.clock.place if later else None)
+        if not later:
+            self.trainer.apply(action)
+        if self.branch.end > self.clock:
+            self.leave()
+        self.branch.insert(action)
+        if not later:
+            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+        self.branch.end = self.clock
+
+    def _take_up(self) -> None:
+        """What was asked for within the step before and waited for this place comes first."""
+        for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
+            if action.asked is None:
+                break
+            self.trainer.apply(action)
+            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+            self.branch.end = max(self.branch.end, self.clock)
+
+    def leave(self) -> Branch:
+        """Start a branch here."""
+        self.branch = self.branch.leave(len(self.branches), self.clock)
+        self.branches.append(self.branch)
+        return self.branch
+
+    def find(self, branch: Branch | int) -> Branch:
+        """One of the branches, by itself or by its number."""
+        if isinstance(branch, int) and 0 <= branch < len(self.branches):
+            return self.branches[branch]
+        if isinstance(branch, Branch) and branch in self.branches:
+            return branch
+        raise InputError(
+            f"this session has the branches 0 to {len(self.branches) - 1}, and no "
+            f"{shorten(branch)}: choose one of s.branches"
+        )
+
+    def switch(self, branch: Branch) -> None:
+        """Go over to another branch: to the same step if it has got so far, else to its end."""
+        at_end = branch.end.step <= self.clock.step
+        target = branch.end if at_end else Clock(self.clock.step)
+        self.branch = branch
+        self.restore(target.step)
+        self.forward(target)
+
+    def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
+        """Continue a past that was kept in a file, or copied, at a moment of a branch."""
+        self.branches, self.branch = branches, branch
+        self.keyframes = Keyframes(self.keyframes.budget)
+        self.restore(clock.step)
+        self.keyframes.take(branches, branch)
+        self.forward(clock)
+        self.remember()
+        self.show()
+
+    def remember(self) -> None:
+        """Note how the numbers are now, to notice what others write."""
+        self._watching.remember(self.clock.operation > 0)
+
+    @property
+    def remembered(self) -> FloatArray:
+        """The weights as they were when the session last looked, at the moment of its clock."""
+        return self._watching.value
+
+    def notice(self) -> None:
+        """Journal what somebody wrote into the bank since the last `remember`."""
+        for kind, details in list(self._watching.changes()):
+            self.note(kind, details)
+        try:
+            self.trainer.check_untouched()
+        except OrderError:  # another run stands where this one stood, at the start of a step
+            self._torn = self.clock.operation > 0
+            raise

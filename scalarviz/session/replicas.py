@@ -1,0 +1,170 @@
+"""The same training under many seeds, as one batched run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import islice
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten, size
+from scalarviz.data.batches import Made
+from scalarviz.errors import EngineError, InputError
+from scalarviz.formulas.randomness import check_seed
+from scalarviz.model.bank import Bank
+from scalarviz.network.network import Network
+from scalarviz.process.ctrl_c import CtrlC
+from scalarviz.process.memory import check_losses, in_units, most
+from scalarviz.session.lock import Turns
+from scalarviz.session.session import Session
+
+MOST_STEPS = 10_000  # in one call of the kernels
+SECONDS = 0.05  # about what a call takes, and until Ctrl-C is heard
+
+
+@final
+class Replicas:
+    """Networks that differ in their seed only, trained side by side by the same kernels.
+
+    Each has, bit for bit, the numbers of a session of its own with this seed. `networks`, which run
+    on the python engine when they are used by themselves, and their `banks` are current after every
+    `advance`. One whose gradient goes bad stops before that step, and so does one that a step would
+    make infinite; its losses are NaN from there on.
+    """
+
+    def __init__(self, session: Session, seeds: Iterable[int]) -> None:
+        if not isinstance(seeds, Iterable):
+            raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
+        if not isinstance(session, Session):
+            raise InputError(
+                f"replicas are those of a session, not of {shorten(session)}: write "
+                "sv.replicate(sv.Session(net, data), seeds=range(100))"
+            )
+        if not isinstance(session.network, Network):
+            raise InputError("only sessions of networks have replicas, not those of expressions")
+        self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
+        if not self.seeds:
+            raise InputError("replicas need at least one seed: write seeds=range(100)")
+        if session.engine != "cpu":
+            raise EngineError(
+                f"replicas run on the cpu engine, and this session runs on {session.engine}: "
+                "write session.to('cpu') first"
+            )
+        with session.doing():  # nobody changes it meanwhile
+            self._begin(session)
+        self._turns = Turns()
+        self._losses: list[FloatArray] = []
+        self.step_index = 0
+        self._pace = 1.0  # steps that take about SECONDS
+
+    def _begin(self, session: Session) -> None:
+        from scalarviz.engines.cpu.replicas import CpuMany  # numba is loaded only now
+
+        trainer = session.course.trainer
+        batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
+        if isinstance(batches[0], Made):
+            raise InputError(
+                f"{session.data} makes its batches by code, which replicas cannot share: make "
+                "tables of samples, such as sv.data.Arrays(inputs, targets)"
+            )
+        self.networks = [session.network.fresh(seed) for seed in self.seeds]
+        precision = session.network.precision
+        for network in self.networks:
+            network.bank.start_scaling(precision)
+            network.bank.frozen[:] = session.network.bank.frozen
+        self._speaker = session.network.fresh(0).to("cpu", precision)
+        banks = [network.bank for network in self.networks]
+        self._many = CpuMany(
+            session.network.program,
+            banks,
+            batches,
+            trainer.loss,
+            session.optimizer,
+            precision,
+        )
+
+    __reduce_ex__ = not_copied(
+        "replicas, whose numbers their kernels hold",
+        "replicas.networks[i].copy() is one of them, and its save(path) keeps it",
+    )
+
+    @property
+    def banks(self) -> list[Bank]:
+        """The numbers of each network."""
+        return [network.bank for network in self.networks]
+
+    def advance(self, n: int = 1) -> None:
+        """Take so many steps, all networks; Ctrl-C ends it after a whole one."""
+        left, first = size(n, "n"), self.step_index
+        check_losses(first + left, len(self))
+        with self._turns.taken(), CtrlC() as ctrl_c:
+            if left and not first:
+                self._many.prepare()  # compiling takes long: Ctrl-C is heard meanwhile
+            try:
+                while left:
+                    ctrl_c.hold()
+                    left -= self._take_steps(min(left, int(self._pace)))
+                    if left:
+                        ctrl_c.listen()
+                        self._turns.between()
+            finally:  # it listens no more: after the last steps, and after a signal
+                if self.step_index > first:
+                    self._many.count_steps()
+
+    def _take_steps(self, count: int) -> int:
+        start = time.perf_counter()
+        self._losses.append(self._many.steps(self.step_index, count))
+        self.step_index += count
+        in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
+        self._pace = min(max(in_time, 1.0), 4.0 * self._pace, MOST_STEPS)
+        return count
+
+    @property
+    def losses(self) -> FloatArray:
+        """The loss of every step, (replicas, steps), each before the weights moved."""
+        return np.concatenate([np.zeros((len(self.seeds), 0)), *self._losses], axis=1)
+
+    def outputs(self, x: object) -> FloatArray:
+        """What each network says to a batch: (replicas, samples, outputs)."""
+        batch, _ = as_batch(x, self._speaker.inputs, "the replicas")
+        outputs = []
+        with self._turns.taken():
+            for bank in self.banks:
+                self._speaker.bank.value[:] = bank.value
+                self._speaker.bank.state[:] = bank.state
+                outputs.append(self._speaker(batch))
+        return np.array(outputs)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __repr__(self) -> str:
+        seeds = shorten(self.seeds)
+        return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
+    """The seeds, which may have no end, unless there is no memory for as many networks."""
+    net, numbers = session.network, 2 + len(session.optimizer.row.slots)
+    # Its objects, and the numbers: in its own bank, in the blocks, and as they were before a step.
+    row = np.dtype(net.dtype).itemsize * (2 + 2 * numbers) + 4
+    each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
+    asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
+    if len(found) > most(each):
+        raise InputError(
+            f"a replica takes {in_units(each)} of memory, and this machine has memory for "
+            f"{most(each):,}: pass fewer seeds than {asked}"
+        )
+    return found
+
+
+@answered
+def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
+    """The same session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
+
+    Each network starts with the initial weights of its seed, and draws its batches with it; what
+    the session has done already is not repeated.
+    """
+    return Replicas(session, seeds)

@@ -1,0 +1,145 @@
+"""What a shader is made of: how a language says things, its arrays, and its tables of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import NONE, Buffer, Operation
+from scalarviz.shaders.source import literal
+from scalarviz.shaders.writer import ShaderWriter
+
+if TYPE_CHECKING:
+    from scalarviz.network.network import Network
+
+NAME = "network"
+PARTS = "xyzw"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How a shader language says what GLSL and HLSL say differently."""
+
+    name: str
+    version: str
+    vector: str
+    matrix: str
+    product: str
+    array: str
+
+    def constants(self, kind: str, name: str, items: Sequence[str]) -> str:
+        """An array of constants, one a line."""
+        lines = ",\n    ".join(items)
+        return self.array.format(kind=kind, name=name, count=len(items), items=lines)
+
+    def short(self, size: int) -> str:
+        """The type of so many floats, at most four."""
+        return "float" if size == 1 else f"{self.vector}{size}"
+
+
+GLSL = Language(
+    "GLSL",
+    "GLSL 1.20 or newer, or GLSL ES 3.00 or newer with `precision highp float;`",
+    "vec",
+    "mat4",
+    "{matrix} * {vector}",
+    "const {kind} {name}[{count}] = {kind}[{count}](\n    {items});",
+)
+HLSL = Language(
+    "HLSL",
+    "HLSL of shader model 4 or newer",
+    "float",
+    "float4x4",
+    "mul({vector}, {matrix})",
+    "static const {kind} {name}[{count}] = {{\n    {items}}};",
+)
+
+
+def padded(size: int) -> int:
+    """The next multiple of 4."""
+    return -(-size // 4) * 4
+
+
+class Shader:
+    """The constants and the functions of one shader, as its operations ask for them."""
+
+    def __init__(self, net: Network, values: FloatArray, language: Language) -> None:
+        self.values = values
+        self.state = net.bank.state
+        self.language = language
+        self.tables: dict[str, str] = {}
+        self.writer = ShaderWriter(NAME, taken=(NAME, f"{NAME}_row"))
+        self._arrays = {buffer: f"b{i}" for i, buffer in enumerate(net.program.buffers)}
+
+    def array(self, buffer: Buffer) -> str:
+        """The name of the array that a buffer is."""
+        return self._arrays[buffer]
+
+    def same(self, target: Buffer, source: Buffer) -> None:
+        """From now on a buffer is what another one is: its numbers are the same."""
+        self._arrays[target] = self._arrays[source]
+
+    def arrays(self) -> dict[str, int]:
+        """The arrays that are needed, and how long they are."""
+        return {name: padded(buffer.size) for buffer, name in self._arrays.items()}
+
+    def rest(self, buffer: Buffer) -> list[str]:
+        """Zeros behind the numbers of a buffer, which would otherwise be anything."""
+        places = range(buffer.size, padded(buffer.size))
+        return [f"{self.array(buffer)}[{i}] = 0.0;" for i in places]
+
+    # Constants; those of a shared layer are written once.
+
+    def matrices(self, operation: Operation) -> str:
+        """The array of the weights, in blocks of 4 x 4, block row by block row."""
+        rows, columns = operation.target.size, operation.source.size
+        weights = np.zeros((padded(rows), padded(columns)), self.values.dtype)
+        first = operation.weights
+        weights[:rows, :columns] = self.values[first : first + rows * columns].reshape(
+            rows, columns
+        )
+        # Both languages list the four numbers that multiply x[0] first.
+        blocks = weights.reshape(padded(rows) // 4, 4, padded(columns) // 4, 4).transpose(
+            0, 2, 3, 1
+        )
+        items = [self.call(self.language.matrix, block) for block in blocks.reshape(-1, 16)]
+        return self.table("weights", first, self.language.matrix, items)
+
+    def biases(self, operation: Operation) -> str:
+        """Four biases, the i-th four of them."""
+        kind = f"{self.language.vector}4"
+        if operation.biases == NONE:
+            return f"{kind}(0.0, 0.0, 0.0, 0.0)"
+        size = operation.target.size
+        biases = np.zeros(padded(size), self.values.dtype)
+        biases[:size] = self.values[operation.biases : operation.biases + size]
+        items = [self.call(kind, four) for four in biases.reshape(-1, 4)]
+        return f"{self.table('biases', operation.biases, kind, items)}[i]"
+
+    def fours(self, what: str, first: int, rows: FloatArray) -> str:
+        """The array of some rows of numbers, each filled up to a multiple of 4."""
+        filled = np.zeros((len(rows), padded(rows.shape[1])), self.values.dtype)
+        filled[:, : rows.shape[1]] = rows
+        kind = f"{self.language.vector}4"
+        return self.table(what, first, kind, [self.call(kind, x) for x in filled.reshape(-1, 4)])
+
+    def floats(self, what: str, first: int, size: int) -> str:
+        """The array of some parameters, one by one."""
+        return self.numbers(what, first, self.values[first : first + size])
+
+    def numbers(self, what: str, first: int, values: FloatArray) -> str:
+        """The array of some numbers."""
+        return self.table(what, first, "float", [literal(value) for value in values])
+
+    def table(self, what: str, first: int, kind: str, items: Sequence[str]) -> str:
+        """The name of an array of constants, which begins at this row of the bank."""
+        name = f"{NAME}_{what}_{first}"
+        self.tables[name] = self.language.constants(kind, name, items)
+        return name
+
+    def call(self, kind: str, values: FloatArray) -> str:
+        return f"{kind}({', '.join(map(literal, values))})"

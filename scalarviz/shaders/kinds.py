@@ -1,0 +1,148 @@
+"""Each kind of operation as lines of a shader, as it is done while a network does not learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.model.operations import NONE, Operation, Windows
+from scalarviz.shaders.constants import PARTS, Shader, padded
+
+
+def write_operation(shader: Shader, operation: Operation) -> list[str]:
+    """The lines of one operation."""
+    return [f"// {operation.name}", *WRITERS[operation.kind](shader, operation)]
+
+
+def affine(shader: Shader, operation: Operation) -> list[str]:
+    """z = W x + b, four rows and four columns at a time."""
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    rows, columns = padded(operation.target.size) // 4, padded(operation.source.size) // 4
+    matrix = shader.matrices(operation)
+    four = ", ".join(f"{x}[4 * j + {i}]" for i in range(4))
+    product = shader.language.product.format(
+        matrix=f"{matrix}[i * {columns} + j]", vector=f"{shader.language.vector}4({four})"
+    )
+    return [
+        f"for (int i = 0; i < {rows}; i++) {{",
+        f"    {shader.language.vector}4 total = {shader.biases(operation)};",
+        f"    for (int j = 0; j < {columns}; j++) total += {product};",
+        *[f"    {y}[4 * i + {i}] = total.{part};" for i, part in enumerate(PARTS)],
+        "}",
+    ]
+
+
+def convolution(shader: Shader, operation: Operation) -> list[str]:
+    """z = W x + b, window by window: what is seen is gathered, and every kernel adds it up."""
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    w = Windows.of(operation)
+    kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
+    weights = shader.values[operation.weights :][: kernels * count].reshape(kernels, count)
+    table = shader.fours("weights", operation.weights, weights)
+    fours = padded(count) // 4
+    four = ", ".join(f"seen[4 * j + {i}]" for i in range(4))
+    bias = "0.0"
+    if operation.biases != NONE:
+        bias = f"{shader.floats('biases', operation.biases, kernels)}[k]"
+    inside = f"y >= 0 && y < {w.height} && x >= 0 && x < {w.width}"
+    return [
+        f"for (int p = 0; p < {w.pixels}; p++) {{",
+        f"    float seen[{padded(count)}];",
+        f"    for (int i = 0; i < {padded(count)}; i++) {{",
+        f"        int c = i / {w.kernel_height * w.kernel_width};",
+        f"        int at = i - c * {w.kernel_height * w.kernel_width};",
+        f"        int down = at / {w.kernel_width};",
+        f"        int y = p / {w.wide} * {w.stride} - {w.padding} + down;",
+        f"        int x = (p - p / {w.wide} * {w.wide}) * {w.stride} - {w.padding}"
+        f" + at - down * {w.kernel_width};",
+        "        seen[i] = 0.0;",
+        f"        if (c < {w.channels} && {inside})"
+        f" seen[i] = {x}[(c * {w.height} + y) * {w.width} + x];",
+        "    }",
+        f"    for (int k = 0; k < {kernels}; k++) {{",
+        f"        float total = {bias};",
+        f"        for (int j = 0; j < {fours}; j++)"
+        f" total += dot({table}[k * {fours} + j], {shader.language.vector}4({four}));",
+        f"        {y}[k * {w.pixels} + p] = total;",
+        "    }",
+        "}",
+        *shader.rest(operation.target),
+    ]
+
+
+def activation(shader: Shader, operation: Operation) -> list[str]:
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    function = ACTIVATIONS[operation.formula].value
+    size = operation.target.size
+    call = f"{shader.writer.scalar(function)}({x}[i])"
+    return [f"for (int i = 0; i < {size}; i++) {y}[i] = {call};", *shader.rest(operation.target)]
+
+
+def row(shader: Shader, operation: Operation) -> list[str]:
+    source, target = operation.source, operation.target
+    name = shader.writer.row(
+        ROW_FORMULAS[operation.formula].forward,
+        (source.size, target.size),
+        (padded(source.size), padded(target.size)),
+        *operation.settings,
+    )
+    call = f"{name}({shader.array(source)}, {shader.array(target)});"
+    return [call, *shader.rest(target)]
+
+
+def scale(shader: Shader, operation: Operation) -> list[str]:
+    """y = w x + b, number by number; several may share w and b."""
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    size, (count,), each = operation.target.size, operation.shape, operation.each
+    place = "i" if each == 1 else f"i / {each}"
+    line = f"{y}[i] = {shader.floats('gains', operation.weights, count)}[{place}] * {x}[i]"
+    if operation.biases != NONE:
+        line += f" + {shader.floats('shifts', operation.biases, count)}[{place}]"
+    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+
+
+def batch_norm(shader: Shader, operation: Operation) -> list[str]:
+    """y = (x - mean) / deviation, with the mean and the variance of all batches so far."""
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    features, pixels = (int(number) for number in operation.settings[:2])
+    known = shader.state[operation.state : operation.state + 2 * features]
+    mean, variance = known.astype(np.float64).reshape(2, features)
+    factors = 1.0 / np.sqrt(variance + operation.settings[2])
+    place = "i" if pixels == 1 else f"i / {pixels}"
+    means = f"{shader.numbers('means', operation.state, mean)}[{place}]"
+    factor = f"{shader.numbers('factors', operation.state, factors)}[{place}]"
+    line = f"{y}[i] = ({x}[i] - {means}) * {factor}"
+    size = operation.target.size
+    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+
+
+def nothing(shader: Shader, operation: Operation) -> list[str]:
+    """What comes out is what went in."""
+    shader.same(operation.target, operation.source)
+    return []
+
+
+def added(shader: Shader, operation: Operation) -> list[str]:
+    """y = x + what the other buffer holds."""
+    assert operation.other is not None
+    x, y = shader.array(operation.source), shader.array(operation.target)
+    other = shader.array(operation.other)
+    line = f"{y}[i] = {other}[i] + {x}[i]"
+    size = operation.target.size
+    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+
+
+WRITERS: dict[str, Callable[[Shader, Operation], list[str]]] = {
+    "affine": affine,
+    "convolution": convolution,
+    "activation": activation,
+    "row": row,
+    "scale": scale,
+    "batch_norm": batch_norm,
+    "dropout": nothing,
+    "branch": nothing,
+    "sum": added,
+}

@@ -1,0 +1,96 @@
+"""A network as one function of a shader, in GLSL or HLSL, with its weights as constants.
+
+It is made from the program: one block of lines an operation, one array of floats a buffer. A matrix
+of weights is cut into blocks of 4 x 4, filled up with zeros, since graphics processors multiply
+those at once; so every buffer is a multiple of 4 long.
+
+GLSL 1.20 has all that is used here, and so has GLSL ES 3.00 (WebGL 2); HLSL needs shader model 4,
+which holds 4,096 times four constants. Compilers take long over many of them: Mesa, in software,
+took 7 to 17 seconds over 13,500 weights, and gave no result in 8 minutes over 100,000. Hence the
+limit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.errors import InputError
+from scalarviz.shaders.constants import NAME, PARTS, Language, Shader, padded
+from scalarviz.shaders.kinds import write_operation
+
+if TYPE_CHECKING:
+    from scalarviz.network.network import Network
+
+WIDEST_VECTOR = len(PARTS)
+MOST_WEIGHTS = 2**14
+MOST_NUMBERS = 2**13  # that it holds for each pixel that is drawn
+
+
+def write_shader(net: Network, values: FloatArray, language: Language, note: str) -> str:
+    """The text of a shader that computes `net` with these values of its parameters."""
+    if len(values) > MOST_WEIGHTS:
+        raise InputError(
+            f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
+            "export it as .npz and hand the shader a texture, or make the network smaller"
+        )
+    if net.program.workspace > MOST_NUMBERS:
+        raise InputError(
+            f"the network holds {net.program.workspace:,} numbers for each sample, and a shader "
+            f"can hold {MOST_NUMBERS:,}: export it as .npz, or give it smaller pictures"
+        )
+    shader = Shader(net, values, language)
+    operations = net.program.operations
+    body = [line for operation in operations for line in write_operation(shader, operation)]
+    x, y = shader.array(net.program.inputs), shader.array(net.program.outputs)
+    pieces = [
+        heading(net, language, note),
+        *shader.tables.values(),
+        *shader.writer.sources,
+        "\n".join(
+            [
+                f"void {NAME}_row(in float x[{net.inputs}], out float y[{net.outputs}]) {{",
+                *[f"    float {name}[{size}];" for name, size in shader.arrays().items()],
+                *[f"    {x}[{i}] = 0.0;" for i in range(net.inputs, padded(net.inputs))],
+                f"    for (int i = 0; i < {net.inputs}; i++) {x}[i] = x[i];",
+                *[f"    {line}" for line in body],
+                f"    for (int i = 0; i < {net.outputs}; i++) y[i] = {y}[i];",
+                "}",
+            ]
+        ),
+    ]
+    if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
+        pieces.append(vector_function(net, language))
+    return "\n\n".join(pieces) + "\n"
+
+
+def heading(net: Network, language: Language, note: str) -> str:
+    """What stands at the top of the file."""
+    shape = " -> ".join(str(size) for size in (net.inputs, *[each.outputs for each in net.layers]))
+    lines = [
+        f"A neural network, {shape}: {len(net.bank):,} parameters, {note}.",
+        f"Written by scalarviz; for {language.version}.",
+        "Put this text above your own shader and call",
+        f"    void {NAME}_row(in float x[{net.inputs}], out float y[{net.outputs}])",
+    ]
+    if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
+        lines.append(f"or  {language.short(net.outputs)} {NAME}({language.short(net.inputs)} x)")
+    return "\n".join(f"// {line}" for line in lines)
+
+
+def vector_function(net: Network, language: Language) -> str:
+    """The same with vectors, for networks of at most four inputs and outputs."""
+    result, given = language.short(net.outputs), language.short(net.inputs)
+    reads = [f"x.{part}" for part in PARTS[: net.inputs]] if net.inputs > 1 else ["x"]
+    values = ", ".join(f"b[{i}]" for i in range(net.outputs))
+    return "\n".join(
+        [
+            f"{result} {NAME}({given} x) {{",
+            f"    float a[{net.inputs}];",
+            f"    float b[{net.outputs}];",
+            *[f"    a[{i}] = {read};" for i, read in enumerate(reads)],
+            f"    {NAME}_row(a, b);",
+            f"    return {values if net.outputs == 1 else f'{result}({values})'};",
+            "}",
+        ]
+    )

@@ -1,0 +1,289 @@
+"""The source of one formula, as a shader says it: the same text serves GLSL and HLSL.
+
+A formula is a plain Python function on floats, or on rows of floats. Its source is taken apart and
+written again: arithmetic, comparisons, choices, if, for over a range, and calls of other formulas.
+What a shader cannot say is refused, with the place and the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from scalarviz.engines.codegen.kernel_source import variables
+from scalarviz.errors import InputError
+from scalarviz.formulas.elementary import power
+
+AnyFunction = Callable[..., Any]
+Typed = tuple[str, str]  # an expression, and whether it is a float, an int, a bool or a row
+
+ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+COMPARISONS = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+LARGEST_POWER = 4  # x**2 to x**4 are written as products
+
+
+def plain(name: str) -> str:
+    """A name of letters and digits, and single underscores: all that every shader permits."""
+    return re.sub(r"_+", "_", re.sub(r"[^0-9A-Za-z]", "_", name)).strip("_")
+
+
+def literal(value: float) -> str:
+    """A number as a shader reads it, in the shortest form that gives the same float32."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        raise InputError(f"{value} cannot be written into a shader: its numbers are finite float32")
+    text = str(single)
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+class Translation:
+    """One function on its way into a shader: its names, their types, its statements."""
+
+    def __init__(
+        self, function: AnyFunction, syntax: ast.FunctionDef, name_of: Callable[[AnyFunction], str]
+    ) -> None:
+        self.name_of = name_of  # what a function that is called from here is called in the shader
+        self.name = function.__name__
+        self.syntax = syntax
+        self.arguments = [argument.arg for argument in syntax.args.args]
+        self.known = {**vars(builtins), **variables(function)}
+        self.names: dict[str, str] = {}
+        self.types: dict[str, str] = {}
+        self.sizes: dict[str, int] = {}
+        self.declared: dict[str, str] = {}
+
+    def refuse(self, node: ast.AST, why: str) -> NoReturn:
+        raise InputError(
+            f"the formula {self.name} cannot be written into a shader: {ast.unparse(node)!r} {why}"
+        )
+
+    # Names.
+
+    def new(self, name: str, kind: str) -> str:
+        """The name of a variable in the shader, where no word of the language can be in its way."""
+        stem = f"v_{plain(name)}"
+        while stem in self.names.values():
+            stem += "x"
+        self.names[name], self.types[name] = stem, kind
+        return stem
+
+    def parameter(self, name: str) -> str:
+        return f"float {self.new(name, 'float')}"
+
+    def row(self, name: str, way: str, size: int, length: int) -> str:
+        self.sizes[name] = size
+        return f"{way} float {self.new(name, 'row')}[{length}]"
+
+    def constant(self, name: str, whole: bool, value: float) -> str:
+        kind = "int" if whole else "float"
+        text = str(int(value)) if whole else literal(value)
+        return f"const {kind} {self.new(name, kind)} = {text};"
+
+    # Statements.
+
+    def block(self, statements: Sequence[ast.stmt], indent: str) -> list[str]:
+        """Statements as lines."""
+        return [line for statement in statements for line in self.statement(statement, indent)]
+
+    def statement(self, node: ast.stmt, indent: str) -> list[str]:
+        if isinstance(node, ast.Return) and node.value is not None:
+            return [f"{indent}return {self.number(node.value)};"]
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            return [indent + self.assign(node.targets[0], "=", node.value)]
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            return [indent + self.assign(node.target, "=", node.value)]
+        if isinstance(node, ast.AugAssign) and type(node.op) in ARITHMETIC:
+            return [indent + self.assign(node.target, f"{ARITHMETIC[type(node.op)]}=", node.value)]
+        if isinstance(node, ast.If):
+            lines = [
+                f"{indent}if ({self.truth(node.test)}) {{",
+                *self.block(node.body, indent + "    "),
+            ]
+            if node.orelse:
+                lines += [f"{indent}}} else {{", *self.block(node.orelse, indent + "    ")]
+            return [*lines, f"{indent}}}"]
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not node.orelse:
+            return [
+                self.loop(node, node.target.id, indent),
+                *self.block(node.body, indent + "    "),
+                f"{indent}}}",
+            ]
+        self.refuse(node, "is a statement that shaders do not have")
+
+    def assign(self, target: ast.expr, operator: str, value: ast.expr) -> str:
+        text, kind = self.expression(value)
+        if isinstance(target, ast.Subscript):
+            return f"{self.element(target)} {operator} {self.number(value)};"
+        if not isinstance(target, ast.Name):
+            self.refuse(target, "is not one number")
+        if target.id not in self.names:
+            self.declared[self.new(target.id, kind)] = kind
+        known = self.types[target.id]
+        if known == "float":
+            text = self.number(value)
+        elif known != kind:
+            self.refuse(
+                target, f"is of the type {known} at first, and then {kind}: begin with a float"
+            )
+        return f"{self.names[target.id]} {operator} {text};"
+
+    def loop(self, node: ast.For, name: str, indent: str) -> str:
+        call = node.iter
+        if not (isinstance(call, ast.Call) and self.value(call.func) is range and call.args):
+            self.refuse(call, "is no range")
+        bounds = [self.whole(bound) for bound in call.args]
+        first, end = (["0", *bounds] if len(bounds) == 1 else bounds)[:2]
+        if len(bounds) > 2:
+            self.refuse(call, "has steps other than 1")
+        counter = self.names.get(name) or self.new(name, "int")
+        return f"{indent}for (int {counter} = {first}; {counter} < {end}; {counter}++) {{"
+
+    # Expressions.
+
+    def number(self, node: ast.expr) -> str:
+        """An expression as a float."""
+        text, kind = self.expression(node)
+        if kind == "int":
+            return f"{text}.0" if text.isdigit() else f"float({text})"
+        return text if kind == "float" else self.refuse(node, f"is a {kind}, and no number")
+
+    def whole(self, node: ast.expr) -> str:
+        text, kind = self.expression(node)
+        return text if kind == "int" else self.refuse(node, "is no whole number")
+
+    def truth(self, node: ast.expr) -> str:
+        text, kind = self.expression(node)
+        return (
+            text if kind == "bool" else self.refuse(node, "is neither true nor false: compare it")
+        )
+
+    def expression(self, node: ast.expr) -> Typed:
+        """An expression and its type."""
+        translate = getattr(self, f"visit_{type(node).__name__}", None)
+        if translate is None:
+            self.refuse(node, "is something that shaders do not have")
+        found: Typed = translate(node)
+        return found
+
+    def visit_Constant(self, node: ast.Constant) -> Typed:
+        return self.outside(node, node.value)
+
+    def visit_Name(self, node: ast.Name) -> Typed:
+        if node.id in self.names:
+            return self.names[node.id], self.types[node.id]
+        return self.outside(node, self.value(node))
+
+    def visit_Attribute(self, node: ast.Attribute) -> Typed:
+        return self.outside(node, self.value(node))
+
+    def outside(self, node: ast.expr, value: object) -> Typed:
+        """A number that stands in the formula, or that a name from outside stands for."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.refuse(node, "is no number")
+        if isinstance(value, int):
+            return (str(value) if value >= 0 else f"({value})"), "int"
+        if not math.isfinite(value):
+            self.refuse(node, f"is {value}, and shaders have no such number")
+        return (literal(value) if value >= 0.0 else f"({literal(value)})"), "float"
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Typed:
+        if isinstance(node.op, ast.Not):
+            return f"!({self.truth(node.operand)})", "bool"
+        if not isinstance(node.op, (ast.USub, ast.UAdd)):
+            self.refuse(node, "is something that shaders do not have")
+        text, kind = self.expression(node.operand)
+        return (f"(-{text})" if isinstance(node.op, ast.USub) else text), kind
+
+    def visit_BinOp(self, node: ast.BinOp) -> Typed:
+        if isinstance(node.op, ast.Pow):
+            return self.power(node)
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+            return self.quotient(node)
+        if type(node.op) not in ARITHMETIC:
+            self.refuse(node, "is arithmetic that shaders do not have")
+        sign = ARITHMETIC[type(node.op)]
+        left, right = self.expression(node.left), self.expression(node.right)
+        if left[1] == right[1] == "int" and sign != "/":
+            return f"({left[0]} {sign} {right[0]})", "int"
+        return f"({self.number(node.left)} {sign} {self.number(node.right)})", "float"
+
+    def quotient(self, node: ast.BinOp) -> Typed:
+        """How often one whole number goes into another, or what is left; neither is negative."""
+        (left, one), (right, other) = self.expression(node.left), self.expression(node.right)
+        if not one == other == "int":
+            self.refuse(node, "is arithmetic that shaders do not have")
+        whole = f"({left} / {right})"
+        text = whole if isinstance(node.op, ast.FloorDiv) else f"({left} - {right} * {whole})"
+        return text, "int"
+
+    def power(self, node: ast.BinOp) -> Typed:
+        times = node.right.value if isinstance(node.right, ast.Constant) else None
+        base = self.number(node.left)
+        if isinstance(times, int) and 2 <= times <= LARGEST_POWER:
+            return f"({' * '.join([base] * times)})", "float"
+        return f"{self.name_of(power)}({base}, {self.number(node.right)})", "float"
+
+    def visit_Compare(self, node: ast.Compare) -> Typed:
+        sides = [node.left, *node.comparators]
+        whole = all(self.expression(side)[1] == "int" for side in sides)
+        texts = [self.whole(side) if whole else self.number(side) for side in sides]
+        parts = []
+        for i, operator in enumerate(node.ops):
+            if type(operator) not in COMPARISONS:
+                self.refuse(node, "is a comparison that shaders do not have")
+            parts.append(f"{texts[i]} {COMPARISONS[type(operator)]} {texts[i + 1]}")
+        return f"({' && '.join(parts)})", "bool"
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Typed:
+        sign = " && " if isinstance(node.op, ast.And) else " || "
+        return f"({sign.join(self.truth(value) for value in node.values)})", "bool"
+
+    def visit_IfExp(self, node: ast.IfExp) -> Typed:
+        one, other = self.number(node.body), self.number(node.orelse)
+        return f"({self.truth(node.test)} ? {one} : {other})", "float"
+
+    def visit_Subscript(self, node: ast.Subscript) -> Typed:
+        return self.element(node), "float"
+
+    def element(self, node: ast.Subscript) -> str:
+        row, kind = self.expression(node.value)
+        if kind != "row":
+            self.refuse(node, "is no number of a row")
+        return f"{row}[{self.whole(node.slice)}]"
+
+    def visit_Call(self, node: ast.Call) -> Typed:
+        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            self.refuse(node, "passes arguments by name or by star")
+        function = self.value(node.func)
+        if function is len and isinstance(node.args[0], ast.Name) and node.args[0].id in self.sizes:
+            return str(self.sizes[node.args[0].id]), "int"
+        typed = [self.expression(argument) for argument in node.args]
+        if function in (max, min) and [kind for _, kind in typed] == ["int", "int"]:
+            (left, _), (right, _) = typed
+            return f"({left} {'>' if function is max else '<'} {right} ? {left} : {right})", "int"
+        arguments = [self.number(argument) for argument in node.args]
+        if function is float:
+            return arguments[0], "float"
+        if not callable(function):
+            self.refuse(node, "calls something that is no function")
+        return f"{self.name_of(function)}({', '.join(arguments)})", "float"
+
+    def value(self, node: ast.expr) -> Any:
+        """What a name from outside stands for; a name may go through modules."""
+        if isinstance(node, ast.Name) and node.id in self.known and node.id not in self.names:
+            return self.known[node.id]
+        if isinstance(node, ast.Attribute):
+            module = self.value(node.value)
+            if isinstance(module, ModuleType) and hasattr(module, node.attr):
+                return getattr(module, node.attr)
+        self.refuse(node, "is nothing that is known here")

@@ -1,0 +1,1 @@
+"""The face of a training in a terminal."""

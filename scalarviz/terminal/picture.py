@@ -1,0 +1,217 @@
+"""The picture in a terminal: numbers in, something that rich can print out.
+
+`picture` is a pure function: the same moment, size and look give the same picture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.layout import Layout
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.segment import SegmentLines
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.braille_curve import curve_block
+from scalarviz.draw2d.colors import LEGEND, to_bytes
+from scalarviz.draw2d.text_blocks import (
+    ACCENT,
+    QUIET,
+    STRONG,
+    Block,
+    Plate,
+    Shade,
+    least_lines,
+    paint,
+    plates_block,
+)
+from scalarviz.view.exhibits.exhibit import Exhibit, Look
+
+# In lines; a panel's frame takes two of its own.
+HEAD, FOOT = 3, 1
+LEAST_TOP, LEAST_WEIGHTS = 5, 6
+PLAIN = Style(dim=False)
+SIDE_BY_SIDE = 64  # the columns that two panels need beside each other
+
+
+@dataclass(frozen=True)
+class Moment:
+    """All that one picture shows.
+
+    scale     the size of weight with the strongest colour
+    exhibit   what is learned, if there is a way to show it
+    held_out  the loss on samples that are never trained on, if there are any
+    note      why it goes as fast as it does, or where the clock stands
+    keys      what one can do, the most important first
+    """
+
+    title: str
+    step: int
+    steps: int
+    losses: FloatArray
+    speed: float
+    learning_rate: float
+    plates: Sequence[Plate]
+    scale: float
+    epoch: float = 0.0
+    engine: str = ""
+    exhibit: Exhibit | None = None
+    held_out: float | None = None
+    note: str = ""
+    keys: Sequence[str] = ("Ctrl-C stops",)
+
+
+def picture(moment: Moment, look: Look, width: int, height: int) -> RenderableType:
+    """The whole picture of one moment, in so many columns and lines."""
+    room = height - HEAD - (FOOT if moment.note else 0)
+    rows = [Layout(head(moment, width), size=HEAD)]
+    if moment.exhibit is not None and moment.exhibit.wide and room >= 2 * LEAST_TOP:
+        size = moment.exhibit.lines(width, room)
+        rows.append(Layout(exhibit_panel(moment.exhibit, look, width, size), size=size))
+        rows += under(moment, None, look, width, room - size)
+    else:
+        rows += under(moment, moment.exhibit, look, width, room)
+    if moment.note:
+        rows.append(Layout(foot(moment, width), size=FOOT))
+    whole = Layout()
+    whole.split_column(*rows)
+    return whole
+
+
+def under(
+    moment: Moment, exhibit: Exhibit | None, look: Look, width: int, room: int
+) -> list[Layout]:
+    """The loss, with something beside it or not, and the weights below, if there is room."""
+    wish = exhibit.lines(width, room) if exhibit else max(LEAST_TOP, room // 3)
+    least = max(LEAST_WEIGHTS, least_lines(moment.plates, width - 4) + 2) if moment.plates else 0
+    top = max(LEAST_TOP, min(wish, max(room - least, room // 2)))
+    if room - top < LEAST_WEIGHTS or not moment.plates:
+        return [Layout(tops(moment, exhibit, look, width, room))]
+    plates = plates_block(moment.plates, shade(moment, look), width - 4, room - top - 2)
+    top = room - len(plates) - 2
+    weights = Layout(panel(legend(moment, look), plates), size=len(plates) + 2)
+    return [Layout(tops(moment, exhibit, look, width, top)), weights]
+
+
+def shade(moment: Moment, look: Look) -> Shade | None:
+    """How values become colours, if they do."""
+    return (lambda values: look.map(values, moment.scale)) if look.color else None
+
+
+def head(moment: Moment, width: int) -> RenderableType:
+    """Three lines: what it is, the numbers, and how far the training has come."""
+    loss = f"{moment.losses[-1]:#.3g}" if len(moment.losses) else "-"
+    steps = f"{moment.steps:,}"
+    fields = [
+        ("step ", f"{moment.step:,} of {steps}", len("step  of ") + 2 * len(steps)),
+        ("loss ", loss, len("loss 1.00e-05")),
+        ("steps/s ", f"{moment.speed:,.0f}", len("steps/s 10,000")),
+        ("learning rate ", f"{moment.learning_rate:g}", len("learning rate 0.0001")),
+    ]
+    # Columns of one width, so that nothing moves sideways while the numbers run.
+    gap = max(2, (width - 2 - sum(columns for _, _, columns in fields)) // 3)
+    numbers = Text(no_wrap=True, overflow="ellipsis")
+    for name, value, columns in fields:
+        spare = " " * (columns + gap - len(name) - len(value))
+        numbers.append(name, QUIET).append(value, STRONG).append(spare)
+    numbers.rstrip()
+    bar = ProgressBar(
+        max(1, moment.steps),
+        moment.step,
+        style=QUIET,
+        complete_style=ACCENT,
+        finished_style=ACCENT,
+    )
+    return Padding(Group(title_line(moment, width), numbers, bar), (0, 1))
+
+
+def title_line(moment: Moment, width: int) -> Text:
+    """The title, and on the right the epoch and the engine, if there is room for them."""
+    title = Text.assemble(("scalarviz", ACCENT + STRONG), "  ", moment.title)
+    place = f"epoch {moment.epoch:,.1f}  engine {moment.engine}" if moment.engine else ""
+    spare = width - 2 - title.cell_len - len(place)
+    if spare >= 2:
+        title.append(" " * spare).append(place, QUIET)
+    title.truncate(max(1, width - 2), overflow="ellipsis")
+    return title
+
+
+def tops(
+    moment: Moment, exhibit: Exhibit | None, look: Look, width: int, height: int
+) -> RenderableType:
+    """The loss and what is learned, side by side; where it is narrow, the latter alone."""
+    if exhibit is None:
+        return loss_panel(moment, width, height)
+    if width < SIDE_BY_SIDE:
+        return exhibit_panel(exhibit, look, width, height)
+    columns = exhibit.columns(width, height - 2)
+    both = Layout()
+    both.split_row(
+        Layout(loss_panel(moment, width - columns, height), size=width - columns),
+        Layout(exhibit_panel(exhibit, look, columns, height)),
+    )
+    return both
+
+
+def loss_panel(moment: Moment, width: int, height: int) -> Panel:
+    """The curve of the losses."""
+    title = Text("loss", STRONG)
+    if moment.held_out is not None and math.isfinite(moment.held_out):
+        title.append(f"  (held out: {moment.held_out:#.3g})", PLAIN)
+    title.truncate(max(1, width - 4), overflow="ellipsis")
+    return panel(title, curve_block(moment.losses, width - 4, height - 2))
+
+
+def exhibit_panel(exhibit: Exhibit, look: Look, width: int, height: int) -> Panel:
+    """What is learned."""
+    block = exhibit.block(look, max(1, width - 4), max(1, height - 2))
+    title = Text(exhibit.title, STRONG)
+    title.truncate(max(1, width - 4), overflow="ellipsis")
+    return panel(title, block)
+
+
+def legend(moment: Moment, look: Look) -> Text:
+    """The scale of colours with its ends as numbers, and how many weights lie beyond them."""
+    text = Text.assemble(("weights", STRONG), f"  {-moment.scale:g} ", style=PLAIN)
+    if look.color:
+        for i, color in enumerate(to_bytes(look.map(np.linspace(-1.0, 1.0, 15))).tolist()):
+            text.append("0" if i == 7 else " ", paint(*color))
+        text.append(f" +{moment.scale:g}").append(f"  {LEGEND}", QUIET)
+    else:
+        text.append(f"to +{moment.scale:g}").append("  - below 0, + above", QUIET)
+    values = np.concatenate([np.append(plate.weights, plate.biases) for plate in moment.plates])
+    beyond = int(np.sum(np.abs(values) > moment.scale))
+    return text.append(f"  {beyond} beyond" if beyond else "", QUIET)
+
+
+def foot(moment: Moment, width: int) -> RenderableType:
+    """One line: how fast it goes and why, or where it stands; and the keys, as many as fit."""
+    keys = list(moment.keys)
+    while len(keys) > 1 and len(moment.note) + sum(len(key) + 2 for key in keys) > width - 2:
+        del keys[-2]  # the last one says how to leave
+    line = Table.grid(expand=True, padding=(0, 1))
+    line.add_column(ratio=1, no_wrap=True)
+    line.add_column(justify="right", no_wrap=True)
+    line.add_row(Text(moment.note, QUIET), Text("  ".join(keys), QUIET))
+    return Padding(line, (0, 1))
+
+
+def panel(title: Text, block: Block) -> Panel:
+    """A block in a frame, as wide as there is room."""
+    return Panel(
+        SegmentLines(block, new_lines=True),
+        title=title,
+        title_align="left",
+        box=box.ROUNDED,
+        border_style=QUIET,
+    )

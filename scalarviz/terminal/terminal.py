@@ -1,0 +1,239 @@
+"""Watching a network learn in a terminal, and stepping through it by hand.
+
+    session = sv.Session(network, data, "mse", sv.SGD(0.5), batch=8)
+    watch(session)
+
+The picture asks the session for its data, its network and where its clock stands, and for nothing
+else; keys become the session's own verbs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter, sleep
+from typing import final
+
+import numpy as np
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from scalarviz.controller.autosave import Keep
+from scalarviz.controller.warming import Compiling, kinds_of
+from scalarviz.draw2d.braille_curve import round_up
+from scalarviz.draw2d.colors import MAPS, ColorMap, spread
+from scalarviz.errors.visible_text import LONGEST_LINE, visible
+from scalarviz.export.rate import FRAME, Pace
+from scalarviz.formulas.table import pick
+from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss, plates_of
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.session.session import Session
+from scalarviz.terminal.keys import Keys, NoKeys, keyboard
+from scalarviz.terminal.picture import Moment, picture
+from scalarviz.terminal.train import can_draw, closing, end_of, train
+from scalarviz.view.exhibits.exhibit import Look
+
+DRAWING = 1 / 4  # of the time at most, if training could use it
+HANDLE = ("←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
+
+
+def watch(
+    show: object,
+    steps: int | None = None,
+    speed: float | None = None,
+    theme: str = "auto",
+    keep: Keep | None = None,
+) -> int:
+    """Train in front of someone's eyes, and say at the end what came of it.
+
+    `show` is a Show or a Session. `speed` is in steps a second, 0 for flat out; None is the show's
+    own way. `theme` is "dark", "light", or "auto" to ask the terminal. The exit code that suits
+    comes back: 0, or 130 after Ctrl-C.
+    """
+    show, keep = Show.of(show), keep or Keep()
+    pace, end = Pace(show, speed), end_of(show, steps)
+    console = Console()
+    look = Look(color_map(theme), console.color_system in ("256", "truecolor"))
+    if console.no_color:
+        look = Look(look.map, False)
+    if not can_draw(console):
+        return train(show, steps, keep)
+    return Watching(show, pace, end, look, console, keep).run()
+
+
+def color_map(theme: str) -> ColorMap:
+    """The colours of a theme; those that tell their programs so name the background's last."""
+    if theme == "auto":
+        background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+        theme = "light" if background in ("7", "15") else "dark"
+    return pick({"auto": MAPS["dark"], **MAPS}, theme, "theme")
+
+
+@final
+class Watching:
+    """A show on a screen of its own, which is given back whatever happens."""
+
+    def __init__(
+        self, show: Show, pace: Pace, end: int, look: Look, console: Console, keep: Keep
+    ) -> None:
+        self.show = show
+        self.session = show.session
+        self.pace = pace
+        self.end = end
+        self.look = look
+        self.console = console
+        self.keep = keep
+        self.start = self.session.step_index
+        self.paused = False
+        self.leave = False
+        self.suspend = False
+        self.scale = 0.0
+        self.keys: Keys = NoKeys()
+
+    def run(self) -> int:
+        """Watch until the last step, or until someone has seen enough."""
+        compile_kernels(self.session, self.console)
+        warm_up(self.session, self.end)
+        with Stop() as stop:
+            while not self.leave:
+                self.suspend = False
+                if not self.paused:
+                    self.pace.start()
+                screen = Live(console=self.console, screen=True, auto_refresh=False)
+                with self.keep.kept(self.session), screen as live, keyboard() as self.keys:
+                    self.go(live, stop)
+                rate = self.pace.rate
+                if not self.paused:
+                    self.pace.stop()
+                if self.suspend:
+                    stop_here()
+            height = self.console.height - 3  # room for the closing lines and the prompt
+            moment = replace(self.moment(""), speed=rate)
+            last = picture(moment, self.look, self.console.width, height)
+            self.console.print(last, height=height)
+            self.tell(closing(self.show, self.start, self.end))
+            self.tell(self.keep.at_end(self.session, stop.asked))
+        return stop.code
+
+    def tell(self, text: str) -> None:
+        if text:
+            self.console.print(visible(text, LONGEST_LINE), highlight=False, markup=False)
+
+    def go(self, live: Live, stop: Stop) -> None:
+        """Draw, obey, train, twenty times a second; less often where drawing is slow."""
+        while not (self.leave or self.suspend):
+            began = perf_counter()
+            if not self.paused:
+                self.pace.measure()
+            live.update(self.picture(), refresh=True)
+            for key in self.keys.read():
+                self.obey(key)
+            done = not self.paused and self.session.step_index >= self.end
+            self.leave = self.leave or stop.asked or done
+            drawn = perf_counter()
+            if not (self.paused or self.leave or self.suspend):
+                self.pace.take(max(began + FRAME, drawn + (drawn - began) / DRAWING), self.end)
+                self.keep.now_and_then(self.session)
+            sleep(max(0.0, began + FRAME - perf_counter()))
+
+    def obey(self, key: str) -> None:
+        """Do what a key asks for, by the verbs of the session."""
+        verbs: dict[str, Callable[[Session], None]] = {
+            "right": lambda s: s.advance(1),
+            "left": lambda s: s.back(1),
+            ".": lambda s: s.advance(1, "operation"),
+            ",": lambda s: s.back(1, "operation"),
+            "r": lambda s: s.reset(),
+        }
+        if key == "q":
+            self.leave = True
+        elif key == "suspend":
+            self.suspend = True
+        elif key == "space":
+            self.pause(not self.paused)
+        elif key in ("up", "down"):
+            self.session.learning_rate *= 2.0 if key == "up" else 0.5
+        elif key in verbs:
+            self.pause(True)
+            verbs[key](self.session)
+            if key == "r":
+                self.pace.restart()
+
+    def pause(self, paused: bool) -> None:
+        """Stop going on by itself, or go on."""
+        if paused and not self.paused:
+            self.pace.stop()
+        elif self.paused and not paused:
+            self.end = max(self.end, self.session.step_index + 1)
+            self.pace.start()
+        self.paused = paused
+
+    def picture(self) -> RenderableType:
+        """What to see now."""
+        moment = self.moment(self.note())
+        return picture(moment, self.look, *self.console.size)
+
+    def note(self) -> str:
+        """Why it goes as fast as it does; in a pause, where the clock stands."""
+        if not self.paused:
+            return self.pace.note
+        return f"paused  done: {self.session.done or 'nothing'}  next: {self.session.next}"
+
+    def handle(self) -> tuple[str, ...]:
+        """What the keys do."""
+        if not self.keys.there:
+            return ("Ctrl-C stops",)
+        return ("space goes on" if self.paused else "space pauses", *HANDLE)
+
+    def moment(self, note: str) -> Moment:
+        """What there is to see of the session now."""
+        session = self.session
+        with session.doing():
+            values = np.asarray(session.network.bank.value, np.float64)
+            self.scale = max(self.scale, round_up(spread(values)))
+            return Moment(
+                title=self.show.title,
+                step=session.step_index,
+                steps=self.end,
+                losses=session.losses,
+                speed=self.pace.rate,
+                learning_rate=session.learning_rate,
+                plates=plates_of(session),
+                scale=self.scale,
+                epoch=session.epoch,
+                engine=session.engine,
+                exhibit=exhibit_of(session),
+                held_out=held_out_loss(session),
+                note=note,
+                keys=self.handle(),
+            )
+
+
+def stop_here() -> None:
+    """What Ctrl-Z does elsewhere, now that the terminal is given back; `fg` goes on."""
+    if sys.platform != "win32":
+        os.kill(0, signal.SIGTSTP)
+
+
+def compile_kernels(session: Session, console: Console) -> None:
+    """Have all kernels compiled that the session takes, and say so until it is done."""
+    compiling = Compiling()
+    try:
+        if compiling.lacking(kinds_of(session)):
+            with console.status("") as status:
+                while compiling.going_on:
+                    status.update(compiling.said)
+                    sleep(FRAME)
+    finally:
+        compiling.stop()
+
+
+def warm_up(session: Session, end: int) -> None:
+    """Load all that a step and a picture take, before the screen is taken."""
+    if session.engine != "python" and session.step_index < end:
+        exhibit_of(session)
+        session.advance(1)

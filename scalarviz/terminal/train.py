@@ -1,0 +1,147 @@
+"""Training with a bar in a terminal, or with lines of plain text where there is none."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from scalarviz.checks.numbers import size
+from scalarviz.controller.autosave import Keep, lost_since
+from scalarviz.draw2d.text_blocks import ACCENT
+from scalarviz.errors.visible_text import say
+from scalarviz.export.rate import FRAME, Portions
+from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.process.memory import check_losses
+from scalarviz.session.session import Session
+
+LINES = 10  # of a training without a bar
+
+
+def train(show: object, steps: int | None = None, keep: Keep | None = None) -> int:
+    """Take so many steps and say what came of it; the exit code that suits.
+
+    0, 130 on Ctrl-C, or 1 if the loss is not finite at the end.
+    """
+    show, keep = Show.of(show), keep or Keep()
+    end = end_of(show, steps)
+    console = Console()
+    say(show.title, about(show.session))
+    with Stop() as stop:
+        start = show.session.step_index
+        with keep.kept(show.session):
+            if can_draw(console):
+                with_bar(show.session, end, keep, stop, console)
+            else:
+                with_lines(show.session, end, keep, stop)
+        failed = bool(why_lost(show.session))
+        finish(show, start, end, keep, stop)
+    return stop.code or int(failed)
+
+
+def can_draw(console: Console) -> bool:
+    """Whether someone looks at a terminal that can place characters, and braille among them."""
+    looking = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
+    return looking and console.encoding.startswith("utf")
+
+
+def end_of(show: Show, steps: int | None) -> int:
+    """The step at which a training ends that takes so many steps; None: as many as the show has."""
+    steps = show.steps if steps is None else size(steps, "steps")
+    check_losses(show.session.step_index + steps)
+    return show.session.step_index + steps
+
+
+def about(session: Session) -> str:
+    """One line: how large it is, how it learns, and on what."""
+    return f"{len(session.network.bank)} parameters, {session.optimizer!r}, engine {session.engine}"
+
+
+def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Console) -> None:
+    """A bar that fills, the loss, steps a second, and how long it will take."""
+    columns = [
+        TextColumn("step {task.completed:,.0f} of {task.total:,.0f}"),
+        BarColumn(complete_style=ACCENT, finished_style=ACCENT),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(compact=True),
+    ]
+    portions = Portions(session)
+    with Progress(*columns, console=console, auto_refresh=False) as progress:
+        first, start, drawn = session.step_index, perf_counter(), -math.inf
+        task = progress.add_task("", total=end, completed=first, told="")
+        while session.step_index < end and not stop.asked:
+            portions.take(end - session.step_index)
+            keep.now_and_then(session)
+            now = perf_counter()
+            if now - drawn > FRAME or session.step_index == end:
+                pace = (session.step_index - first) / (now - start)
+                told = f"loss {session.loss:#.3g}  {pace:,.0f} steps/s"
+                progress.update(task, completed=session.step_index, told=told, refresh=True)
+                drawn = now
+
+
+def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
+    """Ten lines, evenly spaced in steps."""
+    portions, first = Portions(session), session.step_index
+    for part in range(1, LINES + 1):
+        start, before = perf_counter(), session.step_index
+        goal = first + (end - first) * part // LINES
+        take_steps(portions, goal, keep, stop)
+        if session.step_index > before:
+            pace = (session.step_index - before) / (perf_counter() - start)
+            loss = f"loss {session.loss:#.3g}"
+            say(f"step {session.step_index:>8,}   {loss:14} {pace:,.0f} steps/s")
+
+
+def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
+    """Go on to a step, or until somebody stops it; save now and then."""
+    session = portions.session
+    while session.step_index < goal and not stop.asked:
+        portions.take(goal - session.step_index)
+        keep.now_and_then(session)
+
+
+def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
+    """What came of it, in words, and where it was saved."""
+    exhibit = exhibit_of(show.session)
+    say(*exhibit.words() if exhibit else ())
+    say(closing(show, start, end))
+    if saved := keep.at_end(show.session, stop.asked):
+        say(saved)
+
+
+def closing(show: Show, start: int, end: int) -> str:
+    """What came of it, and what to try next."""
+    session = show.session
+    losses, step = session.losses[start:], session.step_index
+    course = "nothing learned yet"
+    if len(losses):
+        course = f"loss from {losses[0]:#.3g} to {losses[-1]:#.3g}"
+    held_out = held_out_loss(session) if len(losses) else None
+    if held_out is not None:
+        course += f", of what is held out {held_out:#.3g}"
+    text = f"{step - start:,} steps" if step >= end else f"Stopped at step {step:,} of {end:,}"
+    more = why_lost(session) or (f"Next: {show.hint}" if show.hint else "")
+    return f"{text}: {course}. {more}".rstrip()
+
+
+def why_lost(session: Session) -> str:
+    """Since when the loss is not finite, and why; nothing if it is finite."""
+    step = lost_since(session)
+    if step is None:
+        return ""
+    return (
+        f"The loss is {session.losses[step]:g} from step {step + 1:,} on, most likely since the "
+        f"learning rate of {session.learning_rate:g} is too large."
+    )

@@ -1,0 +1,1 @@
+"""Cubes: one visual for all numbers of a bank."""

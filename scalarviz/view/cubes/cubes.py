@@ -1,0 +1,265 @@
+"""Cubes: every number of a bank as a cube, in one visual that vispy draws in any scene of its own.
+
+    cubes = Cubes(plates, len(bank))
+    cubes.numbers(bank.value, bank.grad)
+
+The flat arrays go to the graphics card as they are, once a frame, and only as much of them as is
+seen cube by cube; see `shaders` for what becomes of them there. A driver whose textures hold
+no floats gets the bytes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from vispy import gloo
+from vispy.visuals import Visual
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, rgb
+from scalarviz.view.cubes import mip_levels as means
+from scalarviz.view.cubes.boxes import VERTEX
+from scalarviz.view.cubes.float_textures import (
+    BYTES,
+    FLOATS,
+    has_float_textures,
+    packed,
+    texture_of,
+)
+from scalarviz.view.cubes.lod import ANYHOW, Near, nearness
+from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of
+from scalarviz.view.cubes.shaders import (
+    COLORS,
+    CUBES_TO,
+    DECADES,
+    HALF,
+    MEANS_FROM,
+    SPLIT,
+    TEXELS,
+    fragment,
+)
+from scalarviz.view.scene.plates import Plate
+
+CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+# The six sides of a box as triangles, each clockwise as seen from outside.
+SIDES = np.array(
+    [
+        *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5)),
+        *((0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6)),
+        *((0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+    ],
+    np.uint32,
+)
+LIGHT = np.array([-0.45, 0.8, 0.4])  # where it comes from
+
+
+class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
+    """The numbers of a bank on plates; `floats` in textures if the driver has them, else bytes."""
+
+    def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
+        self.floats = has_float_textures() if floats is None else floats
+        Visual.__init__(self, VERTEX, fragment(FLOATS if self.floats else BYTES))
+        self._draw_mode = "triangles"
+        self.set_gl_state(depth_test=True, depth_func="less", blend=False, cull_face="front")
+        self.plates = list(plates)
+        self.count = count
+        self.viewport = (1, 1)
+        self._set_geometry()
+        self._set_textures()
+        self.set_map(None, "#000000", "#101010")
+        self.ids = False
+        self.visible = bool(self.plates)
+
+    # What is shown.
+
+    def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
+        """What colors and sizes stand for: one number a row of the bank."""
+        self._given = (
+            np.ascontiguousarray(colors, np.float32),
+            np.ascontiguousarray(sizes, np.float32),
+        )
+        self._fresh = False
+        self.update()
+
+    def scales(self, colors: Any, sizes: Any, ranges: float = DECADES) -> None:
+        """The color that is strongest, and the largest size, for all plates or for each."""
+        self._table[:, 1, 2] = 1.0 / np.maximum(np.asarray(colors, np.float64), 1e-37)
+        self._table[:, 1, 3] = np.log2(np.maximum(np.asarray(sizes, np.float64), 1e-37))
+        self._table[:, 2, 0] = 1.0 / (ranges * np.log2(10.0))
+        self._fresh = False
+        self._changed = True
+
+    def lights(self, dim: Any = 1.0, white: Any = 0.0, sweep: Any = (0.0, 0.0, 1.0, 0.0)) -> None:
+        """How bright plates are, and the white light on them; see `shaders`."""
+        self._table[:, 2, 1] = dim
+        self._table[:, 2, 2] = white
+        self._table[:, 3] = sweep
+        self._changed = True
+
+    def set_map(self, colors: ColorMap | None, ground: str, tray: str) -> None:
+        """The colors of numbers from -1 to 1, of what is behind everything, and of the plates."""
+        values = np.linspace(-1.0, 1.0, COLORS)
+        table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
+        self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
+        self._fresh = False
+        self._colors.set_data((table * 255.0).round().astype(np.uint8)[np.newaxis])
+        self.shared_program["u_ground"] = rgb((ground,))[0]
+        self.shared_program["u_tray"] = rgb((tray,))[0]
+
+    @property
+    def ids(self) -> bool:
+        """Whether each cube has its row of the bank as its color: red lowest, blue highest."""
+        return self._ids
+
+    @ids.setter
+    def ids(self, on: bool) -> None:
+        self._ids = on
+        self.shared_program["u_ids"] = float(on)
+
+    def release(self) -> None:
+        """Free its memory on the graphics card; it cannot be drawn any more.
+
+        Visuals refer to themselves: else that waits for the garbage collector.
+        """
+        textures = self._numbers, self._lines, self._colors, self._mean_texture
+        for part in (*self._buffers, *textures):
+            part.delete()
+
+    # How it gets there.
+
+    def _set_geometry(self) -> None:
+        parts: dict[str, list[FloatArray]] = {}
+        index = []
+        for i, plate in enumerate(self.plates):
+            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
+            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
+            index.append(8 * i + (SIDES[:, ::-1] if mirrored else SIDES))
+            for name, value in (
+                *(("a_origin", plate.origin), ("a_along", plate.along)),
+                *(("a_across", plate.across), ("a_toward", plate.toward)),
+                *(("a_size", size), ("a_plate", np.array([float(i)]))),
+            ):
+                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
+            parts.setdefault("a_corner", []).append(CORNERS)
+        self._buffers: list[Any] = []
+        if not index:
+            return
+        for name, values in parts.items():
+            data = np.concatenate(values).astype(np.float32)
+            buffer = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
+            self._buffers.append(buffer)
+            self.shared_program[name] = buffer
+        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+        self._buffers.append(self._index_buffer)
+
+    def _set_textures(self) -> None:
+        self._height = max(1, -(-self.count // SPLIT))
+        self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
+        nothing = np.zeros(self.count, np.float32)
+        self._given = (nothing, nothing)
+        self._near: list[Near] = []
+        self._levels = [levels_of(plate) for plate in self.plates]
+        self._without_means = False
+        self._numbers = texture_of(packed(self._staging, self.floats))
+        self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
+        self._colors = gloo.Texture2D(
+            np.zeros((1, COLORS, 3), np.uint8), interpolation="linear", wrapping="clamp_to_edge"
+        )
+        self._means = np.zeros((1, 1, 4), np.uint8)
+        self._lay_out_means()
+        for i, plate in enumerate(self.plates):
+            self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
+            self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
+            self._table[i, 5] = brightness_of_sides(plate)
+            grid = plate.grid
+            self._table[i, 6] = [*grid.size[::-1], *grid.pitch[::-1]]
+            self._table[i, 7, :2] = grid.stride[::-1]
+        self.scales(1.0, 1.0)
+        self.lights()
+        nowhere = np.zeros((1, TEXELS, 4), np.float32)
+        self._lines = texture_of(packed(self._table if len(self._table) else nowhere, self.floats))
+        self._mean_texture = gloo.Texture2D(
+            self._means, interpolation="linear", wrapping="clamp_to_edge"
+        )
+        program = self.shared_program
+        program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
+        program["u_plates"], program["u_plates_size"] = self._lines, self._lines.shape[1::-1]
+        program["u_means"] = self._mean_texture
+        program["u_means_size"] = self._means.shape[1::-1]
+        program["u_colors"] = self._colors
+
+    def _lay_out_means(self) -> None:
+        """One below the other; the widest plates need twice their first level."""
+        rooms = {i: room_of(plate) for i, plate in enumerate(self.plates) if levels_of(plate)}
+        height = sum(rows for rows, _ in rooms.values())
+        width = max((2 * columns for _, columns in rooms.values()), default=1)
+        self._means = np.zeros((max(height, 1), width, 4), np.uint8)
+        top = 0
+        for i, (rows, columns) in rooms.items():
+            self._table[i, 2, 3] = levels_of(self.plates[i])
+            self._table[i, 4] = [0.0, top, columns, rows]
+            top += rows
+
+    def _prepare_transforms(self, view: Any) -> None:
+        transform = view.get_transform()
+        view.view_program.vert["transform"] = transform
+        view.view_program.vert["inverse"] = transform.inverse
+
+    def _prepare_draw(self, view: Any) -> None:
+        if self._without_means != means.held:
+            self._without_means = means.held
+            self._table[:, 2, 3] = 0.0 if means.held else self._levels
+            self._changed, self._fresh = True, False
+        if self._changed:
+            self._lines.set_data(packed(self._table, self.floats))
+            self._changed = False
+        large = [i for i, levels in enumerate(self._table[:, 2, 3]) if levels]
+        found = nearness([self.plates[i] for i in large], view.get_transform(), self.viewport)
+        near = [ANYHOW] * len(self.plates)
+        for i, each in zip(large, found, strict=True):
+            near[i] = each
+        if not self._fresh or near != self._near:
+            self._upload(near)
+            self._near, self._fresh = near, True
+
+    def _upload(self, near: list[Near]) -> None:
+        """Send what is seen of the numbers: cube by cube, or as means."""
+        colors, sizes = self._given
+        flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
+        touched = np.zeros(self._height, bool)
+        for i, plate in enumerate(self.plates):
+            levels = int(self._table[i, 2, 3])
+            if near[i].least < CUBES_TO or not levels:
+                touched[plate.first // SPLIT : (plate.indices.stop - 1) // SPLIT + 1] = True
+            if levels and near[i].most > MEANS_FROM:
+                finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
+                self._send_means(i, plate, max(1, min(levels, finest)))
+        rows = np.flatnonzero(touched)
+        if not len(rows):
+            return
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        for half, (given, own) in enumerate(zip((colors, sizes), flat, strict=True)):
+            part = slice(first * SPLIT, min(last * SPLIT, self.count))
+            own[part] = given[part]
+            if last - first < self._height:
+                offset = half * self._height
+                changed = self._staging[offset + first : offset + last]
+                self._numbers.set_data(packed(changed, self.floats), offset=(offset + first, 0))
+        if last - first == self._height:
+            self._numbers.set_data(packed(self._staging, self.floats))
+
+    def _send_means(self, i: int, plate: Plate, finest: int) -> None:
+        color, top = (float(number) for number in self._table[i, 1, 2:])
+        scale = color, top, float(self._table[i, 2, 0])
+        left, above, _, rows = self._table[i, 4].astype(int).tolist()
+        table = self._means[above : above + rows]
+        fill(table, plate, *self._given, scale, self._palette, finest)
+        self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
+
+
+def brightness_of_sides(plate: Plate) -> list[float]:
+    """How bright the sides of its cubes are, as the light falls on them."""
+    axes = plate.along, -plate.along, plate.across, -plate.across
+    return [0.66 + 0.24 * float(np.dot(axis, LIGHT)) for axis in axes]

@@ -1,0 +1,204 @@
+"""Means of blocks of a plate, for where its cubes are smaller than pixels.
+
+Level k has one texel for 2**k times 2**k cubes: the mean of their colors, and how much of the plate
+they cover. The levels of a plate lie side by side in a texture of bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.common.cores import parallel_calls
+from scalarviz.view.cubes.shaders import HALF, LEAST
+from scalarviz.view.scene.plates import Plate
+
+WORTH = 48  # rows or columns from which on a plate has means
+held = False  # whether they are done without, while another process compiles what makes them
+Bytes = npt.NDArray[np.uint8]
+Scale = tuple[float, float, float]  # 1 / color scale, log2 of the largest size, 1 / their range
+
+
+def levels_of(plate: Plate) -> int:
+    """How many levels of means a plate has."""
+    longest = max(plate.rows, plate.columns)
+    return 0 if longest < WORTH else max(1, math.ceil(math.log2(longest)) - 2)
+
+
+def room_of(plate: Plate) -> tuple[int, int]:
+    """Rows and columns of its first level, so that each level is just half of the one before."""
+    unit = 2 ** (levels_of(plate) - 1)
+    rows, columns = (-(-length // 2) for length in (plate.rows, plate.columns))
+    return -(-rows // unit) * unit, -(-columns // unit) * unit
+
+
+def place_of(level: int, columns: int) -> int:
+    """Where a level begins, to the right of the first level's corner."""
+    return 2 * columns - (columns >> (level - 2) if level >= 2 else 2 * columns)
+
+
+def fill(
+    table: Bytes,
+    plate: Plate,
+    colors: FloatArray,
+    sizes: FloatArray,
+    scale: Scale,
+    palette: FloatArray,
+    finest: int,
+) -> None:
+    """Write the means of a plate from level `finest` on into its part of the table.
+
+    The arrays are the bank's, of float32; the palette has the colors of -1 to 1 and of no number.
+    """
+    levels = levels_of(plate)
+    rows, columns = (length >> (finest - 1) for length in room_of(plate))
+    shape = plate.first, plate.stride, plate.rows, plate.columns
+    size = rows, columns, finest
+    kinds = np.array(scale, np.float32), palette
+    bits = sizes.view(np.int32)
+    first_columns = room_of(plate)[1]
+    with parallel_calls(sys.modules[__name__]):
+        if plate.tiles is None:
+            means = block_means(colors, bits, shape, *size, *kinds)
+        else:
+            grid = plate.tiles
+            tiles = *grid.size, *grid.pitch, *grid.stride
+            means = tile_means(colors, bits, shape, tiles, *size, *kinds)
+        for level in range(finest, levels + 1):
+            left = place_of(level, first_columns)
+            write_bytes(means, table[: means.shape[0], left : left + means.shape[1]])
+            if level < levels:
+                means = halved(means)
+
+
+@njit(inline="always")
+def cube(colors: Any, sizes: Any, at: int, scale: Any, none: int) -> Any:
+    """What a cube covers of its cell, and the place of its color in the palette."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
+    bits = np.float32(2.0**-23)
+    bias = np.float32(-127.0) - scale[1]
+    span = np.float32(0.5 * (none - 1))
+    number = colors[at]
+    place = min(max(number * scale[0], -one), one) * span + (span + np.float32(0.5))
+    entry = np.int32(place) if number == number else np.int32(none)
+    size = np.float32(sizes[at] & 0x7FFFFFFF) * bits + bias
+    part = least + more * min(max(one + size * scale[2], zero), one)
+    return part * part, entry
+
+
+@njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
+def block_means(
+    colors: Any,
+    sizes: Any,
+    shape: Any,
+    rows: int,
+    columns: int,
+    level: int,
+    scale: Any,
+    palette: Any,
+) -> Any:
+    """(rows, columns, 4): the colors times the share that cubes cover, 0 to 1, and that share.
+
+    `sizes` are the bits of floats: their logarithm is read off them, to a tenth.
+    """
+    first, stride, plate_rows, plate_columns = shape
+    side = 1 << level
+    found = np.empty((rows, columns, 4), np.float32)
+    none = len(palette) - 1
+    for i in prange(rows):
+        for j in range(columns):
+            # Beyond the last cubes those on the border are repeated.
+            top = min(i * side, plate_rows - 1)
+            left = min(j * side, plate_columns - 1)
+            bottom = min(max(i * side + side, top + 1), plate_rows)
+            right = min(max(j * side + side, left + 1), plate_columns)
+            red, green, blue = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            cover = np.float32(0.0)
+            for row in range(top, bottom):
+                start = first + row * stride
+                for at in range(start + left, start + right):
+                    part, entry = cube(colors, sizes, at, scale, none)
+                    red += part * palette[entry, 0]
+                    green += part * palette[entry, 1]
+                    blue += part * palette[entry, 2]
+                    cover += part
+            share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
+            found[i, j, 0] = red * share
+            found[i, j, 1] = green * share
+            found[i, j, 2] = blue * share
+            found[i, j, 3] = cover * share
+    return found
+
+
+@njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
+def tile_means(
+    colors: Any,
+    sizes: Any,
+    shape: Any,
+    tiles: Any,
+    rows: int,
+    columns: int,
+    level: int,
+    scale: Any,
+    palette: Any,
+) -> Any:
+    """The same of a plate that is made of small plates, between which cells are empty."""
+    first, stride, plate_rows, plate_columns = shape
+    high, wide, pitch, across, down, aside = tiles
+    side = 1 << level
+    found = np.zeros((rows, columns, 4), np.float32)
+    none = len(palette) - 1
+    for i in prange(rows):
+        for j in range(columns):
+            top = min(i * side, plate_rows - 1)
+            left = min(j * side, plate_columns - 1)
+            bottom = min(max(i * side + side, top + 1), plate_rows)
+            right = min(max(j * side + side, left + 1), plate_columns)
+            share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
+            for row in range(top, bottom):
+                tile, line = row // pitch, row % pitch
+                for column in range(left, right):
+                    beside, place = column // across, column % across
+                    if line < high and place < wide:
+                        at = first + tile * down + beside * aside + line * stride + place
+                        part, entry = cube(colors, sizes, at, scale, none)
+                        part *= share
+                        found[i, j, 0] += part * palette[entry, 0]
+                        found[i, j, 1] += part * palette[entry, 1]
+                        found[i, j, 2] += part * palette[entry, 2]
+                        found[i, j, 3] += part
+    return found
+
+
+@njit(cache=True, parallel=True)
+def write_bytes(means: Any, table: Any) -> None:
+    """Colors by themselves, and the share that is covered, in bytes."""
+    most, half, least = np.float32(255.0), np.float32(0.5), np.float32(1e-6)
+    for i in prange(means.shape[0]):
+        for j in range(means.shape[1]):
+            cover = means[i, j, 3]
+            for k in range(3):
+                table[i, j, k] = np.uint8(means[i, j, k] / max(cover, least) * most + half)
+            table[i, j, 3] = np.uint8(cover * most + half)
+
+
+@njit(cache=True, parallel=True)
+def halved(means: Any) -> Any:
+    """The next level: half as many rows and columns."""
+    rows, columns, count = means.shape
+    found = np.empty((rows // 2, columns // 2, count), np.float32)
+    quarter = np.float32(0.25)
+    for i in prange(rows // 2):
+        for j in range(columns // 2):
+            for k in range(count):
+                upper = means[2 * i, 2 * j, k] + means[2 * i, 2 * j + 1, k]
+                lower = means[2 * i + 1, 2 * j, k] + means[2 * i + 1, 2 * j + 1, k]
+                found[i, j, k] = quarter * (upper + lower)
+    return found

@@ -1,0 +1,74 @@
+"""Picking: which cube is under a pixel, by the same ray that the shader follows, in doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import NONE
+from scalarviz.view.cubes.shaders import HALF, LEAST, STEPS
+from scalarviz.view.scene.plates import Plate
+
+Half = Callable[[Plate, int], float]  # of the cube that shows a row of the bank: half its side
+
+
+def half_sides(sizes: FloatArray, top: float, decades: float) -> FloatArray:
+    """Half the side of a cube for each size, as the shader has it; of no number, the largest."""
+    with np.errstate(divide="ignore"):
+        part = 1.0 + np.log10(np.abs(sizes) / top + 1e-300) / decades
+    part = np.clip(np.where(np.isnan(part), 1.0, part), 0.0, 1.0)
+    sides: FloatArray = HALF * (LEAST + (1.0 - LEAST) * part)
+    return sides
+
+
+def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: Half) -> int:
+    """The row of the bank of the cube that is seen at (x, y), -1 to 1 to the right and up; or NONE.
+
+    `half(plate, index)` gives half the side of a cube, in cells.
+    """
+    inverse = np.linalg.inv(matrix)
+    behind = inverse @ [x, y, 1.0, 1.0]
+    before = inverse @ [x, y, -1.0, 1.0]
+    far, near = behind[:3] / behind[3], before[:3] / before[3]
+    best, nearest = NONE, np.inf
+    for plate in plates:
+        found, at = walk(plate, near, far - near, half)
+        if found != NONE and at < nearest:
+            best, nearest = found, at
+    return best
+
+
+def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
+    """The first cube of a plate on a ray, and how far along it is; NONE if there is none."""
+    axes = np.stack([plate.along, plate.across, plate.toward])
+    place, step = axes @ (start - plate.origin), axes @ ray
+    step = np.where(np.abs(step) < 1e-12, 1e-12, step)
+    low = (np.array([0.0, 0.0, -HALF]) - place) / step
+    high = (np.array([plate.columns, plate.rows, HALF]) - place) / step
+    enter = max(float(np.minimum(low, high).max()), 0.0)
+    leave = float(np.maximum(low, high).min())
+    if enter > leave:
+        return NONE, np.inf
+    grid = np.array([plate.columns, plate.rows])
+    cell = np.floor(np.clip((place + step * enter)[:2], 0.0, grid - 1e-9))
+    forward = step[:2] > 0.0
+    next_at = (cell + forward - place[:2]) / step[:2]
+    for _ in range(4 * STEPS):
+        index = plate.index_of(int(cell[1]), int(cell[0]))
+        if index != NONE:  # between small plates there are no cubes
+            side = half(plate, index)
+            middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
+            a, b = (middle - side) / step, (middle + side) / step
+            first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
+            if first <= last and first >= enter - 1e-9:
+                return index, first
+        axis = int(next_at[1] <= next_at[0])
+        if next_at[axis] >= leave:
+            break
+        cell[axis] += 1.0 if forward[axis] else -1.0
+        next_at[axis] += abs(1.0 / step[axis])
+        if not 0.0 <= cell[axis] < grid[axis]:
+            break
+    return NONE, np.inf

@@ -1,0 +1,1 @@
+"""What is learned, as something to look at."""

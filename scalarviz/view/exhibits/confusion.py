@@ -1,0 +1,132 @@
+"""Confusion: how often which class was taken for which, as a table of counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+from rich.segment import Segment
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import ColorMap, contrast, rgb, to_bytes
+from scalarviz.draw2d.text_blocks import QUIET, Block, paint
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.view.scene.frame import Box
+
+Counts = npt.NDArray[np.int64]
+
+RIGHT, WRONG = -0.62, 0.8  # where on a map the colors are of what is right and of what is not
+FAINTEST = 0.4  # how much of its color a single case has
+LABELS, HEADS = 16.0, 17.0  # pixels: left of the cells, and above them for each line of words
+LEAST_CELL = 11.0  # pixels across and up that a number takes
+COLUMNS = 4  # of a cell in a terminal
+
+
+@final
+@dataclass(frozen=True)
+class Confusion:
+    """Counts, one row a true class, one column the class that a network says."""
+
+    counts: Counts
+
+    @property
+    def right(self) -> int:
+        return int(np.trace(self.counts))
+
+    @property
+    def all(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / max(1, self.all)
+
+    def worst(self) -> tuple[int, int, int]:
+        """The pair that is confused most often: the true class, what is said, how often."""
+        wrong = self.counts - np.diag(np.diag(self.counts))
+        true, said = divmod(int(wrong.argmax()), len(wrong))
+        return true, said, int(wrong[true, said])
+
+    def colors(self, ground: FloatArray, map: ColorMap) -> FloatArray:
+        """A color for each cell: stronger, the larger its share of its row; nothing is `ground`."""
+        share = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
+        strength = np.where(share > 0.0, FAINTEST + (1.0 - FAINTEST) * share, 0.0)
+        full = map(np.where(np.eye(len(share)) > 0.0, RIGHT, WRONG))
+        mixed: FloatArray = ground + strength[..., np.newaxis] * (full - ground)
+        return mixed
+
+    def paint(self, paper: Paper, box: Box, theme: Theme, *, heads: bool = True) -> None:
+        """The cells with their counts, where there is room for numbers, and what the axes are.
+
+        Without `heads` the classes of the columns are left out: they stand above already.
+        """
+        count = len(self.counts)
+        left, top = box.x + LABELS, box.y + HEADS * (1 + heads)
+        wide, high = (box.right - left) / count, (box.bottom - top) / count
+        if wide < 3.0 or high < 3.0:
+            return
+        colors = self.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
+        row, column = np.divmod(np.arange(count * count), count)
+        places = np.stack([left + column * wide, top + row * high], axis=1)
+        paper.boxes(places, (wide - 1.0, high - 1.0), colors, radius=1.5)
+        paint_axes(paper, box, (count, wide, high), theme, heads=heads)
+        if wide < LEAST_CELL or high < LEAST_CELL:
+            return
+        size = min(11.0, high - 2.0, 0.55 * wide)
+        ink = readable_on(colors, theme)
+        for i in np.flatnonzero(self.counts.ravel()).tolist():
+            x, y = places[i] + ((wide - 1.0) / 2.0, (high - 1.0) / 2.0 + 0.36 * size)
+            words = str(self.counts.flat[i])
+            paper.text(x, y, words, size=size, color=ink[i], anchor="center")
+
+    def block(self, look: Look, width: int, height: int) -> Block:
+        """The counts in a terminal, with the classes above and beside them; if there is room."""
+        count = len(self.counts)
+        if width < COLUMNS * (count + 1) or height < count + 1:
+            return []
+        heads = "".join(f"{i:>{COLUMNS}}" for i in range(count))
+        block: Block = [[Segment(f"{'':{COLUMNS}}{heads}", QUIET)]]
+        codes = to_bytes(self.colors(look.paper, look.map)).tolist()
+        for i, row in enumerate(self.counts.tolist()):
+            line = [Segment(f"{i:>{COLUMNS - 1}} ", QUIET)]
+            for j, (cases, code) in enumerate(zip(row, codes[i], strict=True)):
+                plain = f"{cases or '.':>{COLUMNS}}"
+                if not look.color:
+                    plain = f"{cases}!".rjust(COLUMNS) if cases and i != j else plain
+                    line.append(Segment(plain))
+                else:
+                    line.append(Segment(plain, paint(*code) if cases else QUIET))
+            block.append(line)
+        return block
+
+
+def paint_axes(
+    paper: Paper, box: Box, cells: tuple[int, float, float], theme: Theme, *, heads: bool
+) -> None:
+    """What rows and columns are, and their classes: as many as there is room for."""
+    count, wide, high = cells
+    for words in ("rows: true   columns: predicted", "true by predicted"):
+        if paper.measure(words, size=11) <= box.width:
+            paper.text(box.x, box.y + 10.0, words, size=11, color=theme.quiet)
+            break
+    size = max(8.0, min(11.0, high))
+    top = box.bottom - count * high
+    for i in range(0, count, max(1, math.ceil(size / high - 0.25))):
+        y = top + (i + 0.5) * high + 0.36 * size - 0.5
+        paper.text(box.x, y, str(i), size=size, color=theme.quiet)
+    for i in range(0, count if heads else 0, max(1, math.ceil(size / wide))):
+        x = box.x + LABELS + (i + 0.5) * wide - 0.5
+        paper.text(x, top - 4.0, str(i), size=size, color=theme.quiet, anchor="center")
+
+
+def readable_on(colors: FloatArray, theme: Theme) -> FloatArray:
+    """For each color that one of the theme's two extremes which is read better on it."""
+    ink, ground = rgb((theme.ink, theme.ground))
+    better = contrast(colors, ink) >= contrast(colors, ground)
+    read: FloatArray = np.where(better[:, np.newaxis], ink, ground)
+    return read

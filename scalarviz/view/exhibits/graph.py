@@ -1,0 +1,123 @@
+"""Graph: a function of one number, as a network has it, and the samples it should go through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+from rich.segment import Segment
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.braille_curve import AXIS, BRAILLE
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.exhibits.exhibit import Exhibit, Look
+from scalarviz.view.scene.frame import Box
+
+LEAST_LINES, LEAST_COLUMNS = 2, 4
+
+
+@final
+@dataclass(frozen=True)
+class Graph(Exhibit):
+    """The outputs at evenly spaced places from `low` to `high`, and samples (x, y), one row each.
+
+    Where both are in one character, the output is seen.
+    """
+
+    outputs: FloatArray
+    low: float
+    high: float
+    points: FloatArray
+    title: str = "output"
+
+    def lines(self, width: int, room: int) -> int:
+        return min(room * 2 // 3, 16)
+
+    def columns(self, width: int, height: int) -> int:
+        return width * 11 // 20
+
+    def block(self, look: Look, width: int, height: int) -> Block:
+        rows, columns = height - 1, width - AXIS
+        if rows < LEAST_LINES or columns < LEAST_COLUMNS:
+            return [[Segment("")]]
+        bottom, top = self.range()
+        at = np.linspace(self.low, self.high, 2 * columns)
+        known = np.linspace(self.low, self.high, len(self.outputs))
+        curve = canvas(at, np.interp(at, known, self.outputs), self, rows, columns, joined=True)
+        inside = np.isfinite(self.points).all(axis=1)
+        x, y = self.points[inside].T
+        dots = canvas(x, y, self, rows, columns, joined=False)
+        block: Block = []
+        for i in range(rows):
+            label = {0: f"{top:.3g}", rows - 1: f"{bottom:.3g}"}.get(i, "")
+            line = [Segment(f"{label:>{AXIS - 1}}{'┤' if label else '│'}", QUIET)]
+            for own, other in zip(curve[i].tolist(), dots[i].tolist(), strict=True):
+                shown = chr(0x2800 + (own or other)) if own or other else " "
+                line.append(Segment(shown, ACCENT if own else None))
+            block.append(line)
+        left, right = f"{self.low:.3g} └", f" {self.high:.3g}"
+        rule = "─" * (columns - len(right))
+        block.append([Segment(f"{left:>{AXIS}}{rule}{right}", QUIET)])
+        return block
+
+    def range(self) -> tuple[float, float]:
+        """The least and the largest number that the samples should have, and some room."""
+        values = self.points[:, 1]
+        low, high = float(values.min()), float(values.max())
+        room = 0.15 * (high - low) or 1.0
+        return low - room, high + room
+
+    def height(self, width: float) -> float:
+        return 0.72 * width
+
+    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """The curve over the samples, with the numbers at the ends of both axes."""
+        bottom, top = self.range()
+        plot = Box(box.x + 40.0, box.y + 4.0, max(1.0, box.width - 44.0), box.height - 22.0)
+
+        def place(x: FloatArray, y: FloatArray) -> FloatArray:
+            across = plot.x + (x - self.low) / (self.high - self.low) * plot.width
+            up = plot.bottom - (y - bottom) / (top - bottom) * plot.height
+            return np.stack([across, up], axis=1)
+
+        paper.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.rim)
+        with paper.clip(plot.x, plot.y, plot.width, plot.height):
+            good = np.isfinite(self.points).all(axis=1)
+            paper.discs(place(*self.points[good].T), 3.0, theme.quiet)
+            at = np.linspace(self.low, self.high, len(self.outputs))
+            paper.line(place(at, self.outputs), theme.accent, width=2.0)
+        for value, y in ((top, plot.y + 9.0), (bottom, plot.bottom)):
+            words = f"{value:.3g}"
+            paper.text(plot.x - 6.0, y, words, size=11, color=theme.quiet, anchor="right")
+        for value, x, anchor in ((self.low, plot.x, "left"), (self.high, plot.right, "right")):
+            words = f"{value:.3g}"
+            paper.text(x, plot.bottom + 15.0, words, size=11, color=theme.quiet, anchor=anchor)
+
+    def words(self) -> list[str]:
+        return []
+
+
+def canvas(
+    x: FloatArray, y: FloatArray, graph: Graph, rows: int, columns: int, *, joined: bool
+) -> npt.NDArray[np.int64]:
+    """Places as dots of braille characters, two columns and four rows in each; joined upright."""
+    bottom, top = graph.range()
+    across = (x - graph.low) / (graph.high - graph.low) * (2 * columns - 1)
+    down = (top - np.nan_to_num(y, nan=top)) / (top - bottom) * (4 * rows - 1)
+    inside = (down >= 0.0) & (down <= 4 * rows - 1)
+    column = np.clip(across, 0, 2 * columns - 1).round().astype(int)
+    row = np.clip(down, 0, 4 * rows - 1).round().astype(int)
+    cells = np.zeros((rows, columns), np.int64)
+    before = row[0] if len(row) else 0
+    for i, (a, b) in enumerate(zip(column.tolist(), row.tolist(), strict=True)):
+        first = min(b, before + (before < b)) if joined else b
+        last = max(b, before - (before > b)) if joined else b
+        if inside[i] or first != last:
+            for dot in range(first, last + 1):
+                cells[dot // 4, a // 2] |= BRAILLE[dot % 4, a % 2]
+        before = b
+    return cells

@@ -1,0 +1,213 @@
+"""Sorting: pictures in columns by the class that a network says, and how often it is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+from rich.segment import Segment
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import rgb, to_bytes
+from scalarviz.draw2d.text_blocks import QUIET, Block, paint
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.exhibits.confusion import COLUMNS, LABELS, WRONG, Confusion
+from scalarviz.view.exhibits.exhibit import Exhibit, Look
+from scalarviz.view.scene.frame import Box
+
+Classes = npt.NDArray[np.int64]
+
+HEADS = 20.0  # pixels above the columns
+ROWS, LEAST_ROWS = 11, 7  # of pictures, that there should be room for
+TABLE = 0.72  # of its width, that the table is high
+BESIDE = 0.57  # of the width, that the pictures take if the table stands beside them
+LEAST_TABLE = 70.0  # pixels up; where there are fewer, there is no table
+GAP = 10.0  # pixels between the pictures and the table
+BADGE = 17.0  # pixels across of a picture, from which on it can bear a number
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sorting(Exhibit):
+    """Some pictures, each in the column of its class as a network says; and a table of counts.
+
+    pictures   (n, height, width), how much ink each pixel has, from 0 to 1
+    labels     what they are; `said` is what the network says they are
+    confusion  of these pictures and of more, `of` is what they are called
+    """
+
+    pictures: FloatArray
+    labels: Classes
+    said: Classes
+    confusion: Confusion
+    of: str = "digits"
+    title: str = "by prediction"
+    aside: str = ""
+    loss_share: ClassVar[float] = 0.28
+
+    @cached_property
+    def order(self) -> list[Classes]:
+        """The pictures of each column from the top down: first those that stand there wrongly."""
+        places = np.lexsort([np.arange(len(self.said)), self.said == self.labels, self.said])
+        ends = np.searchsorted(self.said[places], np.arange(1, len(self.confusion.counts)))
+        return np.split(places, ends)
+
+    def standing(self, rows: int) -> tuple[Classes, Classes, Classes, Classes]:
+        """Pictures with their rows and columns, if there are so many rows, and how many each lacks.
+
+        Where a column is too long, its last row is left for a number.
+        """
+        count = len(self.order)
+        shown = [np.arange(min(len(own), rows) - (len(own) > rows)) for own in self.order]
+        row = np.concatenate(shown)
+        column = np.repeat(np.arange(count), [len(each) for each in shown])
+        chosen = [own[: len(each)] for own, each in zip(self.order, shown, strict=True)]
+        left = [len(own) - len(each) for own, each in zip(self.order, shown, strict=True)]
+        return np.concatenate(chosen), row, column, np.array(left)
+
+    # In a terminal.
+
+    def lines(self, width: int, room: int) -> int:
+        return min(room * 2 // 3, len(self.confusion.counts) + 3)
+
+    def columns(self, width: int, height: int) -> int:
+        wanted = COLUMNS * (len(self.confusion.counts) + 1) + 5
+        return min(wanted, width * 3 // 5)
+
+    def block(self, look: Look, width: int, height: int) -> Block:
+        """The table, and under it the digits as numbers, if there is room; else how many are right.
+
+        A number is what a picture shows; one in a wrong column has a sign.
+        """
+        table = self.confusion.block(look, width, height)
+        if not table:
+            short = f"{self.confusion.right:,} of {self.confusion.all:,} are right"
+            return [[Segment(short[:width])]]
+        rows = min(height - len(table) - 1, max(len(own) for own in self.order))
+        if rows < LEAST_ROWS:
+            return table
+        chosen, row, column, lacking = self.standing(rows)
+        lines = [[Segment(" " * COLUMNS)] * (len(self.order) + 1) for _ in range(rows)]
+        warning = paint(*to_bytes(look.map([WRONG]))[0].tolist()) if look.color else None
+        for picture, i, j in zip(chosen.tolist(), row.tolist(), column.tolist(), strict=True):
+            label = int(self.labels[picture])
+            wrong = label != self.said[picture]
+            words = f"{label}{'!' if wrong else ''}"
+            lines[i][j + 1] = Segment(f"{words:>{COLUMNS}}", warning if wrong else None)
+        for j in np.flatnonzero(lacking).tolist():
+            lines[-1][j + 1] = Segment(f"{f'+{lacking[j]}':>{COLUMNS}}", QUIET)
+        return [*table, [], *lines]
+
+    def words(self) -> list[str]:
+        table = self.confusion
+        share = f"{100.0 * table.accuracy:.1f}%"
+        said = f"{table.right:,} of {table.all:,} {self.of} are right, {share}"
+        true, taken, times = table.worst()
+        return [f"{said}; {true} was taken for {taken} {times} times" if times > 1 else said]
+
+    # On paper.
+
+    def height(self, width: float) -> float:
+        cell = (width - LABELS) / len(self.confusion.counts)
+        return HEADS + ROWS * cell + GAP + TABLE * width
+
+    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """The pictures, and the table beside or below them, whichever leaves more room."""
+        if box.width > 1.5 * box.height:
+            wide = BESIDE * (box.width - GAP)
+            self._paint_pictures(paper, Box(box.x, box.y, wide, box.height), theme)
+            wide = box.width - GAP - wide
+            high = min(box.height, TABLE * wide + 20.0)
+            self.confusion.paint(paper, Box(box.right - wide, box.y, wide, high), theme)
+            return
+        table = min(TABLE * box.width, 0.42 * box.height)
+        table = table if table >= LEAST_TABLE else -GAP
+        above = Box(box.x, box.y, box.width, max(1.0, box.height - table - GAP))
+        self._paint_pictures(paper, above, theme)
+        if table > 0.0:
+            below = Box(box.x, box.bottom - table, box.width, table)
+            self.confusion.paint(paper, below, theme, heads=False)
+
+    def _paint_pictures(self, paper: Paper, box: Box, theme: Theme) -> None:
+        """Columns under their classes; they stand exactly above those of the table."""
+        count = len(self.order)
+        room = box.height - HEADS
+        across = (box.width - LABELS) / count
+        cell = min(across, room / LEAST_ROWS)
+        if cell < 4.0:
+            return
+        left, top = box.x + LABELS, box.y + HEADS
+        rows = min(int(room / cell + 1e-6), max(len(own) for own in self.order))
+        size = min(12.0, 0.7 * across)
+        for i in range(count):
+            x = left + (i + 0.5) * across
+            paper.text(
+                x, box.y + 11.0, str(i), size=size, color=theme.ink, bold=True, anchor="center"
+            )
+        line = box.y + HEADS - 4.0
+        paper.segments([(left, line)], [(box.right, line)], theme.rim)
+        chosen, row, column, lacking = self.standing(rows)
+        high, wide = self.pictures.shape[1:]
+        gap = max(2, wide // 4)
+        pitch = round(across / cell * (wide + gap))  # in the picture's own pixels
+        image = self._tiles(theme, rows, gap, pitch)
+        paper.image(left, top, count * across, rows * cell, image, smooth=cell < wide + gap)
+        side = np.array([wide, high]) / [pitch, high + gap] * [across, cell]
+        corner = np.stack([left + column * across, top + row * cell], axis=1)
+        corner = corner + ([across, cell] - side) / 2.0
+        wrong = self.labels[chosen] != self.said[chosen]
+        self._paint_marks(paper, corner[wrong], side, self.labels[chosen[wrong]], theme)
+        small = min(10.0, 0.55 * across)
+        for i in np.flatnonzero(lacking).tolist():
+            words = f"+{lacking[i]}"
+            words = words if paper.measure(words, size=small) < across - 2.0 else "+"
+            x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * small
+            paper.text(x, y, words, size=small, color=theme.quiet, anchor="center")
+
+    def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> FloatArray:
+        """All pictures as one, red, green, blue and alpha; made once."""
+        key = theme.name, rows, gap, pitch
+        if key not in self._made:
+            count, (high, wide) = len(self.order), self.pictures.shape[1:]
+            chosen, row, column, _ = self.standing(rows)
+            y = row[:, None] * (high + gap) + gap // 2 + np.arange(high)
+            x = column[:, None] * pitch + (pitch - wide) // 2 + np.arange(wide)
+            tray, ink = rgb((theme.tray, theme.ink))
+            image = np.zeros((rows * (high + gap), count * pitch, 4))
+            colors = tray + self.pictures[chosen][..., None] * (ink - tray)
+            image[y[:, :, None], x[:, None, :], :3] = colors
+            image[y[:, :, None], x[:, None, :], 3] = 1.0
+            self._made[key] = image
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, int, int, int], FloatArray]:
+        return {}
+
+    def _paint_marks(
+        self, paper: Paper, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme
+    ) -> None:
+        """A frame around each picture that stands in a wrong column, and in its corner its class.
+
+        A small picture has only a filled corner.
+        """
+        warning = theme.map([WRONG])[0]
+        paper.boxes(corner - 2.0, side + 4.0, None, radius=2.5, outline=warning, line=1.6)
+        large = float(side.min()) >= BADGE
+        badge = np.array([9.0, 11.0]) if large else np.array([4.0, 4.0])
+        place = corner + side + 3.0 - badge
+        paper.boxes(place, badge, warning, radius=2.0 if large else 1.0)
+        for (x, y), label in zip(place.tolist() if large else (), labels.tolist(), strict=large):
+            paper.text(
+                x + 4.5,
+                y + 9.0,
+                str(label),
+                size=9.5,
+                color=theme.ground,
+                bold=True,
+                anchor="center",
+            )

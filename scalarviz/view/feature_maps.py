@@ -1,0 +1,158 @@
+"""Maps: neurons that are pictures, one a channel, between the plates of a network."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.frame_data import Sight
+from scalarviz.view.neuron_colors import (
+    crosses,
+    faded,
+    flow_parts,
+    left_out,
+    painted,
+    readable,
+    short,
+)
+from scalarviz.view.scene.frame import Projection, Seen
+from scalarviz.view.scene.plates import Neurons
+
+NUMBERED = 11.0  # pixels between two pictures, from which channels have their numbers
+WRITTEN, MOST_WRITTEN = 34.0, 600  # pixels to a number of a picture, from which it is written out
+CROSSED = 5.0  # and from which it is crossed out, where it is left out
+HIGHEST = 4096  # rows of one image
+
+
+def draw_pictures(
+    paper: Paper, see: Projection, line: Neurons, bright: float, sight: Sight, theme: Theme
+) -> None:
+    """A picture a channel: what the neurons give, or what they add up to while that is all."""
+    corners = line.corners()
+    seen = see(corners.reshape(-1, 3))
+    xy = seen.xy.reshape(-1, 3, 2)
+    good = np.asarray(np.isfinite(xy).all(axis=(1, 2)))
+    if not good.any():
+        return
+    ground, values = rgb((theme.ground,))[0], sight.buffers.values
+    name = next((name for name in (line.values, line.sums) if name in values), "")
+    depth = depths(seen)[good]
+    if name:
+        colors = faded(painted(name, values[name], sight, theme), bright, ground)
+        colors[left_out(line, sight)] = ground
+        paste(paper, xy[good], colors, line.shape, good, depth)
+    frame(paper, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
+    numbers_of_channels(paper, xy, seen, line, theme)
+    write_on_pictures(paper, see, line, name, sight, theme)
+    draw_gradients(paper, xy[good], line, sight, good, depth, theme)
+
+
+def depths(seen: Seen) -> FloatArray:
+    """Of the left and the right side of each picture."""
+    upper_left, right, lower_left = seen.depth.reshape(-1, 3).T
+    half = 0.5 * (lower_left - upper_left)
+    return np.stack([upper_left + half, right + half], axis=1)
+
+
+def paste(
+    paper: Paper,
+    xy: FloatArray,
+    colors: FloatArray,
+    shape: tuple[int, ...],
+    good: FloatArray,
+    depth: FloatArray | float,
+) -> None:
+    """All pictures of a line, as parts of one image."""
+    channels, height, width = shape
+    most = max(1, HIGHEST // height)  # below each other; then beside each other
+    high, wide = min(channels, most), -(-channels // most)
+    all_of_them = np.zeros((wide * high, height, width, 3))
+    all_of_them[:channels] = colors.reshape(channels, height, width, 3)
+    columns = all_of_them.reshape(wide, high, height, width, 3).transpose(1, 2, 0, 3, 4)
+    image = columns.reshape(high * height, wide * width, 3)
+    column, row = np.divmod(np.arange(channels), most)
+    parts = np.stack([column / wide, row / high, (column + 1) / wide, (row + 1) / high], axis=1)
+    paper.images(xy, image, parts[good], depth=depth)
+
+
+def frame(paper: Paper, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
+    """A thin line around each picture."""
+    first, right, down = xy[:, 0], xy[:, 1], xy[:, 2]
+    last = right + down - first
+    left, end = depth.T
+    for start, stop, near, far in (
+        (first, right, left, end),
+        (right, last, end, end),
+        (last, down, end, left),
+        (down, first, left, left),
+    ):
+        paper.segments(start, stop, color, width=1.0, depth=np.stack([near, far], axis=1))
+
+
+def numbers_of_channels(
+    paper: Paper, xy: FloatArray, seen: Seen, line: Neurons, theme: Theme
+) -> None:
+    """The number of each channel below its picture, where there is room between two."""
+    if len(xy) < 2 or not np.isfinite(xy[:2]).all():
+        return
+    apart = np.linalg.norm(xy[1, 0] - xy[0, 0])
+    size = max(np.ptp(xy[0, :, 0]), np.ptp(xy[0, :, 1]))
+    if apart - size < NUMBERED:
+        return
+    for channel, (left, _, down) in enumerate(xy.tolist()):
+        if np.isfinite(left + down).all():
+            place = down[0], down[1] + 9.0
+            depth = float(seen.depth[3 * channel])
+            paper.text(*place, str(channel), size=9, color=theme.quiet, depth=depth)
+
+
+def write_on_pictures(
+    paper: Paper, see: Projection, line: Neurons, name: str, sight: Sight, theme: Theme
+) -> None:
+    """Crosses over numbers that are left out, and the numbers themselves, seen from near."""
+    chosen = left_out(line, sight)
+    seen = see(line.points) if name or chosen.any() else None
+    if seen is None or not np.isfinite(seen.unit).any():
+        return
+    pixel = float(np.nanmedian(seen.unit)) * line.side
+    if pixel >= CROSSED:
+        crosses(paper, seen.xy, np.full(len(seen.xy), 0.4 * pixel), seen.depth, chosen, theme)
+    inside = np.isfinite(seen.xy).all(axis=1) & (seen.xy > 0.0).all(axis=1)
+    inside &= (seen.xy < [see.width, see.height]).all(axis=1) & ~chosen
+    if not name or pixel < WRITTEN or inside.sum() > MOST_WRITTEN:
+        return
+    values = sight.buffers.values[name]
+    colors = painted(name, values, sight, theme)
+    size = min(13.0, 0.3 * pixel)
+    for i in np.flatnonzero(inside).tolist():
+        (x, y), depth = seen.xy[i].tolist(), float(seen.depth[i]) - 1e-4
+        ink = readable(colors[i])
+        words = short(float(values[i]))
+        paper.text(x, y + 0.36 * size, words, size=size, color=ink, anchor="center", depth=depth)
+
+
+def draw_gradients(
+    paper: Paper,
+    xy: FloatArray,
+    line: Neurons,
+    sight: Sight,
+    good: FloatArray,
+    depth: FloatArray,
+    theme: Theme,
+) -> None:
+    """The gradient that has come back, as a smaller picture in the lower right corner."""
+    found = flow_parts(line, sight)
+    size = np.linalg.norm(xy[0, 1] - xy[0, 0])
+    if found is None or size < 8.0:
+        return
+    flow, part = found
+    right, down = 0.5 * (xy[:, 1] - xy[:, 0]), 0.5 * (xy[:, 2] - xy[:, 0])
+    corner = xy[:, 0] + 1.1 * (right + down)
+    small = np.stack([corner, corner + right, corner + down], axis=1)
+    near = depth - 1e-4
+    colors = theme.map(np.where(flow == 0.0, 0.0, np.sign(flow) * part))
+    paste(paper, small, colors, line.shape, good, near)
+    frame(paper, small, rgb((theme.ground,))[0], near)

@@ -1,0 +1,112 @@
+"""Marks on single cubes: pinned, hovered over, frozen, and how a step has changed each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.cubes.shaders import HALF
+from scalarviz.view.frame_data import Sight
+from scalarviz.view.neuron_colors import readable
+from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.plates import Plate
+
+FROZEN, ARROWS = 7.0, 11.0  # pixels to a cell, from which they are seen
+MOST_ARROWS = 1500
+EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
+
+
+def draw_marks(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> None:
+    """The cubes that are hovered over and pinned, as edges of a box around them; frozen ones."""
+    if sight.hover is not None:
+        mark(paper, see, sight, sight.hover.row, theme.ink, 1.2)
+    if sight.pinned is not None:
+        mark(paper, see, sight, sight.pinned.row, theme.accent, 2.2)
+    if sight.cubes.frozen is not None:
+        for row in np.flatnonzero(sight.cubes.frozen)[:MOST_ARROWS].tolist():
+            hold(paper, see, sight, row, theme)
+
+
+def mark(paper: Paper, see: Projection, sight: Sight, row: int, color: str, width: float) -> None:
+    seen = see(corners_of(sight, row, 0.5))
+    if len(seen.xy) == 8 and np.isfinite(seen.xy).all():
+        pairs = np.array([*EDGES, (3, 7)])
+        depth = np.maximum(seen.depth[pairs] - 2e-3, -1.0)
+        paper.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
+
+
+def hold(paper: Paper, see: Projection, sight: Sight, row: int, theme: Theme) -> None:
+    """A frozen cube stands between two bars."""
+    corners = corners_of(sight, row, 0.5)
+    if not len(corners):
+        return
+    seen = see(corners[[1, 3, 5, 7]])
+    if len(seen.xy) == 4 and np.isfinite(seen.xy).all() and seen.unit[0] > FROZEN:
+        low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
+        rest = 0.22 * (high[1] - low[1])
+        depth = max(float(seen.depth.min()) - 1e-4, -1.0)
+        for x in (low[0] + 0.5, high[0] - 0.5):
+            ends = [(x, low[1] + rest)], [(x, high[1] - rest)]
+            paper.segments(*ends, theme.ink, width=1.6, depth=depth)
+
+
+def corners_of(sight: Sight, row: int, half: float) -> FloatArray:
+    """The corners of the box around a cube; none if it stands nowhere."""
+    found = sight.layout.plate_of(row)
+    if found is None:
+        return np.zeros((0, 3))
+    plate, i, j = found
+    sides = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
+    return plate.point(j + 0.5 + sides[:, 0], i + 0.5 + sides[:, 1], sides[:, 2])
+
+
+def draw_changes(paper: Paper, see: Projection, sight: Sight, part: float, theme: Theme) -> None:
+    """What a step does: each cube's old color around it, and an arrow up or down."""
+    before = sight.cubes.before
+    if before is None or len(before) > MOST_ARROWS:
+        return
+    for i, plate in enumerate(sight.layout.plates):
+        draw_changes_of(paper, see, sight, i, plate, before, part, theme)
+
+
+def draw_changes_of(
+    paper: Paper,
+    see: Projection,
+    sight: Sight,
+    number: int,
+    plate: Plate,
+    before: FloatArray,
+    part: float,
+    theme: Theme,
+) -> None:
+    row, column, rows = plate.cells()
+    old, new = before[rows], sight.cubes.colors[rows]
+    middle = see(plate.point(column + 0.5, row + 0.5, HALF))
+    scale = float(sight.cubes.color_scales[number])
+    outlines = theme.map(old, scale)
+    fills = theme.map(new, scale)
+    for i in range(len(rows)):
+        unit = float(middle.unit[i])
+        x, y = middle.xy[i].tolist()
+        if not np.isfinite(x) or unit < ARROWS:
+            continue
+        side = 0.92 * unit
+        paper.box(
+            x - side / 2,
+            y - side / 2,
+            side,
+            side,
+            None,
+            radius=0.1 * unit,
+            outline=outlines[i],
+            line=max(1.5, 0.06 * unit),
+        )
+        change = float(new[i] - old[i])
+        if change:
+            reach = 0.24 * unit * part * (1.0 if change > 0.0 else -1.0)
+            head = max(4.0, 0.22 * unit)
+            ink = readable(fills[i])
+            width = max(1.2, 0.05 * unit)
+            paper.arrow((x, y + reach), (x, y - reach), ink, width=width, head=head)

@@ -1,0 +1,78 @@
+"""Tones: the colors of neurons by their numbers, and numbers in few characters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.colors import contrast
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.frame_data import Sight
+from scalarviz.view.scene.plates import Neurons
+
+
+def painted(buffer: str, values: FloatArray | None, sight: Sight, theme: Theme) -> FloatArray:
+    """The color of each neuron: its true one if it stands for a color, else by its number."""
+    if buffer in sight.buffers.tints and values is not None:
+        return sight.buffers.tints[buffer]
+    return theme.map(np.zeros(0) if values is None else values, sight.buffers.scale)
+
+
+def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
+    mixed: FloatArray = ground + bright * (colors - ground)
+    return mixed
+
+
+def readable(color: FloatArray) -> str:
+    """Black or white, whichever stands out more."""
+    return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
+
+
+def short(value: float) -> str:
+    """A number in few characters."""
+    if not np.isfinite(value):
+        return str(value)
+    text = f"{value:.2f}" if abs(value) < 10.0 else f"{value:.3g}"
+    text = "0" if text in ("-0.00", "0.00") else text
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def flow_parts(line: Neurons, sight: Sight) -> tuple[FloatArray, FloatArray] | None:
+    """The gradients that have come back to a line, and how large they are: .25 to 1; or None."""
+    flows = sight.buffers.flows
+    flow = next((flows[name] for name in line.buffers if name in flows), None)
+    if flow is None:
+        return None
+    top = max((float(np.abs(each).max()) for each in flows.values() if each.size), default=0.0)
+    if not np.isfinite(top) or top == 0.0:
+        return None
+    with np.errstate(divide="ignore"):
+        return flow, np.clip(1.0 + np.log10(np.abs(flow) / top) / 3.0, 0.25, 1.0)
+
+
+def left_out(line: Neurons, sight: Sight) -> FloatArray:
+    """Which of its numbers a dropout leaves out."""
+    names = [name for name in line.buffers if name in sight.buffers.left_out]
+    if names and line.values in sight.buffers.values:
+        return sight.buffers.left_out[names[0]] > 0.0
+    return np.zeros(len(line.points), np.bool_)
+
+
+def crosses(
+    paper: Paper,
+    xy: FloatArray,
+    reach: FloatArray,
+    depth: FloatArray,
+    chosen: FloatArray,
+    theme: Theme,
+) -> None:
+    """Crosses over what is left out: it is no hue that says so."""
+    if not chosen.any():
+        return
+    xy, reach, depth = xy[chosen], 0.707 * reach[chosen][:, np.newaxis], depth[chosen]
+    width = np.clip(0.25 * reach[:, 0], 1.2, 3.0)
+    for way in ((1.0, 1.0), (1.0, -1.0)):
+        ends = xy - reach * way, xy + reach * way
+        paper.segments(*ends, theme.ground, width=width + 2.0, depth=depth)
+        paper.segments(*ends, theme.quiet, width=width, depth=depth)

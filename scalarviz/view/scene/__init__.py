@@ -1,0 +1,1 @@
+"""The network in space: plates, layouts, wires and the camera."""

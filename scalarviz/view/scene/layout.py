@@ -1,0 +1,309 @@
+"""Layout: a program becomes plates, lines of neurons, wires and labels in space.
+
+Two ways to lay a network out:
+
+- crossbar  the neurons enter a plate on one side and leave it at a right angle, so each weight's
+            cube sits where the wire of its input crosses that of its output. The next plate is
+            turned: layers go right, down, right, up, right ...
+- posters   plates beside each other, one row a perceptron, as matrices are written
+
+A convolution is a plate of small plates, one for each kernel and each channel that it reads; what
+it reads and writes are pictures, one a channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import NONE, Operation, Shape
+from scalarviz.model.program import Program
+from scalarviz.view.scene.layout_builder import (
+    BETWEEN,
+    RIM,
+    Branch,
+    Drawing,
+    Row,
+    box_of,
+    is_up,
+    pitch_of,
+    row_alone,
+    row_of,
+    straight_way,
+)
+from scalarviz.view.scene.plate_grid import (
+    Grid,
+    cubes_at,
+    grid_of,
+    joints,
+    row_behind,
+    wires_into,
+    wires_out,
+)
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Layout, Plate, Tiles
+
+GAP = 1.3  # cells between a plate and a line of neurons
+BIAS_GAP = 0.5  # between weights and biases
+WIDER = 0.03  # of the longest side of a plate, that gaps are at least
+FAN = 0.12  # cells further away for each cell that wires go aside
+
+
+def crossbar(
+    program: Program,
+    about: Callable[[str], tuple[str, str]],
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> Layout:
+    """Plates that are turned in turn; `about` gives the name and a description of each layer."""
+    return lay_out(program, about, names, DOWN, cross)
+
+
+def posters(
+    program: Program,
+    about: Callable[[str], tuple[str, str]],
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> Layout:
+    """Plates beside each other, all upright; their middles are level."""
+    return lay_out(program, about, names, RIGHT, hang)
+
+
+LAYOUTS = {"crossbar": crossbar, "posters": posters}
+
+
+def lay_out(
+    program: Program,
+    about: Callable[[str], tuple[str, str]],
+    names: Mapping[str, Sequence[str]] | None,
+    leaving: FloatArray,
+    put: Callable[[Drawing, int, Operation], None],
+) -> Layout:
+    """Everything, from the inputs on; `put` puts down a plate, and the line behind it."""
+    longest = max((length(buffer.size, buffer.shape) for buffer in program.buffers), default=1)
+    drawing = Drawing(program, about, names or {}, max(GAP, WIDER * longest), leaving=leaving)
+    axis = RIGHT if is_up(leaving) else DOWN
+    inputs = program.inputs
+    drawing.line(first_row(program, inputs.shape, inputs.size, axis, NONE), inputs, NONE)
+    for place, operation in enumerate(program.operations):
+        if len(operation.shape) > 1:
+            put(drawing, place, operation)
+        else:
+            STEPS.get(operation.kind, go_on)(drawing, place, operation)
+    return drawing.finished()
+
+
+def length(size: int, shape: Shape) -> int:
+    """About how long a row of so many numbers is."""
+    return 4 * shape[0] if shape else size
+
+
+def first_row(program: Program, shape: Shape, size: int, axis: FloatArray, place: int) -> Row:
+    """A row of what an operation writes, around the middle of everything."""
+    pitch = pitch_of(program, place, shape)
+    if shape and shape[0] == 1:
+        return row_alone(axis, pitch, shape)
+    return row_of(shape[0] if shape else size, axis, pitch, shape)
+
+
+# A plate, and the row behind it.
+
+
+def cross(drawing: Drawing, place: int, operation: Operation) -> None:
+    """A plate that the last row enters, and a row that leaves it at a right angle."""
+    entering, row = drawing.leaving, drawing.row
+    downward = drawing.turn % 4 == 1 or ends_in_sum(drawing.program, place)
+    leaving = RIGHT if is_up(entering) else DOWN if downward else UP
+    drawing.turn += 1
+    along, has_bias = row.axis, operation.biases != NONE
+    forward = bool(leaving @ along > 0.0)  # whether the biases stand behind the last input
+    grid = grid_of(drawing, place, along, entering)
+    middle = row.middles.mean(axis=0) - 0.5 * grid.length * along
+    if is_up(entering) and drawing.plates:
+        # What is wider than its row goes on to the right: on its left there may be plates.
+        left = float(row.middles[:, 0].min()) - (row.half(RIGHT) if row.shape else 0.5)
+        middle = middle + max(0.0, left - float(middle[0])) * RIGHT
+    grid = replace(grid, corner=middle + room_before(drawing, grid, middle) * entering)
+    # Wires cross over from the inputs to the outputs.
+    drawing.plates.append(grid.weights())
+    if has_bias:
+        drawing.plates.append(grid.biases(grid.length + BIAS_GAP if forward else -1.0 - BIAS_GAP))
+    wires_into(drawing, grid, row)
+    reach = grid.length * forward + has_bias * (1.0 + BIAS_GAP)
+    # What goes to the right goes beyond all that is there: from then on plates may go up.
+    edge = drawing.leave_to_right() if leaving is RIGHT else ends_of(row, leaving)
+    beside = edge - float(grid.corner @ leaving)
+    behind = row_behind(drawing, grid)
+    behind = behind.moved((max(reach, beside) + drawing.gap + behind.reach(leaving)) * leaving)
+    drawing.line(behind, operation.target, operation.layer)
+    wires_out(drawing, grid, behind, leaving, -grid.length * (not forward), reach)
+    above = bool(entering[1] > 0.5 or leaving[1] < -0.5)
+    corners, leftward = grid.corners, bool(leaving[0] > 0.5)
+    if behind.shape and leftward:  # below pictures there is room, too
+        corners = np.concatenate([corners, box_of(behind.points, behind.side)])
+    drawing.label(operation.label, corners, above=above, leftward=leftward)
+    drawing.leaving = leaving
+
+
+def ends_of(row: Row, direction: FloatArray) -> float:
+    """How far a row reaches in a direction."""
+    return float((row.middles @ direction).max()) + row.half(direction)
+
+
+def ends_in_sum(program: Program, place: int) -> bool:
+    """Whether a straight way comes in behind this plate: there is no room for it above."""
+    following = program.operations[place + 1 :]
+    kinds = ["sum" if each.kind == "sum" else len(each.shape) > 1 for each in following]
+    return "sum" in kinds and True not in kinds[: kinds.index("sum")]
+
+
+def room_before(drawing: Drawing, grid: Grid, corner: FloatArray) -> float:
+    """Cells between the last row and a plate whose inputs begin level with this corner."""
+    row, behind = drawing.row, row_behind(drawing, grid)
+    steps = (behind.middles - grid.corner) @ grid.across
+    over = max(0.0, behind.half(grid.across) - float(steps.min())) if grid.is_upright else 0.0
+    ends = joints(replace(grid, corner=corner), row)
+    aside = float(np.abs((ends[1] - ends[0]) @ grid.along).max())
+    fan = 1.0 + FAN * aside if aside > 1e-6 else 0.0
+    return drawing.gap + row.reach(grid.across) + over + fan
+
+
+def hang(drawing: Drawing, place: int, operation: Operation) -> None:
+    """A plate to the right of the last row, upright, and a row to the right of it."""
+    row = drawing.row
+    left = float(row.middles[:, 0].max()) + row.reach(RIGHT) + 2.0 * drawing.gap
+    grid = grid_of(drawing, place, RIGHT, DOWN)
+    grid = replace(grid, corner=np.array([left, grid.depth / 2.0, 0.0]))
+    drawing.plates.append(grid.weights())
+    end = float(grid.length)
+    if operation.biases != NONE:
+        drawing.plates.append(grid.biases(end + BIAS_GAP))
+        end += 1.0 + BIAS_GAP
+    behind = row_behind(drawing, grid)
+    behind = behind.moved((end + drawing.gap + behind.reach(RIGHT)) * RIGHT)
+    drawing.line(behind, operation.target, operation.layer)
+    drawing.label(operation.label, grid.corners)
+
+
+# What goes on without crossing a plate.
+
+
+def go_on(drawing: Drawing, place: int, operation: Operation) -> None:
+    """Another row, in the same direction."""
+    following = row_after(drawing, place)
+    if len(following.middles) == len(drawing.row.middles):
+        drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
+    drawing.line(following, operation.target, operation.layer)
+
+
+def row_after(drawing: Drawing, place: int, room: float = 0.0) -> Row:
+    """The next row without a plate before it, with so much room between the two."""
+    row, leaving, operation = drawing.row, drawing.leaving, drawing.program.operations[place]
+    shape = drawing.shape_of(place)
+    count = shape[0] if shape else operation.target.size
+    if count == len(row.middles):
+        size = row.side * max(row.shape[1:], default=1) * (1.0 if row.shape else 2.0 * RIM)
+        side = size / max(shape[1:]) if shape else 1.0
+        found = replace(row, shape=shape, side=side)
+    else:
+        found = first_row(drawing.program, shape, operation.target.size, row.axis, place)
+        found = found.moved(row.middles.mean(axis=0))
+        if is_up(leaving) and drawing.plates:
+            # A wider row goes on to the right: on its left there may be plates.
+            lefts = [each.middles[:, 0].min() - each.half(RIGHT) for each in (row, found)]
+            found = found.moved(max(0.0, float(lefts[0] - lefts[1])) * RIGHT)
+    apart = row.reach(leaving) + found.reach(leaving) + drawing.gap + room
+    return found.moved(apart * leaving)
+
+
+def activate(drawing: Drawing, place: int, operation: Operation) -> None:
+    """The last row shows the result too: what it had so far are its sums."""
+    last = drawing.neurons[-1]
+    if last.sums or last.layer == NONE:
+        go_on(drawing, place, operation)
+    else:
+        drawing.fill(operation)
+
+
+def branch(drawing: Drawing, place: int, operation: Operation) -> None:
+    """The last row shows what goes on, too; from it there is a straight way to a sum."""
+    begin = Branch(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
+    drawing.branches[operation.source.name] = begin
+    drawing.repeat(operation)
+
+
+def join(drawing: Drawing, place: int, operation: Operation) -> None:
+    """A row, and the straight way that comes to it past the plates."""
+    following = row_after(drawing, place)
+    way = None
+    if operation.other is not None and operation.other.name in drawing.branches:
+        way = straight_way(drawing, drawing.branches[operation.other.name], following)
+    if len(following.middles) == len(drawing.row.middles):
+        drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
+    drawing.line(following, operation.target, operation.layer, way)
+
+
+def scale(drawing: Drawing, place: int, operation: Operation) -> None:
+    """Gains, and behind them shifts, and the row of what comes out."""
+    row, leaving = drawing.row, drawing.leaving
+    parts = [("gain", operation.weights), ("shift", operation.biases)]
+    parts = [(role, first) for role, first in parts if first != NONE]
+    own, room, gap = [], 0.0, drawing.gap + row.reach(leaving)
+    for role, first in parts:
+        plate = one_each(drawing, place, first, role, (gap + room) * leaving)
+        own.append(plate)
+        room += float(np.ptp(plate.corners(0.0) @ leaving)) + BETWEEN * is_by_pixels(plate)
+    following = row_after(drawing, place, room + drawing.gap)
+    drawing.plates += own
+    if len(following.middles) == len(row.middles):
+        drawing.wire(row.middles, following.middles, place, outgoing=True)
+    corners = np.concatenate([plate.corners(0.0) for plate in own])
+    if row.shape:  # below pictures there is room, too
+        corners = np.concatenate([corners, box_of(following.points, following.side)])
+    above = not is_up(row.axis)
+    drawing.label(operation.label, corners, above=above, leftward=bool(row.shape))
+    drawing.line(following, operation.target, operation.layer)
+
+
+def is_by_pixels(plate: Plate) -> bool:
+    """Whether its small plates are more than single cubes."""
+    return plate.tiles is not None and plate.tiles.size != (1, 1)
+
+
+def one_each(drawing: Drawing, place: int, first: int, role: str, way: FloatArray) -> Plate:
+    """A weight for each neuron, for each picture, or for each pixel of them; `way` from the row."""
+    row, operation = drawing.row, drawing.program.operations[place]
+    count, axis, leaving = operation.shape[0], row.axis, drawing.leaving
+    about = role, place, operation.layer
+    if count != len(row.middles) and row.shape:
+        return pixel_by_pixel(row, first, row.middles.mean(axis=0) + way, leaving, about)
+    pitch, begin = int(row.pitch), row.middles[0]
+    if count != len(row.middles):  # several neurons share one
+        pitch = len(row.middles) // count
+        begin = begin + (pitch - 1) / 2 * axis
+    origin = begin - 0.5 * axis + way
+    return cubes_at(first, count, pitch, origin, leaving, axis, *about)
+
+
+def pixel_by_pixel(
+    row: Row, first: int, begin: FloatArray, leaving: FloatArray, about: tuple[str, int, int]
+) -> Plate:
+    """A plate like the pictures of a row, which begins in the middle of one of its sides."""
+    channels, height, width = row.shape
+    down = 0 if is_up(row.axis) else 1
+    pitch, size = max(height, width) + 1, (height, width)
+    long = (channels - 1) * pitch + size[down]
+    rows, columns = (long, width) if down == 0 else (height, long)
+    stride = (height * width, 0) if down == 0 else (0, height * width)
+    tiles = Tiles(size, (pitch, pitch), stride)
+    middle = begin + 0.5 * (columns if down == 0 else rows) * leaving
+    origin = middle - 0.5 * columns * RIGHT - 0.5 * rows * DOWN
+    return Plate(first, rows, columns, width, origin, RIGHT, DOWN, NEAR, *about, tiles, down == 0)
+
+
+STEPS: dict[str, Callable[[Drawing, int, Operation], None]] = {
+    "activation": activate,
+    "branch": branch,
+    "sum": join,
+    "scale": scale,
+}

@@ -1,0 +1,218 @@
+"""Grids: how the weights of an operation stand on plates, output by output and input by input.
+
+Where weights belong to the pixels of a window or of a whole picture, those of one output and one
+channel make a small plate, as upright as the picture itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import Operation, Shape
+from scalarviz.view.scene.layout_builder import ALONE, BETWEEN, WIRED, Drawing, Row, is_up, pitch_of
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Outputs go on in one direction, inputs in the other.
+
+    size    rows and columns of a small plate; 1 and 1 where each weight stands by itself
+    pitch   cells from one output to the next, and from one input to the next
+    corner  where the plate begins: inputs go on `along`, outputs `across`
+    """
+
+    operation: Operation
+    place: int
+    outputs: int
+    inputs: int
+    size: tuple[int, int]
+    pitch: tuple[int, int]
+    corner: FloatArray
+    along: FloatArray
+    across: FloatArray
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether it is made of small plates."""
+        return self.pitch != (1, 1)
+
+    def taken(self, axis: FloatArray) -> int:
+        """Cells that one small plate takes in a direction."""
+        return self.size[0] if is_up(axis) else self.size[1]
+
+    @property
+    def length(self) -> int:
+        """Cells from its first to its last input."""
+        return (self.inputs - 1) * self.pitch[1] + self.taken(self.along)
+
+    @property
+    def depth(self) -> int:
+        """Cells from its first to its last output."""
+        return (self.outputs - 1) * self.pitch[0] + self.taken(self.across)
+
+    @property
+    def corners(self) -> FloatArray:
+        """Its four corners."""
+        along, across = self.along * self.length, self.across * self.depth
+        return np.array([self.corner + i * along + j * across for i in (0, 1) for j in (0, 1)])
+
+    def places(self, axis: FloatArray, count: int, pitch: int) -> FloatArray:
+        """Where rows or columns of small plates have their middles, from the corner on."""
+        steps = np.arange(count) * pitch + self.taken(axis) / 2
+        against = self.is_upright and (axis @ DOWN < -0.5)  # upright plates go on downwards
+        far: FloatArray = (steps[::-1] if against else steps)[:, np.newaxis] * axis
+        return self.corner + far
+
+    @property
+    def entries(self) -> FloatArray:
+        """Where what comes in arrives at its edge, input by input."""
+        return self.places(self.along, self.inputs, self.pitch[1])
+
+    @property
+    def rows(self) -> FloatArray:
+        """Where its rows begin, output by output."""
+        return self.places(self.across, self.outputs, self.pitch[0])
+
+    def weights(self) -> Plate:
+        operation, size = self.operation, self.size
+        about = "weight", self.place, operation.layer
+        if not self.is_upright:
+            columns = self.inputs
+            shape = operation.weights, self.outputs, columns, columns
+            return Plate(*shape, self.corner, self.along, self.across, NEAR, *about)
+        origin = np.array([self.corners[:, 0].min(), self.corners[:, 1].max(), 0.0])
+        pixels, turned = size[0] * size[1], is_up(self.along)
+        down, right = (self.outputs, self.pitch[0]), (self.inputs, self.pitch[1])
+        by_row, by_column = self.inputs * pixels, pixels
+        if turned:
+            down, right, by_row, by_column = right, down, by_column, by_row
+        rows, columns = ((n - 1) * each for n, each in (down, right))
+        tiles = Tiles(size, (down[1], right[1]), (by_row, by_column))
+        shape = operation.weights, rows + size[0], columns + size[1], size[1]
+        return Plate(*shape, origin, RIGHT, DOWN, NEAR, *about, tiles, turned)
+
+    def biases(self, behind: float) -> Plate:
+        """One for each output, so far behind the first input."""
+        pitch, rows = self.pitch[0], self.rows
+        axis = rows[-1] - rows[0] if len(rows) > 1 else self.across
+        axis = np.sign(axis)
+        origin = rows[0] - 0.5 * axis + behind * self.along
+        return cubes_at(
+            *(self.operation.biases, self.outputs, pitch, origin, self.along, axis),
+            *("bias", self.place, self.operation.layer),
+        )
+
+
+def cubes_at(
+    first: int,
+    count: int,
+    pitch: int,
+    origin: FloatArray,
+    along: FloatArray,
+    across: FloatArray,
+    role: str,
+    place: int,
+    layer: int,
+) -> Plate:
+    """Single cubes one after the other, so many cells from one to the next."""
+    tiles = Tiles((1, 1), (pitch, 1), (1, 0)) if pitch > 1 else None
+    rows = (count - 1) * pitch + 1
+    return Plate(first, rows, 1, 1, origin, along, across, NEAR, role, place, layer, tiles)
+
+
+def grid_of(drawing: Drawing, place: int, along: FloatArray, across: FloatArray) -> Grid:
+    """How the weights of an operation stand behind the last row; its corner is not yet known."""
+    operation, row = drawing.program.operations[place], drawing.row
+    shape = operation.shape
+    if len(shape) == 2 and row.shape and is_better_by_pixels(shape, row.shape):
+        shape = shape[0], *row.shape
+    size, pitch = (1, 1), (1, 1)
+    if len(shape) > 2:
+        size = shape[2], shape[3]
+        pitch = apart_of(drawing, place, shape)
+    return Grid(operation, place, shape[0], shape[1], size, pitch, np.zeros(3), along, across)
+
+
+def apart_of(drawing: Drawing, place: int, shape: Shape) -> tuple[int, int]:
+    """Cells from one output to the next, and from one input: as pictures beside them stand."""
+    row, written = drawing.row, drawing.shape_of(place)
+    inwards = outwards = max(shape[2:]) + 1
+    if len(row.middles) == shape[1] > 1 and row.pitch >= inwards:
+        inwards = int(row.pitch)
+    if written[:1] == shape[:1]:
+        outwards = pitch_of(drawing.program, place, written)
+    return outwards, inwards
+
+
+def is_better_by_pixels(shape: Shape, picture: Shape) -> bool:
+    """Whether a matrix that reads pictures is smaller, and clearer, as one picture a channel."""
+    outputs, inputs = shape
+    channels, height, width = picture
+    longest = max(outputs * (max(height, width) + 1), channels * (max(height, width) + 1))
+    return inputs > WIRED and longest < max(inputs, outputs)
+
+
+def row_behind(drawing: Drawing, grid: Grid) -> Row:
+    """The row of what a grid's operation writes, beside the middles of the grid's rows."""
+    rows, shape = grid.rows, drawing.shape_of(grid.place)
+    groups = shape[0] if shape else grid.outputs
+    each = grid.outputs // groups
+    middles = rows.reshape(groups, each, 3).mean(axis=1)
+    pitch = each * grid.pitch[0] if each > 1 or grid.is_upright else grid.pitch[0]
+    axis = np.sign(middles[-1] - middles[0]) if groups > 1 else grid.across
+    if groups == 1 and is_up(axis):
+        axis = DOWN
+    side = 1.0
+    if shape:
+        side = min(max(pitch - BETWEEN, 0.5 * pitch), ALONE[1]) / max(shape[1:])
+    return Row(middles, axis, pitch, shape, side)
+
+
+def joints(grid: Grid, row: Row) -> tuple[FloatArray, FloatArray]:
+    """Where wires leave a row, and where they arrive at a plate.
+
+    A picture whose pixels are columns of their own goes over to them with its two edges.
+    """
+    ahead = row.half(grid.across) * grid.across if row.shape else 0.0 * grid.across
+    if len(row.middles) == grid.inputs:
+        return row.middles + ahead, grid.entries
+    each = grid.inputs // len(row.middles)
+    rim = row.half(grid.along) * grid.along
+    starts = np.concatenate([row.middles - rim, row.middles + rim]) + ahead
+    first = np.arange(len(row.middles)) * each
+    return starts, grid.corner + np.append(first, first + each)[:, np.newaxis] * grid.along
+
+
+def wires_into(drawing: Drawing, grid: Grid, row: Row) -> None:
+    """Wires from a row down the columns of a plate."""
+    starts, ends = joints(grid, row)
+    far = grid.depth * grid.across
+    is_straight = len(starts) == grid.inputs and np.allclose((ends - starts) @ grid.along, 0.0)
+    if is_straight:
+        drawing.wire(row.middles, grid.entries + far, grid.place, outgoing=True)
+    else:
+        drawing.wire(starts, ends, grid.place, outgoing=True)
+        drawing.wire(grid.entries, grid.entries + far, grid.place, outgoing=True)
+
+
+def wires_out(
+    drawing: Drawing, grid: Grid, behind: Row, leaving: FloatArray, near: float, far: float
+) -> None:
+    """Wires along the rows of a plate, from its near end on, to the row behind it."""
+    rows = grid.rows
+    if len(rows) == len(behind.middles):
+        drawing.wire(rows + near * leaving, behind.middles, grid.place, outgoing=False)
+        return
+    drawing.wire(rows + near * leaving, rows + far * leaving, grid.place, outgoing=False)
+    each = grid.outputs // len(behind.middles)
+    ends = np.concatenate(
+        [rows[::each] - 0.5 * grid.across, rows[each - 1 :: each] + 0.5 * grid.across]
+    )
+    rim = behind.half(grid.across) * grid.across
+    starts = np.concatenate([behind.middles - rim, behind.middles + rim])
+    starts = starts - behind.half(leaving) * leaving
+    drawing.wire(ends + far * leaving, starts, grid.place, outgoing=False)

@@ -1,0 +1,274 @@
+"""Attributes that are not there: none is set in vain, and each names what was meant."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import errors
+from scalarviz.errors import InputError, UnknownNameError, near_names
+
+PAIR = ([[0.0, 1.0]], [[1.0]])
+
+
+def network() -> sv.Network:
+    return sv.Network([2, 3, 1], seed=0)
+
+
+def session() -> sv.Session:
+    return sv.Session(network(), PAIR, engine="python")
+
+
+THINGS: dict[str, Callable[[], Any]] = {
+    "Session": session,
+    "Network": network,
+    "Expression": lambda: sv.compile(lambda x: x * x, inputs=1, engine="python"),
+    "Dense": lambda: sv.Dense(2, 3),
+    "BatchNorm": lambda: sv.BatchNorm(3),
+    "SGD": lambda: sv.SGD(0.1),
+    "AdamW": lambda: sv.AdamW(0.1),
+}
+ALL = THINGS | {"Weight": lambda: sv.Weight(1.0), "Value": lambda: sv.Value(1.0)}
+
+
+# What is set.
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "said"),
+    [
+        ("Session", "learning_rte", "did you mean 'learning_rate'?"),
+        ("Session", "lr", "did you mean 'learning_rate'?"),
+        ("Session", "optimizr", "did you mean 'optimizer'?"),
+        ("Session", "engin", "did you mean 'engine'?"),
+        ("Session", "batch", "pass batch= to sv.Session"),
+        ("Session", "batch_size", "pass batch= to sv.Session"),
+        ("Session", "seed", "pass seed= to sv.Session"),
+        ("Expression", "engin", "did you mean 'engine'?"),
+        ("Expression", "lr", "Expression has no attribute 'lr'"),
+        ("Network", "engin", "did you mean 'engine'?"),
+        ("Network", "lr", r"write net.step(sv.SGD(lr))"),
+        ("Dense", "activaton", "did you mean 'activation'?"),
+        ("BatchNorm", "momentm", "did you mean 'momentum'?"),
+        ("SGD", "lrr", "did you mean 'lr'?"),
+        ("SGD", "momentum", "write sv.Momentum(lr, momentum=0.9)"),
+        ("AdamW", "learning_rate", "did you mean 'lr'?"),
+        ("AdamW", "weight_decay", "did you mean 'decay'?"),
+        ("AdamW", "beta1", "optimizer.settings has it"),
+    ],
+)
+def test_what_is_misspelt_is_not_set(make: str, name: str, said: str) -> None:
+    thing = THINGS[make]()
+    with pytest.raises(UnknownNameError) as caught:
+        setattr(thing, name, 3)
+    assert str(caught.value).startswith(f"{make} has no attribute {name!r}")
+    assert said in str(caught.value)
+    assert isinstance(caught.value, AttributeError) and not hasattr(thing, name)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "said"),
+    [
+        ("Session", "loss", "Session.loss can only be read: pass loss= to sv.Session"),
+        ("Session", "network", "make a Session of the other network"),
+        ("Session", "current_branch", "write s.switch(number)"),
+        ("Session", "step_index", "write s.seek(step)"),
+        ("Session", "playing", "write s.play() and s.pause()"),
+        ("Session", "losses", "Session.losses can only be read"),
+        ("Session", "pause", "Session.pause is a method: call it"),
+        ("Network", "engine", "call net.to('cpu')"),
+        ("Network", "dtype", "net.copy(dtype)"),
+        ("Network", "activation", "call s.set_activation(layer, name)"),
+        ("Dense", "activation", "call s.set_activation(layer, name)"),
+        ("Dense", "frozen", "write .freeze()"),
+        ("SGD", "name", "make another optimizer"),
+        ("SGD", "settings", "SGD.settings can only be read: make another SGD"),
+        ("Session", "course", "Session.course can only be read: make another Session"),
+        ("Network", "seed", "Network.seed can only be read: pass seed= to sv.Network"),
+        ("Network", "init", "pass init= to sv.Network"),
+        ("Network", "layers", "Network.layers can only be read: make another Network"),
+        ("Network", "inputs", "Network.inputs can only be read: make another Network"),
+        ("Network", "program", "Network.program can only be read: make another Network"),
+        ("BatchNorm", "momentum", "BatchNorm.momentum can only be read: make another BatchNorm"),
+        ("Expression", "engine", "Expression.engine can only be read"),
+        ("Expression", "parameters", "can only be read: make another Expression"),
+        ("Expression", "precision", "can only be read: make another Expression"),
+    ],
+)
+def test_what_can_only_be_read_says_what_to_call(make: str, name: str, said: str) -> None:
+    thing = THINGS[make]()
+    with pytest.raises(InputError) as caught:
+        setattr(thing, name, "mae")
+    assert said in str(caught.value) and isinstance(caught.value, AttributeError)
+
+
+def test_what_can_be_set_is_set() -> None:
+    s = session()
+    s.learning_rate, s.optimizer, s.focus, s.data = 0.5, sv.Adam(0.1), 0, PAIR
+    s.engine = "python"
+    optimizer = sv.AdamW(0.1)
+    optimizer.lr, optimizer.l1, optimizer.clip_norm = 0.2, 0.3, 1.0
+    assert (optimizer.lr, optimizer.l1, optimizer.clip_norm) == (0.2, 0.3, 1.0)
+    s.advance = lambda n: n  # type: ignore[method-assign,assignment,misc]  # as mocks do
+    assert s.advance(7) == 7
+
+
+class Doubles(sv.Layer):
+    """A layer of a user, with attributes of its own."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__(features, features)
+        self.factor = 2.0
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+    def lower(self, program: Any) -> None:
+        raise NotImplementedError
+
+    def forward_rows(self, batch: Any) -> Any:
+        self.seen = len(batch)
+        return [[self.factor * x for x in sample] for sample in batch]
+
+    backward_rows = evaluate_rows = forward_rows
+
+
+def test_classes_of_users_have_what_they_like() -> None:
+    layer = Doubles(2)
+    assert layer.forward([1.0, 2.0]).tolist() == [2.0, 4.0] and layer.seen == 1
+    layer.note = "mine"  # type: ignore[attr-defined]
+    assert copy.deepcopy(layer).note == "mine"  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"call s\.set_activation"):
+        layer.activation = "relu"  # type: ignore[misc]
+
+    class Slow(sv.SGD):
+        pass
+
+    slow = Slow(0.1)
+    slow.note = "mine"  # type: ignore[attr-defined]
+    assert copy.copy(slow).note == "mine"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("make", [network, lambda: sv.Dense(2, 3), lambda: sv.Adam(0.1)])
+def test_copies_and_pickles_have_all_that_the_original_has(make: Callable[[], Any]) -> None:
+    thing = make()
+    for each in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+        assert {*vars(each)} == {*vars(thing)} and repr(each) == repr(thing)
+        with pytest.raises(UnknownNameError):
+            each.whatever = 3
+
+
+def test_the_errors_go_through_a_pickle() -> None:
+    for name in ("lr", "loss"):
+        with pytest.raises(InputError) as caught:
+            setattr(session(), name, 3)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (type(again), str(again)) == (type(caught.value), str(caught.value))
+
+
+# What is asked for.
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "said"),
+    [
+        ("Network", "cuda", "write net.to('cuda')"),
+        ("Network", "eval", "leave it out: net(x) evaluates"),
+        ("Network", "state_dict", "write net.save(path), and sv.load(path)"),
+        ("Network", "load_state_dict", "write net.save(path), and sv.load(path)"),
+        ("Network", "named_parameters", "write net.parameters()"),
+        ("Network", "fit", "net.train(inputs, targets, steps=100)"),
+        ("Network", "paramters", "did you mean 'parameters'?"),
+        ("Weight", "item", "did you mean 'value'?"),
+        ("Value", "item", "write value.data, or float(value)"),
+        ("Value", "detach", "write sv.Value(value.data)"),
+        ("SGD", "step", "write net.step(optimizer), or s.advance()"),
+        ("SGD", "zero_grad", "write net.zero_grad()"),
+        ("AdamW", "param_groups", "optimizer.lr is the rate"),
+        ("AdamW", "state_dict", "write net.save(path)"),
+        ("Session", "train", "write s.advance(steps)"),
+        ("Session", "parameters", "write s.network.parameters()"),
+        ("Session", "state_dict", "write s.save(path)"),
+        ("Session", "advnce", "did you mean 'advance'?"),
+    ],
+)
+def test_a_name_of_another_library_is_answered_by_ours(make: str, name: str, said: str) -> None:
+    thing = ALL[make]()
+    assert not hasattr(thing, name) and getattr(thing, name, None) is None
+    with pytest.raises(AttributeError) as caught:
+        getattr(thing, name)
+    assert str(caught.value).startswith(f"{make} has no attribute {name!r}")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("value", "did you mean 'data'?"),
+        ("gradient", "did you mean 'grad'?"),
+        ("requires_grad", "leave it out: every Value has a gradient"),
+    ],
+)
+def test_what_is_called_otherwise_elsewhere_is_not_hung_on_a_value(name: str, said: str) -> None:
+    by_operation = sv.Value(1.0) * 2.0
+    settled = sv.Value(1.0)
+    sv.compile(lambda x: settled * x, inputs=1, engine="python")
+    for x in (sv.Value(1.0), by_operation, settled):
+        with pytest.raises(UnknownNameError) as caught:
+            setattr(x, name, 3.0)
+        assert f"Value has no attribute {name!r}" in str(caught.value) and said in str(caught.value)
+        assert not hasattr(x, name)
+
+
+def test_classes_of_users_may_call_things_as_they_like() -> None:
+    class Named(sv.Value):
+        pass
+
+    x = Named(1.0)
+    assert not hasattr(x, "value")
+    x.value = 3.0
+    assert (x.value, copy.deepcopy(x).value, x.data) == (3.0, 3.0, 1.0)
+
+
+def test_a_name_is_absent_from_the_class_too() -> None:
+    assert not hasattr(sv.Value, "item") and not hasattr(sv.Weight, "item")
+    x = sv.Value(1.0)
+    x.item = 3  # type: ignore[attr-defined]  # what one hangs on a Value is there
+    assert x.item == 3  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        sv.Weight(1.0).item = 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
+def test_what_is_private_has_the_error_of_python(make: Callable[[], Any]) -> None:
+    for name in ("_repr_png_", "__array__"):
+        with pytest.raises(AttributeError, match=f"object has no attribute '{name}'"):
+            getattr(make(), name)
+
+
+def test_an_error_within_a_property_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = property(lambda self: self.bank.nothing)
+    monkeypatch.setattr(sv.Network, "dtype", broken)
+    with pytest.raises(AttributeError, match="'Bank' object has no attribute 'nothing'"):
+        _ = network().dtype
+
+
+# The table itself.
+
+
+def test_every_attribute_in_the_table_is_one_of_ours() -> None:
+    things = ALL | {"Part": THINGS["Dense"], "Optimizer": THINGS["SGD"]}
+    for kind, names in near_names.ATTRIBUTES_OF.items():
+        thing = things[kind]()
+        for word, meant in names.items():
+            assert word == near_names.plain(word)
+            assert " " in meant or hasattr(thing, meant), (kind, word, meant)
+
+
+def test_the_tree_of_errors_has_them() -> None:
+    for kind in (errors.UnknownAttributeError, errors.ReadOnlyError):
+        assert issubclass(kind, AttributeError) and issubclass(kind, InputError)
+        assert kind.__name__ in str(errors.__doc__)

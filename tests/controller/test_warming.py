@@ -1,0 +1,379 @@
+"""What becomes of a training while its kernels are compiled by another process."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.controller import precompile, warming
+from scalarviz.controller.controller import WAIT, Desk
+from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.registry import ENGINES
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LOSSES
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.scenefiles.find import load, scenes
+from tests.controller.fake_stage import FakeStage
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is compiled yet; a kind is once the file `compiler` / KIND is there."""
+    program = f"""
+import pathlib, sys, time
+kind = pathlib.Path({str(tmp_path)!r}) / sys.argv[1].partition("=")[0]
+while not kind.exists():
+    time.sleep(0.01)
+"""
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: (tmp_path / kind).exists())
+    return tmp_path
+
+
+@pytest.fixture
+def make(compiler: Path) -> Iterator[Callable[..., Any]]:
+    made = []
+
+    def make(session: sv.Session) -> Any:
+        show = Show(session, steps=1_000_000)
+        desk = Desk(show, FakeStage(show))  # type: ignore[arg-type]
+        made.append(desk)
+        return desk
+
+    yield make
+    for desk in made:
+        desk.quit()
+
+
+def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
+    net = sv.Network([2, 2, 1], "tanh", seed=0)
+    return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine=engine, **given)
+
+
+def attended(desk: Any, happened: Callable[[], object]) -> None:
+    end = time.perf_counter() + 10.0
+    while not happened():
+        assert time.perf_counter() < end
+        desk.attend()
+        time.sleep(0.002)
+
+
+def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
+    s = network_session()
+    desk = make(s)
+    assert s.engine == "python" and not desk.warming.held
+    desk.step(+1, 3)
+    desk.attend()
+    assert desk.state.status.startswith("Compiling for float32 networks: ")
+    (compiler / "float32").touch()
+    attended(desk, lambda: s.engine == "cpu")
+    assert "from now on the engine cpu does the work" in desk.message and not desk.state.status
+    desk.step(+1, 3)
+    values = s.network.bank.value.copy()
+    desk.seek(0)
+    desk.seek(6)
+    assert (s.network.bank.value == values).all()
+
+
+def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path) -> None:
+    s = network_session()
+    desk = make(s)
+    for deed in (
+        desk.reset,
+        lambda: desk.step(+1, 2),
+        lambda: desk.seek(0),
+        lambda: desk.edit(0, 0.5),
+        desk.undo,
+        lambda: desk.operation(+1),
+        lambda: desk.operation(-1),
+        lambda: desk.switch(0),
+        lambda: desk.switch(1),
+        lambda: [s.seek(0), desk.drawing(lambda: None)],  # past the desk
+        lambda: [s.reset(), desk.drawing(lambda: None)],
+        lambda: desk.set_engine("cpu"),
+        lambda: desk.set_activation(0, "relu"),
+    ):
+        deed()
+        assert s.engine == "python", deed
+    (compiler / "float32").touch()
+    attended(desk, lambda: s.engine == "cpu")
+    desk.reset()
+    assert s.engine == "cpu"
+
+
+def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
+    make: Any, compiler: Path
+) -> None:
+    s = network_session()
+    desk = make(s)
+    desk.step(+1, 5)
+    (compiler / "float32").touch()
+    attended(desk, lambda: s.engine == "cpu")
+    desk.seek(2)
+    assert s.engine == "python"  # so it was
+    desk.attend()
+    assert s.engine == "python" and s.course.branch.number == 0
+    desk.edit(0, 0.25)
+    attended(desk, lambda: s.engine == "cpu")
+    assert s.course.branch.number == 1
+
+
+def test_objects_that_somebody_has_chosen_stay(make: Any, compiler: Path) -> None:
+    s = network_session()
+    desk = make(s)
+    desk.step(+1)
+    desk.set_engine("cpu")
+    desk.set_engine("python")
+    (compiler / "float32").touch()
+    attended(desk, lambda: not desk.warming.said)
+    desk.step(+1)
+    desk.attend()
+    assert s.engine == "python"
+
+
+def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
+    make: Any, compiler: Path
+) -> None:
+    s = network_session("python")
+    desk = make(s)
+    assert not desk.warming.said
+    desk.set_engine("cpu")
+    assert s.engine == "python" and "as soon as its kernels are compiled" in desk.message
+    desk.step(+1)
+    (compiler / "float32").touch()
+    attended(desk, lambda: s.engine == "cpu")
+
+
+def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
+    s = network_session("python")
+    s.advance(3)
+    course = s.course
+    on_cpu = replace(course.trainer.settings, engine="cpu")
+    frames = course.branch.frames
+    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
+    course.trainer.adopt(on_cpu)
+    desk = make(s)
+    assert desk.warming.held and desk.stage.asleep
+    clock = s.clock
+    for deed in (
+        desk.play,
+        desk.reset,
+        desk.undo,
+        lambda: desk.step(-1),
+        lambda: desk.edit(0, 1.0),
+        lambda: desk.set_engine("python"),
+        lambda: desk.set_option("map", "grey"),
+        lambda: desk.click(3, 4),
+        lambda: desk.save(compiler / "it.safetensors"),
+        lambda: desk.export(compiler / "it.mp4"),
+    ):
+        desk.message = ""
+        deed()
+        assert desk.message == WAIT and s.clock == clock and s.engine == "cpu"
+    (compiler / "float32").touch()
+    attended(desk, lambda: not desk.warming.held)
+    assert not desk.stage.asleep and s.engine == "cpu"
+
+
+def test_a_network_too_large_for_objects_is_held(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming, "LIGHT", 1.0)
+    s = network_session()
+    desk = make(s)
+    assert desk.warming.held and s.engine == "cpu"
+
+
+def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
+    work = {}
+    for name in ("rgb", "digits"):
+        work[name] = warming.work_of(load(scenes()[name])(engine="python").session)
+    assert work["rgb"] < warming.LIGHT < work["digits"]
+
+
+def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -> None:
+    kept = network_session("python")
+    kept.advance(2)
+    kept.to("cpu")
+    kept.save(compiler / "it.safetensors")
+    desk = make(network_session("python"))
+    before = desk.session
+    desk.load(compiler / "it.safetensors")
+    assert desk.session is before and "opens as soon as" in desk.message
+    (compiler / "float32").touch()
+    attended(desk, lambda: desk.session is not before)
+    assert desk.session.step_index == 2 and desk.session.engine == "cpu"
+    desk.load(compiler / "none.safetensors")
+    assert "none.safetensors" in desk.message
+
+
+def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
+    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        precompile, "needs_of_run", lambda path: ("float32", {"cuda", "cpu", "python"})
+    )
+    cuda = replace(ENGINES["cuda"], lack=lambda: "no GPU")
+    monkeypatch.setitem(ENGINES, "cuda", cuda)
+    assert precompile.kinds_of_run("it") == ["float32"]
+    monkeypatch.setitem(ENGINES, "cuda", replace(cuda, lack=str))
+    assert sorted(precompile.kinds_of_run("it")) == ["cuda-float32", "float32"]
+
+
+def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1)
+    s = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="cpu")
+    desk = make(s)
+    assert s.engine == "python"
+    desk.attend()
+    assert desk.state.status.startswith("Compiling for float64 functions: ")
+    desk.reset()
+    desk.step(+1)
+    (compiler / "expression-float64").touch()
+    attended(desk, lambda: s.engine == "cpu")
+
+
+def test_a_formula_that_is_added_meanwhile_is_compiled_too(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(
+        precompile, "is_ready", lambda kind: asked.append(precompile.mark_of(kind)) or True
+    )
+    desk = make(network_session())
+    monkeypatch.setitem(ACTIVATIONS, "own", ACTIVATIONS["relu"])
+    desk.set_activation(0, "own")
+    assert asked[0] != asked[-1]
+
+
+def test_who_leaves_takes_the_engine_along(make: Any) -> None:
+    s = network_session()
+    desk = make(s)
+    desk.step(+1)
+    desk.quit()
+    desk.warming.leave()
+    assert s.engine == "cpu" and not desk.warming.said
+
+
+def test_where_another_process_fails_a_thread_of_this_one_compiles(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(precompile, "compile_kind", compiled.append)
+    s = network_session()
+    desk = make(s)
+    attended(desk, lambda: s.engine == "cpu")
+    assert compiled == ["float32"]
+
+
+def test_what_is_noted_as_compiled_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    assert not precompile.is_ready("float32")
+    kept = tmp_path / "kernel.nbc"
+    kept.touch()
+    precompile.mark_of("float32").write_text(str(kept))
+    assert precompile.is_ready("float32") and not precompile.is_ready("float64")
+    kept.unlink()
+    assert not precompile.is_ready("float32")
+
+
+def test_another_process_takes_the_formulas_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel_file, "_texts", {})
+    template = precompile.KINDS["float32"][1][0]
+    plain = kernel_file.text_of(*template)
+    monkeypatch.setitem(ACTIVATIONS, "own", ACTIVATIONS["relu"])
+    path = Path(precompile.words_for("float32").partition("=")[2])
+    own, mark = kernel_file.text_of(*template), precompile.mark_of("float32")
+    assert own != plain and path.read_text() == own
+    monkeypatch.delitem(ACTIVATIONS, "own")
+    assert kernel_file.text_of(*template) == plain
+    kernel_file.adopt(path, *template)
+    assert kernel_file.text_of(*template) == own and precompile.mark_of("float32") == mark
+
+
+# That nothing is forgotten.
+
+
+@pytest.mark.slow
+def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever network, data, optimizer, loss or scene: all is loaded, nothing compiled."""
+    missed: list[Any] = []
+    load_or_compile = Dispatcher._compile_for_args
+
+    def noted(self: Any, *given: Any, **named: Any) -> Any:
+        before = sum(self._cache_misses.values())
+        try:
+            return load_or_compile(self, *given, **named)
+        finally:
+            if sum(self._cache_misses.values()) > before:
+                missed.append((self.py_func.__name__, self.signatures[-1]))
+
+    for kind in ("float32", "float64", "expression-float32", "expression-float64", "means"):
+        precompile.compile_kind(kind)
+        assert precompile.is_ready(kind)
+    monkeypatch.setattr(Dispatcher, "_compile_for_args", noted)
+    rng = np.random.default_rng(0)
+    few, fixed = (rng.random((9, 4)), rng.random((9, 3))), rng.random((9, 4))
+    fixed.flags.writeable = False
+    columns = fixed, np.asfortranarray(few[1])
+    optimizers = sv.SGD(0.1), sv.Momentum(0.1), sv.Nesterov(0.1), sv.RMSProp(0.01), sv.AdamW(0.01)
+    for dtype in ("float32", "float64"):
+        for name in ACTIVATIONS:
+            use(sv.Network([4, 5, 3], name, output="linear", dtype=dtype), few, batch=4)
+        for loss in LOSSES:
+            use(sv.Network([4, 3], "linear", dtype=dtype), few, loss)
+        for optimizer in optimizers:
+            optimizer.l1 = optimizer.l2 = 0.001
+            many = rng.random((300, 4)), rng.random((300, 3))
+            use(sv.Network([4, 5, 3], "tanh", dtype=dtype), many, "mse", optimizer, batch=64)
+        typed = tuple(np.asfortranarray(table, dtype) for table in columns)
+        for table in (columns, typed, data.Arrays(*columns)):
+            use(sv.Network([4, 3], dtype=dtype), table)
+        net = sv.Network([4, 3], dtype=dtype).to("cpu")
+        for table in (fixed, np.asfortranarray(few[0])):
+            net.forward(table)
+            net.backward(np.asfortranarray(few[1]))
+            net.step()
+            net.train(table, few[1], steps=3)
+        slope, shift = sv.Value(0.5), sv.Value(0.1)
+        line = sv.compile(lambda x: (slope * x + shift).tanh(), inputs=1, dtype=dtype)  # noqa: B023
+        for count in (1, 9):
+            use(line, (fixed[:count, :1], few[1][:count, :1]))
+    for path in scenes().values():
+        show = load(path)(engine="cpu")
+        session, stage = show.session, Stage(show)
+        session.advance(2)
+        session.advance(min(len(session.operations), 80) + 1, "operation")
+        stage.pin(0)
+        stage.sight()
+        stage.captioned()
+        session.reset()
+        session.history(0, wait=True)
+    assert not missed, missed
+
+
+def use(model: Any, samples: Any, *rest: Any, **named: Any) -> None:
+    """What a window does with a session."""
+    session = sv.Session(model, samples, *rest, engine="cpu", **named)
+    session.advance(3)
+    session.advance(len(session.operations), "operation")
+    session.back(2, "operation")
+    session.seek(0)
+    session.reset()
+    session.advance(2)
+    model(np.full((3, model.inputs), 0.1))

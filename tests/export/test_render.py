@@ -1,0 +1,309 @@
+"""Pictures, videos and pages without a window."""
+
+import io
+import json
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameError
+from scalarviz.export.render import Look
+from scalarviz.export.video import png
+from scalarviz.notebook import show
+from scalarviz.view.offscreen import make_canvas
+from scalarviz.view.scene.camera import Camera
+
+SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opengl() -> None:
+    try:
+        make_canvas(8, 8)
+    except DisplayError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
+def state(session: sv.Session) -> tuple[Any, ...]:
+    bank = session.network.bank
+    return session.clock, bank.value.tobytes(), bank.grad.tobytes(), len(session.losses)
+
+
+def opened(path: Path) -> Any:
+    from PIL import Image
+
+    return Image.open(path)
+
+
+def test_a_picture_is_a_png_of_what_comes_back(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(20)
+    before = state(session)
+    frame = sv.picture(session, tmp_path / "net.png", **SMALL)
+    assert frame.shape == (200, 320, 3) and frame.dtype == np.uint8
+    assert np.array_equal(np.asarray(opened(tmp_path / "net.png")), frame)
+    assert state(session) == before and session.pinned == []
+
+
+def test_the_same_moment_gives_the_same_bytes(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(5)
+    frames = [sv.picture(session, **SMALL) for _ in range(2)]
+    assert np.array_equal(*frames)
+    session.advance(50)
+    assert not np.array_equal(frames[0], sv.picture(session, **SMALL))
+
+
+def test_options_change_the_picture(session: sv.Session) -> None:
+    session.advance(5)
+    plain = sv.picture(session, **SMALL)
+    for options in (
+        {"theme": "light"},
+        {"camera": "flat"},
+        {"camera": Camera(azimuth=40.0, height=8.0)},
+        {"color": "gradient"},
+        {"cubes": "w*x"},
+        {"layout": "posters"},
+        {"per_layer": True},
+        {"pin": 3},
+        {"samples": 2},
+    ):
+        assert not np.array_equal(plain, sv.picture(session, **{**SMALL, **options})), options
+    assert sv.picture(session, size=(320, 200), ratio=2.0, samples=1).shape == (400, 640, 3)
+
+
+def test_samples_are_averages(session: sv.Session) -> None:
+    fine = sv.picture(session, size=(320, 200), ratio=2.0, samples=1).astype(float)
+    means = fine.reshape(200, 2, 320, 2, 3).mean(axis=(1, 3))
+    smooth = sv.picture(session, size=(320, 200), samples=2).astype(float)
+    assert np.abs(means - smooth).max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": (4, 200)}, "the width of a picture"),
+        ({"size": (320, 20000)}, "the height of a picture is 16 to 8192 pixels, not 20000"),
+        ({"samples": 9}, "1 to 4 samples"),
+        ({"ratio": 0.0}, "the ratio of a picture is 0.25 to 8"),
+        ({"theme": "dim"}, "unknown theme 'dim'"),
+        ({"camera": "front"}, "unknown camera 'front'"),
+        ({"colour": "value"}, "did you mean 'color'"),
+        ({"color": "values"}, "did you mean 'value'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    session: sv.Session, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.png"
+    with pytest.raises(InputError, match=message):
+        sv.picture(session, path, **{**SMALL, **options})
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("size", [(800,), (1, 2, 3), 800, "800x500", None, {800, 500}, np.array(5)])
+def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_path: Path) -> None:
+    takes: list[Callable[[], object]] = [
+        lambda: sv.picture(session, size=size),
+        lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
+        lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
+        lambda: show.watch(session, size=size),
+        lambda: Look(size=size),
+    ]
+    sentence = "a picture has a width and a height, such as size=(800, 500), not "
+    sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
+    for take in takes:
+        with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+            take()
+    assert session.step_index == 0 and not list(tmp_path.iterdir())
+
+
+def test_a_size_may_be_a_list_or_an_array(session: sv.Session) -> None:
+    for size in ([64, 48], np.array([64, 48])):
+        assert sv.picture(session, size=size, samples=1).shape == (48, 64, 3)
+    assert Look(size=[64, 48]) == Look(size=(64, 48))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("save", "name"),
+    [(sv.picture, "net.bmp"), (sv.record, "net.avi"), (sv.storyboard, "net.pdf")],
+)
+def test_other_kinds_of_files_are_refused_before_anything_is_done(
+    session: sv.Session, save: Callable[..., object], name: str, tmp_path: Path
+) -> None:
+    before = state(session)
+    with pytest.raises(InputError, match="rename it"):
+        save(session, tmp_path / name)
+    assert state(session) == before and not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"there is no folder .* make it first"):
+        sv.picture(session, tmp_path / "none" / "net.png", **SMALL)
+
+
+@pytest.mark.parametrize("name", ["none/a.mp4", "none/a.gif"])
+def test_a_video_that_could_not_be_kept_trains_nothing(
+    session: sv.Session, name: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    with pytest.raises(FileError, match="there is no folder"):
+        sv.record(session, tmp_path / name, 5, **SMALL)
+    with pytest.raises(FileError, match="there is no folder"):
+        sv.storyboard(session, tmp_path / "none" / "a.html")
+    assert session.step_index == 0
+
+
+def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
+    look = Look(size=(160, 100), samples=1)
+    sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)
+    with opened(tmp_path / "a.gif") as gif:
+        assert gif.size == (160, 100)
+    assert sv.picture(session, look=look, size=(200, 120)).shape == (120, 200, 3)
+
+
+def test_every_moment_of_the_very_first_step_can_be_drawn(session: sv.Session) -> None:
+    drawn = []
+    for _ in session.operations:
+        session.advance(1, "operation")
+        drawn.append(sv.picture(session, size=(800, 500), samples=1))
+    assert len({frame.tobytes() for frame in drawn}) == len(drawn)
+
+
+def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session) -> None:
+    session.advance(1, "operation")
+    frames = []
+    for _ in range(3):
+        session.advance(1, "operation")
+        frames.append(sv.picture(session, size=(640, 480), samples=1, camera="flat"))
+    assert all((a != b).any(axis=2).mean() > 0.02 for a, b in pairwise(frames))
+
+
+def test_the_colors_of_a_gif_are_those_of_the_picture(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(30)
+    wanted = sv.picture(session, size=(720, 450), samples=1)
+    sv.record(session, tmp_path / "a.gif", 10, every=1, fps=5, size=(720, 450), samples=1)
+    with opened(tmp_path / "a.gif") as gif:
+        shown = np.asarray(gif.convert("RGB")).astype(int)
+    apart = np.abs(shown[60:400] - wanted[60:400]).max(axis=2)  # all but the words of the status
+    assert (apart > 20).mean() < 0.005
+
+
+def test_a_png_is_read_by_others() -> None:
+    frame = np.random.default_rng(0).integers(0, 256, (7, 5, 3), np.uint8)
+    from PIL import Image
+
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(frame)))), frame)
+
+
+def test_a_video_trains_and_has_as_many_pictures_as_it_says(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    av = pytest.importorskip("av", reason="videos take PyAV")
+    told: list[tuple[int, int]] = []
+    count = sv.record(
+        session,
+        tmp_path / "net.mp4",
+        steps=20,
+        every=5,
+        fps=10,
+        progress=lambda done, total: told.append((done, total)),
+        **SMALL,
+    )
+    assert session.step_index == 20 and count == 5 + 10
+    assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
+    with av.open(str(tmp_path / "net.mp4")) as file:
+        frames = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    assert len(frames) == count and frames[0].shape == (200, 320, 3)
+    apart = [np.abs(a.astype(int) - b).mean() for a, b in pairwise(frames[:5])]
+    assert min(apart) > 0.05  # every one of them shows something else
+
+
+def test_a_gif_says_what_the_arrays_say(session: sv.Session, tmp_path: Path) -> None:
+    sv.record(session, tmp_path / "net.gif", steps=2, every=1, fps=5, **SMALL)
+    with opened(tmp_path / "net.gif") as gif:
+        assert gif.n_frames >= 3 and gif.size == (320, 200)
+        gif.seek(2)
+        shown = np.asarray(gif.convert("RGB")).astype(int)
+    now = sv.picture(session, **SMALL)
+    # Words of the status differ ("1 step a picture"); everything above them does not.
+    assert np.abs(shown[:160] - now[:160]).mean() < 6.0
+
+
+def test_a_video_of_operations_shows_each_of_them(session: sv.Session, tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    count = sv.record(
+        session, tmp_path / "op.mp4", 1, unit="operation", fps=30, **{**SMALL, "size": (96, 64)}
+    )
+    assert session.step_index == 1 and count == 1 + 12 * 33 + 30
+
+
+def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    av = pytest.importorskip("av")
+    session.learning_rate = 0.0  # nothing else moves
+    sv.record(session, tmp_path / "orbit.mp4", 4, every=1, move="orbit", **SMALL)
+    with av.open(str(tmp_path / "orbit.mp4")) as file:
+        frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+    assert np.abs(frames[1][40:150, :320] - frames[3][40:150, :320]).mean() > 1.0
+    with pytest.raises(UnknownNameError, match="unknown move of the camera"):
+        sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
+    assert not (tmp_path / "no.mp4").exists()
+
+
+def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    path = tmp_path / "net.mp4"
+    path.write_bytes(b"old")
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sv.record(session, path, steps=4, every=1, progress=stop, pin=3, **SMALL)
+    assert session.pinned == []
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    session.advance(3)
+    session.advance(4, "operation")
+    before = state(session)
+    count = sv.storyboard(session, tmp_path / "step.html", size=(320, 200))
+    text = (tmp_path / "step.html").read_text(encoding="utf-8")
+    assert count == 12 == text.count("data:image/png;base64,")
+    assert "Forget the old gradients." in text and "Paths add up" in text
+    assert state(session) == before
+    session.edit(0, 0.5)  # nothing lies ahead that an edit would leave behind
+    assert len(session.branches) == 1
+
+
+def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
+    a = sv.Value(0.5, label="a")
+    line = sv.compile(lambda x: a * x, inputs=1, engine="python")
+    s = sv.Session(line, ([[1.0], [2.0]], [[2.0], [4.0]]), "mse", sv.SGD(0.1), engine="python")
+    s.advance(2)
+    before = state(s)[:2]
+    count = sv.storyboard(s, tmp_path / "a.html", size=(320, 200))
+    assert count == len(s.operations) and state(s)[:2] == before
+
+
+def test_a_look_is_what_it_says() -> None:
+    look = Look(size=(64, 48), theme="light")
+    assert look.size == (64, 48) and json.dumps(look.camera) == '"perspective"'

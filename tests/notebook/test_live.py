@@ -1,0 +1,456 @@
+"""A training in a notebook: drawn on the kernel's thread, whatever thread the browser speaks on."""
+
+import asyncio
+import base64
+import math
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.controller import export, precompile
+from scalarviz.controller.options import Recipe
+from scalarviz.errors import InputError
+from scalarviz.notebook import live as live_module
+from scalarviz.notebook import show as notebook
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from tests.notebook.browser import Browser, until
+from tests.studio import Studio
+
+pytestmark = pytest.mark.usefixtures("studio")  # they are skipped where nothing can be drawn
+
+
+def colours(engine: str = "python") -> sv.Session:
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine=engine)
+
+
+def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(program())
+
+
+def watch(session: sv.Session, **options: Any) -> Any:
+    return notebook.watch(Show.of(session), size=(400, 300), **options)
+
+
+def sv_watch_scene(name: str) -> Any:
+    recipe = Recipe(load(find(name)), {"engine": "python"})
+    return notebook.watch(recipe.make({}), size=(400, 300), recipe=recipe)
+
+
+def test_closing_one_leaves_the_others() -> None:
+    async def program() -> None:
+        first, second = watch(colours()), watch(colours())
+        first.close()
+        assert first.closed
+        assert second.bundle()["image/png"]
+        second.close()
+
+    run(program)
+
+
+def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = "import sys, time; time.sleep(0.3); open(sys.argv[3], 'w').write('all')"
+    monkeypatch.setattr(export, "COMMAND", ("-c", slow, "-"))
+
+    async def program() -> None:
+        live = watch(colours())
+        live.desk.step(+1)
+        live.desk.export(tmp_path / "it.mp4")
+        live.close()
+        assert "it.mp4 is still being written" in capsys.readouterr().out
+        await until(lambda: (tmp_path / "it.mp4").exists())
+
+    run(program)
+
+
+def test_while_kernels_are_compiled_the_objects_do_the_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: False)
+
+    async def program() -> None:
+        session = colours("cpu")
+        live = watch(session)
+        assert session.engine == "python" and live.bundle()["image/png"]
+        session.reset()  # a cell does so
+        assert session.engine == "cpu" and live.snapshot() and session.engine == "python"
+        await until(lambda: live.desk.state.status.startswith("Compiling for float32 networks"))
+        live.close()
+        assert session.engine == "cpu"
+
+    run(program)
+
+
+def picture(frame: bytes) -> np.ndarray:
+    return np.asarray(PIL.Image.open(BytesIO(frame)).convert("RGB"), int)
+
+
+def test_a_picture_is_kept_for_where_no_kernel_runs() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        bundle = live.bundle()
+        kept = picture(base64.b64decode(bundle["image/png"]))
+        assert kept.shape == (300, 400, 3)
+        assert kept.std() > 10
+        assert "application/vnd.jupyter.widget-view+json" in bundle
+        assert "0 of 0" in bundle["text/plain"]
+        live.close()
+
+    run(program)
+
+
+def test_pictures_are_drawn_on_the_thread_of_the_cells() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        browser = Browser(live.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        for turn in range(3):
+            before = len(browser.frames)
+            browser.say("pointer_down", button=1, x=100, y=100)
+            browser.say("pointer_move", x=120 + 10 * turn, y=100)
+            browser.say("pointer_up", button=1, x=120 + 10 * turn, y=100)
+            await until(lambda before=before: len(browser.frames) > before)
+        assert browser.threads == {threading.get_ident()}
+        assert np.abs(picture(browser.frames[0]) - picture(browser.frames[-1])).max() > 50
+        live.close()
+
+    run(program)
+
+
+def test_it_plays_while_the_kernel_is_free_and_draws_it() -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        browser = Browser(live.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        assert not session.playing
+        live.controls.play.click()
+        await until(lambda: session.playing and session.step_index > 5)
+        before = len(browser.frames)
+        await until(lambda: len(browser.frames) > before + 3)
+        assert live.controls.timeline.value > 0
+        browser.say("key_down", key=" ")
+        await until(lambda: not session.playing)
+        step = session.step_index
+        browser.say("key_down", key="ArrowLeft")
+        await until(lambda: session.step_index == step - 1)
+        live.close()
+
+    run(program)
+
+
+def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        browser = Browser(live.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        stage = live.desk.stage
+        places = ((x, y) for y in range(60, 220, 4) for x in range(20, 400, 4))
+        at = next(place for place in places if stage.cube_at(*place) is not None)
+        row = stage.cube_at(*at)
+        browser.clicks(*at)
+        await until(lambda: stage.pinned == row)
+        await until(lambda: not live.controls.value.disabled)
+        assert live.controls.value.tooltip.startswith("Value of layer ")
+        live.close()
+
+    run(program)
+
+
+def test_the_picture_has_the_size_and_the_sharpness_of_its_place_on_the_page() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        browser = Browser(live.canvas)
+        browser.opens(500.4, 320.0, ratio=1.5)
+        await until(lambda: browser.frames and picture(browser.frames[-1]).shape == (480, 750, 3))
+        browser.say("resize", width=300, height=200, ratio=9.0)
+        await until(lambda: picture(browser.frames[-1]).shape == (400, 600, 3))
+        browser.say("resize", width=1e9, height=20, ratio=0.1)
+        await until(lambda: picture(browser.frames[-1]).shape == (2, 410, 3))
+        live.close()
+
+    run(program)
+
+
+def test_the_theme_is_that_of_the_page_unless_somebody_chose() -> None:
+    async def program() -> None:
+        follows, stays = watch(colours()), watch(colours(), theme="light")
+        for live in (follows, stays):
+            Browser(live.canvas).say("theme", light=False)
+        await until(lambda: follows.desk.stage.theme == "dark")
+        assert stays.desk.stage.theme == "light"
+        for live in (follows, stays):
+            live.close()
+
+    run(program)
+
+
+def test_nothing_is_drawn_where_nobody_looks() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        browser = Browser(live.canvas)
+        live.controls.on.click()
+        await asyncio.sleep(0.3)
+        assert browser.frames == []
+        live.close()
+
+    run(program)
+
+
+def test_two_trainings_side_by_side_do_not_mix() -> None:
+    async def program() -> None:
+        lives = [watch(colours()), watch(colours())]
+        browsers = [Browser(live.canvas) for live in lives]
+        for browser in browsers:
+            browser.opens()
+        for browser in browsers:
+            await until(lambda browser=browser: browser.frames)
+        lives[0].desk.step(+1, 50)
+        await until(lambda: len(browsers[0].frames) > 1)
+        assert [live.desk.session.step_index for live in lives] == [50, 0]
+        first, second = (picture(browser.frames[-1]) for browser in browsers)
+        assert np.abs(first - second).max() > 50
+        for live in lives:
+            live.close()
+
+    run(program)
+
+
+def test_an_output_that_is_gone_lets_the_training_rest_and_a_newer_one_takes_over() -> None:
+    async def program() -> None:
+        session = colours()
+        old = watch(session)
+        browser = Browser(old.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        old.desk.play()
+        assert session.playing
+        browser.elsewhere(lambda: setattr(old.canvas, "_has_visible_views", False))
+        browser.say("gone")
+        await until(lambda: not session.playing)
+        assert not old.closed
+        new = watch(session)
+        new.desk.play()
+        await until(lambda: old.closed)
+        assert session.playing
+        new.close()
+        assert not session.playing
+
+    run(program)
+
+
+def test_a_cell_that_goes_on_for_long_can_show_itself() -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        browser = Browser(live.canvas)
+        session.advance(5)
+        live.refresh()
+        assert len(browser.frames) == 1
+        assert live.controls.where.value.startswith("5 of 5")
+        live.refresh()  # too soon for anybody to see it
+        assert len(browser.frames) == 1
+        live.close()
+
+    run(program)
+
+
+def test_a_snapshot_is_the_picture_as_it_is_now() -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        first = picture(live.snapshot().data)
+        session.advance(100)
+        assert np.abs(picture(live.snapshot().data) - first).max() > 50
+        live.close()
+
+    run(program)
+
+
+def test_an_error_is_told_once_below_the_picture_and_life_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_module, "AFTER_AN_ERROR", 0.02)
+
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        said: list[str] = []
+        asked: list[int] = []
+        attend = live.desk.attend
+        monkeypatch.setattr(live.canvas.errors, "append_stderr", said.append)
+        monkeypatch.setattr(live.desk, "attend", lambda: asked.append(1 // 0))
+        await until(lambda: said)
+        await asyncio.sleep(0.2)
+        assert len(said) == 1 and "ZeroDivisionError" in said[0]
+        monkeypatch.setattr(live.desk, "attend", attend)
+        session.advance(3)
+        await until(lambda: live.controls.where.value.startswith("3 of 3"))
+        live.close()
+
+    run(program)
+
+
+def in_cell(monkeypatch: pytest.MonkeyPatch, cell: str, count: int) -> None:
+    """Pretend that a cell of a page runs."""
+    monkeypatch.setattr(live_module, "shell", lambda: None)
+    monkeypatch.setattr(live_module, "run_of", lambda found: (cell, count))
+
+
+def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> None:
+        in_cell(monkeypatch, "cell a", 1)
+        first, beside = watch(colours()), watch(colours())
+        in_cell(monkeypatch, "cell b", 2)
+        other = watch(colours())
+        first.desk.play()
+        in_cell(monkeypatch, "cell a", 3)
+        again = watch(colours())
+        assert [live.closed for live in (first, beside, other, again)] == [True, True, False, False]
+        assert not first.desk.session.playing
+        for live in (other, again):
+            live.close()
+
+    run(program)
+
+
+def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def program() -> None:
+        session = colours()
+        in_cell(monkeypatch, "cell a", 1)
+        first = watch(session)
+        first.desk.play()
+        in_cell(monkeypatch, "cell a", 2)
+        again = watch(session)
+        assert first.closed
+        assert session.playing
+        again.close()
+        assert not session.playing
+
+    run(program)
+
+
+def test_of_many_that_nobody_sees_the_oldest_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_module, "MOST", 3)
+
+    async def program() -> None:
+        lives = [watch(colours()) for _ in range(2)]
+        seen = watch(colours())
+        Browser(seen.canvas).opens()
+        await until(lambda: seen.canvas.views)
+        lives += [watch(colours()) for _ in range(3)]
+        assert [live.closed for live in lives] == [True, True, True, False, False]
+        assert not seen.closed
+        for live in (*lives[3:], seen):
+            live.close()
+
+    run(program)
+
+
+def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
+    async def program() -> None:
+        live = sv_watch_scene("circle")
+        browser = Browser(live.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        before = live.desk.session
+        live.desk.set_option("hidden", "5")
+        assert live.desk.session is not before
+        live.desk.play()
+        browser.elsewhere(lambda: setattr(live.canvas, "_has_visible_views", False))
+        browser.say("gone")
+        await until(lambda: not live.desk.session.playing)
+        assert not live.closed
+        live.close()
+
+    run(program)
+
+
+def test_away_from_the_cells_it_says_where_to_call_it() -> None:
+    with pytest.raises(InputError, match=r"call sv\.watch there, not on a thread of your own"):
+        watch(colours())
+
+
+@pytest.mark.parametrize("when", ["while the cell runs", "after it", "when the new one is shown"])
+def test_what_a_page_sends_back_after_a_long_cell_is_no_command(when: str) -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        browser, slider = Browser(live.canvas), live.controls.rate
+        browser.opens()
+        await until(lambda: abs(slider.value - math.log10(0.5)) < 0.03)
+        echo = round(slider.value, 2) + 1e-15  # rounded by the page
+
+        def send_back() -> None:
+            browser.elsewhere(lambda: slider.set_state({"value": echo}))
+
+        session.learning_rate = 5.0
+        time.sleep(2.0)
+        if when == "while the cell runs":
+            send_back()
+        elif when == "when the new one is shown":
+            await until(lambda: slider.value > 0.6)
+        if when != "while the cell runs":
+            send_back()
+        await asyncio.sleep(0.2)
+        assert session.learning_rate == 5.0
+        await until(lambda: abs(slider.value - math.log10(5.0)) < 0.03)
+        assert session.learning_rate == 5.0
+        live.close()
+
+    run(program)
+
+
+def test_keys_that_a_browser_needs_are_left_to_it() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        pressed: list[tuple[str, bool]] = []
+        live.desk.press = lambda key, shift=False: bool(pressed.append((key, shift)))
+        browser = Browser(live.canvas)
+        browser.say("key_down", key="r", modifiers=["Control"])
+        browser.say("key_down", key="ArrowRight", modifiers=["Shift"])
+        browser.say("key_down", key="L")
+        await until(lambda: len(pressed) == 2)
+        assert pressed == [("right", True), ("l", False)]
+        live.close()
+
+    run(program)
+
+
+def test_a_notebook_is_not_left_by_a_key() -> None:
+    async def program() -> None:
+        live = watch(colours())
+        assert "q" not in [key for key, _ in live.desk.stage.keys]
+        live.desk.press("q")
+        assert not live.closed
+        live.close()
+
+    run(program)
+
+
+def test_bad_sizes_are_refused(studio: Studio) -> None:
+    async def program() -> None:
+        with pytest.raises(InputError, match="the width of a picture"):
+            notebook.watch(Show.of(colours()), size=(0, 300))
+
+    run(program)

@@ -1,0 +1,179 @@
+"""Watching in a notebook: where a live picture is possible, and what is shown where it is not."""
+
+import asyncio
+import base64
+import html
+import re
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import DisplayError, InputError
+from scalarviz.notebook import place, show
+from scalarviz.view import canvas
+
+PUBLISHED = list[dict[str, Any]]
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
+    """What a notebook shows, of which one is pretended to be here; its first cell runs."""
+    published: PUBLISHED = []
+    shell = SimpleNamespace(
+        kernel=None,
+        execution_count=1,
+        display_pub=SimpleNamespace(publish=published.append),
+    )
+    monkeypatch.setattr(place, "shell", lambda: shell)
+    return published
+
+
+def page_of(bundle: dict[str, Any]) -> str:
+    (found,) = re.findall(r'srcdoc="([^"]*)"', bundle["text/html"])
+    return html.unescape(found)
+
+
+def no_opengl(*size: int) -> Any:
+    raise DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
+
+
+def test_a_terminal_is_no_notebook() -> None:
+    assert place.shell() is None
+    assert not place.in_notebook()
+
+
+@pytest.mark.usefixtures("studio")
+def test_a_live_picture_shows_itself_once_in_its_cell(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    async def program() -> None:
+        live = sv.watch(session)
+        assert len(shown) == 1
+        assert {"image/png", "application/vnd.jupyter.widget-view+json"} <= set(shown[0])
+        live._ipython_display_()  # as the value of the last line of the same cell
+        assert len(shown) == 1
+        place.shell().execution_count = 2
+        live._ipython_display_()
+        assert len(shown) == 2
+        live.close()
+
+    asyncio.run(program())
+
+
+@pytest.mark.usefixtures("studio")
+def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    async def program() -> None:
+        live = sv.watch(session)
+        await asyncio.sleep(0.1)
+        assert not session.playing
+        assert live.desk.playing.speed == show.SPEED
+        assert live.desk.playing.until is None
+        live.close()
+        chosen = sv.watch(session, steps=7, speed=0)
+        assert chosen.desk.playing.speed is None
+        assert chosen.desk.playing.until == 7
+        chosen.close()
+
+    asyncio.run(program())
+
+
+@pytest.mark.usefixtures("studio")
+def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
+    async def program() -> None:
+        live = sv.watch("circle")
+        names = [group.children[0].value for group in live.controls.scene.children]
+        assert any(">hidden<" in name for name in names)
+        live.close()
+
+    asyncio.run(program())
+    with pytest.raises(InputError, match="unknown scene 'circel'"):
+        sv.watch("circel")
+
+
+@pytest.mark.usefixtures("studio")
+def test_in_colab_it_tells_the_next_step_and_why(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    session.advance(3)
+    told = sv.watch(session)
+    assert "Colab" in repr(told)
+    assert "Colab" in shown[0]["text/html"]
+    page = page_of(shown[0])
+    assert page.count("data:image/png") == len(session.operations)
+    assert (session.step_index, session.playing) == (3, False)
+
+
+@pytest.mark.parametrize("package", show.PACKAGES)
+def test_what_is_not_installed_is_named(
+    package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "find_spec", lambda name: None if name == package else name)
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    sv.watch(session)
+    assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
+
+
+def test_without_opengl_the_step_is_drawn_flat(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+
+    async def program() -> None:
+        sv.watch(session)
+
+    asyncio.run(program())
+    assert "no driver" in shown[0]["text/html"]
+    page = page_of(shown[0])
+    assert page.count("data:image/svg+xml") == len(session.operations)
+    assert "Each perceptron adds up its weighted inputs." in page
+
+
+def test_an_expression_without_opengl_says_where_it_stands(
+    shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
+    session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
+    session.advance(3)
+
+    async def program() -> None:
+        sv.watch(session)
+
+    asyncio.run(program())
+    assert "no driver" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
+    assert (
+        "step 3"
+        in base64.b64decode(
+            re.findall(r"svg\+xml;base64,([^\"]*)", shown[0]["text/html"])[0]
+        ).decode()
+    )
+
+
+@pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
+def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
+    with pytest.raises(InputError, match="what can be seen is a Session or a Show, not"):
+        sv.watch(nonsense)
+
+
+def test_bad_options_are_refused_before_anything_is_shown(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    with pytest.raises(InputError, match="the width of a picture"):
+        sv.watch(session, size=(3, 300))
+    with pytest.raises(InputError, match="the speed"):
+        sv.watch(session, speed=-1)
+    assert shown == []

@@ -1,0 +1,188 @@
+"""What there is to see of a session, found from its data and its network."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import OrderError
+from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss, plates_of
+from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.pictures import Pictures
+from scalarviz.view.exhibits.plane import Plane
+from scalarviz.view.exhibits.swatches import Swatches
+
+
+def session(layers: list[Any], learned: object, **options: Any) -> sv.Session:
+    return sv.Session(sv.Network(layers, seed=0), learned, engine="python", **options)
+
+
+# The weights.
+
+
+def test_a_plate_has_each_weight_at_its_perceptron_and_input(colours: sv.Session) -> None:
+    for layer, plate in zip(colours.network.layers, plates_of(colours), strict=True):
+        for i, perceptron in enumerate(layer.perceptrons):
+            assert plate.weights[i].tolist() == [weight.value for weight in perceptron.weights]
+            assert plate.biases[i] == perceptron.bias.value
+
+
+def test_a_plate_says_its_shape_its_activation_and_where_the_colours_are(
+    colours: sv.Session,
+) -> None:
+    first, second = plates_of(colours)
+    assert (first.name, first.about) == ("layer 0", "3 → 8  tanh")
+    assert (second.name, second.about) == ("layer 1", "8 → 3  sigmoid")
+    assert "".join(first.inputs) == "".join(second.outputs) == "RGB"
+    assert "".join(first.outputs) == "".join(second.inputs) == "01234567"
+
+
+def test_layers_without_weights_are_left_out_and_norms_are_two_rows() -> None:
+    layers = [sv.FrequencyEncoding(2), sv.Dense(12, 4, bias=False), sv.LayerNorm(4)]
+    layers += [sv.RMSNorm(4), sv.Dense(4, 1)]
+    dense, norm, rms, _ = plates_of(session(layers, data.Xor()))
+    assert (dense.name, dense.weights.shape, dense.biases.shape) == ("layer 1", (4, 12), (0,))
+    assert (norm.about, norm.outputs) == ("4 → 4  LayerNorm", ["gain", "shift"])
+    assert norm.weights.tolist() == [[1.0] * 4, [0.0] * 4]
+    assert rms.outputs == ["gain"] and rms.weights.shape == (1, 4)
+
+
+def test_kernels_are_rows_and_parts_of_a_residual_are_shown_each() -> None:
+    conv = sv.Conv2d((2, 3, 3), 2, 3, padding=1)
+    layers = [sv.BatchNorm((2, 3, 3)), sv.Residual(conv), sv.Dense(18, 1)]
+    numbers = np.zeros((2, 18)), np.zeros((2, 1))
+    norm, kernels, _ = plates_of(session(layers, numbers))
+    assert norm.weights.shape == (2, 2) and norm.outputs == ["gain", "shift"]
+    assert (kernels.name, kernels.about) == ("layer 1.0", "2 kernels of 2 × 3 × 3  Residual")
+    assert kernels.weights.shape == (2, 18) and kernels.biases.shape == (2,)
+    assert [i for i, name in enumerate(kernels.inputs) if name] == [0, 9]
+    assert kernels.weights[1, 13] == conv.perceptrons[1].weights[13].value
+
+
+def test_weights_of_a_large_network_are_not_shown_one_by_one() -> None:
+    assert plates_of(session([2, 2000, 1], data.Xor())) == []
+
+
+def test_an_expression_shows_its_parameters() -> None:
+    slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
+    s = sv.Session(line, ([[0.0], [1.0]], [[1.0], [2.0]]), engine="python")
+    (plate,) = plates_of(s)
+    values = dict(zip(plate.outputs, plate.weights[:, 0].tolist(), strict=True))
+    assert sorted(values.values()) == [0.5, 2.0] and values["slope"] == 2.0
+
+
+# What is learned.
+
+
+def test_swatches_are_the_colours_that_the_network_says(colours: sv.Session) -> None:
+    swatches = exhibit_of(colours)
+    assert isinstance(swatches, Swatches)
+    np.testing.assert_array_equal(swatches.outputs, colours.network(data.PALETTE))
+    np.testing.assert_array_equal(swatches.targets, 1.0 - data.PALETTE)
+
+
+def test_the_plane_is_asked_at_the_middles_of_its_cells_the_top_first() -> None:
+    s = session([2, 1], data.Circle(scale=5.0))
+    s.network.bank.value[:] = [1.0, 100.0, 0.0]  # x + 100 y
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    rows, columns = plane.values.shape
+    step = 12.0 / columns
+    assert plane.values[0, 0] == pytest.approx(-6 + step / 2 + 100 * (6 - step / 2), rel=1e-5)
+    assert plane.values[-1, -1] == pytest.approx(6 - step / 2 + 100 * (-6 + step / 2), rel=1e-5)
+    assert (plane.middle, plane.reach, rows) == (0.5, 0.5, columns)
+    np.testing.assert_allclose(plane.points * 12 - 6, s.data.training[0][: len(plane.points)])
+
+
+def test_an_input_that_never_changes_stays_as_it_is() -> None:
+    s = session([sv.Dense(3, 1, bias=False)], data.Xor(bias=True))
+    s.network.bank.value[:] = [0.0, 0.0, 7.0]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane) and (plane.values == 7.0).all()
+
+
+def test_the_corners_are_spelled_out() -> None:
+    s = session([2, 1], data.Xnor())
+    s.network.bank.value[:] = [0.25, 0.5, 0.0]
+    exhibit = exhibit_of(s)
+    assert exhibit is not None
+    assert exhibit.words() == [
+        "0 0 -> 0.000, should be 1",
+        "0 1 -> 0.500, should be 0",
+        "1 0 -> 0.250, should be 0",
+        "1 1 -> 0.750, should be 1",
+    ]
+
+
+def test_one_input_gives_a_curve() -> None:
+    s = session([1, 1], ([[3.0], [1.0], [2.0]], [6.0, 2.0, 4.0]))
+    s.network.bank.value[:] = [2.0, 0.0]
+    graph = exhibit_of(s)
+    assert isinstance(graph, Graph)
+    assert (graph.low, graph.high) == (1.0, 3.0)
+    np.testing.assert_allclose(graph.outputs, np.linspace(2.0, 6.0, len(graph.outputs)), rtol=1e-6)
+    assert graph.points.tolist() == [[3.0, 6.0], [1.0, 2.0], [2.0, 4.0]]
+
+
+@pytest.mark.parametrize("transform", ["identity", "zoom", "flip"])
+def test_a_texture_gives_target_output_and_loss(transform: str) -> None:
+    picture = np.random.default_rng(0).random((10, 200, 3))
+    s = session([2, 3], data.Texture(picture, transform=transform), batch=4)
+    pictures = exhibit_of(s)
+    assert isinstance(pictures, Pictures)
+    target, output, loss = pictures.pictures.values()
+    assert target.shape == output.shape == loss.shape == (2, 50, 3)
+    points, colors = s.data.pixels()
+    row = 2 * 200 + 4 * 7 + 2  # of every four rows and columns the third is taken
+    assert target[0, 7].tolist() == colors[row].tolist()
+    np.testing.assert_allclose(output[0, 7], s.network(points[row]), rtol=1e-6)
+    wanted = np.clip((output - target) * 0.5 * 10 + 0.5, 0.0, 1.0)
+    np.testing.assert_allclose(loss, wanted, atol=1e-6)
+    assert pictures.words() == ["PSNR " + pictures.said.split("PSNR ")[1]]
+
+
+def test_what_has_many_inputs_is_not_drawn() -> None:
+    many = np.random.default_rng(0).random((5, 4)), np.zeros((5, 1))
+    assert exhibit_of(session([4, 1], many)) is None
+
+
+def test_data_that_a_function_makes_is_drawn_too() -> None:
+    made = data.Generated(
+        lambda step, batch, seed: (np.linspace(0, 1, batch)[:, np.newaxis], np.ones((batch, 1))),
+        inputs=1,
+        outputs=1,
+    )
+    assert isinstance(exhibit_of(session([1, 1], made, batch=6)), Graph)
+
+
+def test_looking_leaves_nothing_behind(colours: sv.Session) -> None:
+    def look() -> None:
+        exhibit_of(colours), plates_of(colours), held_out_loss(colours)
+
+    look()
+    with pytest.raises(OrderError):
+        colours.network.backward()
+    for _ in range(30):  # through two steps and some
+        colours.advance(1, "operation")
+        look()
+    colours.advance(3)
+    looked_away = sv.Session(
+        sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0),
+        data.Rgb(levels=4),
+        "mse",
+        sv.SGD(0.5),
+        batch=8,
+        engine="python",
+    )
+    looked_away.advance(colours.step_index)
+    assert looked_away.losses.tolist() == colours.losses.tolist()
+
+
+def test_the_loss_of_what_is_held_out() -> None:
+    s = session([2, 1], data.Moons(samples=40))
+    inputs, targets = s.data.held_out
+    assert held_out_loss(s) == pytest.approx(np.mean((s.network(inputs) - targets) ** 2))
+    assert held_out_loss(session([2, 1], data.Xor())) is None

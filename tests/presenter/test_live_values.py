@@ -1,0 +1,222 @@
+"""Reading: what a picture knows of a session, and when."""
+
+import time
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.presenter.live_values import POINTS, Reading
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.view.exhibits.swatches import Swatches
+from tests.session.test_session import session
+
+
+@pytest.fixture
+def reading(colours: sv.Session) -> Reading:
+    colours.advance(2)
+    return Reading(colours)
+
+
+def test_numbers_are_those_of_the_last_look(reading: Reading) -> None:
+    bank = reading.session.network.bank
+    before = bank.value.copy()
+    reading.session.advance(1)
+    np.testing.assert_array_equal(reading.numbers.value, before)
+    reading.refresh()
+    np.testing.assert_array_equal(reading.numbers.value, bank.value)
+    np.testing.assert_array_equal(reading.numbers.grad, bank.grad)
+    np.testing.assert_array_equal(reading.last.value, before)
+    assert reading.since == 2 and reading.place == (3, 0, 0)
+    reading.refresh()
+    np.testing.assert_array_equal(reading.last.value, before)  # as long as the clock stands still
+    before = bank.value.copy()
+    reading.session.advance(1)
+    reading.refresh()
+    np.testing.assert_array_equal(reading.last.value, before)
+
+
+def test_an_edit_is_seen_at_once(reading: Reading) -> None:
+    reading.session.edit(7, 0.25)
+    reading.refresh()
+    assert reading.numbers.value[7] == 0.25
+
+
+def test_what_was_before_is_one_step_earlier(reading: Reading) -> None:
+    session = reading.session
+    values = dict.fromkeys(range(8))
+    for step in values:
+        session.seek(step)
+        values[step] = session.network.bank.value.copy()
+    reading.refresh()
+    session.seek(5)
+    reading.refresh()
+    before, since = reading.before()
+    assert since == 4
+    np.testing.assert_array_equal(before, values[4])
+    np.testing.assert_array_equal(session.network.bank.value, values[5])
+    assert session.step_index == 5
+
+
+def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: Reading) -> None:
+    known = reading.buffers(0)
+    assert set(known.values) == {"inputs", "affine 0", "tanh 0", "affine 1", "sigmoid 1"}
+    assert not known.flows and known.target is not None
+    assert set(known.tints) == {"inputs", "sigmoid 1"}
+    assert set(reading.buffers(1).values) == {"inputs"} and reading.buffers(1).target is None
+    assert set(reading.buffers(3).values) == {"inputs", "affine 0", "tanh 0"}
+    assert set(reading.buffers(7).flows) == {"affine 1", "sigmoid 1"}
+    np.testing.assert_array_equal(np.diag(known.values["inputs"]), known.tints["inputs"])
+
+
+def test_the_focus_can_be_any_sample_of_the_batch(reading: Reading) -> None:
+    session = reading.session
+    session.advance(1, "operation")
+    inputs, targets = session.course.trainer.batches.at(session.step_index)
+    for focus in (0, 5, 7):
+        session.focus = focus
+        reading.refresh()
+        shown = reading.buffers(6)
+        np.testing.assert_allclose(shown.values["inputs"], inputs[focus], atol=1e-7)
+        np.testing.assert_allclose(shown.target, targets[focus], atol=1e-7)
+        expected = session.network(inputs[focus : focus + 1])[0]
+        np.testing.assert_allclose(shown.values["sigmoid 1"], expected, atol=1e-6)
+
+
+def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
+    net = sv.Network([sv.Dense(3, 20), sv.Dropout(20, 0.5), sv.Dense(20, 3)], seed=0)
+    session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
+    session.focus = 2
+    session.advance(3)
+    session.optimizer = sv.Adam(0.1)  # which counts its steps anew
+    session.advance(3, "operation")
+    for _ in range(2):
+        shown = Reading(session).buffers(0)
+        name = net.program.operations[1].target.name
+        done = session.numbers("dropout 1")
+        np.testing.assert_array_equal(shown.left_out[name] == 1.0, done.outputs[2] == 0.0)
+        assert 0 < shown.left_out[name].sum() < 20
+        session.advance(5, "operation")
+
+
+def test_the_pixels_of_a_digit_are_grey() -> None:
+    layers = [sv.Conv2d((1, 8, 8), 2, activation="tanh"), sv.Dense(72, 10)]
+    pictures = np.random.default_rng(0).integers(0, 255, (20, 8, 8), np.uint8)
+    digits = data.Digits(pictures=pictures, labels=np.arange(20, dtype=np.uint8) % 10)
+    session = sv.Session(sv.Network(layers, seed=0), digits, batch=4, engine="python")
+    buffers = Reading(session).buffers(0)
+    grey = buffers.tints["inputs"]
+    assert grey.shape == (64, 3) and (grey == grey[:, :1]).all()
+    np.testing.assert_allclose(grey[:, 0], buffers.values["inputs"])
+
+
+def test_asking_for_the_exhibit_moves_nothing(reading: Reading) -> None:
+    session = reading.session
+    before = session.network.bank.value.copy()
+    reading.refresh()
+    assert isinstance(reading.exhibit, Swatches) and session.step_index == 2
+    inputs, _ = session.data.palette
+    np.testing.assert_allclose(reading.exhibit.outputs, session.network(inputs), atol=1e-6)
+    np.testing.assert_array_equal(session.network.bank.value, before)
+    first = reading.exhibit
+    reading.refresh()
+    assert reading.exhibit is first  # nothing has moved
+    session.advance(1)
+    reading.refresh()
+    assert reading.exhibit is not first
+
+
+def test_the_curve_is_that_of_the_branch_and_the_other_one_a_ghost(reading: Reading) -> None:
+    session = reading.session
+    session.advance(8)
+    curve = reading.curve()
+    np.testing.assert_allclose(curve.losses, session.losses)
+    assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
+    assert curve.loss == pytest.approx(session.losses[-1]) and not len(curve.ghost_steps)
+    left = np.array(session.losses)
+    session.seek(4)
+    session.learning_rate = 0.01
+    session.advance(3)
+    curve = reading.curve()
+    assert curve.at == 7.0 and len(curve.steps) == 7
+    np.testing.assert_allclose(curve.ghost_losses, left)
+    np.testing.assert_allclose(curve.losses[:4], left[:4])
+
+
+def test_a_long_curve_has_few_points(reading: Reading) -> None:
+    net = sv.Network([2, 2, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu")
+    session.advance(3_000)
+    curve = Reading(session).curve()
+    assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
+
+
+def test_while_it_plays_numbers_come_without_holding_it_up(reading: Reading) -> None:
+    session = reading.session
+    session.play()
+    try:
+        seen = []
+        start = time.perf_counter()
+        while len(set(seen)) < 3 and time.perf_counter() - start < 20.0:
+            reading.refresh()
+            seen.append(float(reading.numbers.value[0]))
+            time.sleep(0.005)
+    finally:
+        session.pause()
+    assert len(set(seen)) >= 3
+    reading.refresh()
+    np.testing.assert_array_equal(reading.numbers.value, session.network.bank.value)
+
+
+def test_an_expression_has_numbers_and_no_sample() -> None:
+    a, b = sv.Value(0.5, label="a"), sv.Value(0.1, label="b")
+    line = sv.compile(lambda x: a * x + b, inputs=1)
+    x = np.linspace(0.0, 1.0, 8)[:, None]
+    session = sv.Session(line, (x, 2.0 * x), optimizer=sv.SGD(0.1), engine="python")
+    reading = Reading(session)
+    session.advance(2)
+    reading.refresh()
+    assert not reading.has_layers and not reading.buffers(0).values
+    np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
+    assert reading.exhibit is not None
+
+
+@pytest.mark.parametrize("activation", ["relu", "linear"])
+@pytest.mark.parametrize("within", [0, 4])
+def test_after_another_activation_its_numbers_are_shown(activation: str, within: int) -> None:
+    s = session()
+    stage = Stage(Show(s), camera="flat")
+    s.advance(2)
+    stage.sight()
+    camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
+    s.set_activation(0, activation)
+    inputs = s.course.trainer.batches.at(1)[0]
+    said, shown = s.network.layers[0](inputs)[s.focus], stage.sight().buffers.values
+    assert shown[name] == pytest.approx(said) and "tanh 0" not in shown
+    s.advance(1)
+    if within:
+        s.advance(within, "operation")
+        said = s.numbers(name).outputs[s.focus]
+    else:
+        said = s.network.layers[0](s.course.trainer.batches.at(2)[0])[s.focus]
+    shown = stage.sight().buffers.values
+    assert shown[name] == pytest.approx(said) and stage.eyes.camera == camera
+    assert [each.name for each in stage.reading.moments] == s.operations
+    s.seek(1)
+    assert "tanh 0" in stage.sight().buffers.values
+
+
+def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
+    s = session()
+    stage = Stage(Show(s), camera="flat")
+    s.advance(2)
+    s.set_activation(0, "relu")
+    stage.sight()
+    program, plan = stage.reading.program, stage.plan
+    with s.course.at_work():  # as on another thread: the step before had tanh
+        assert "tanh 0" in [each.target.name for each in s.network.program.operations]
+        assert "relu 0" in stage.sight().buffers.values
+    stage.sight()
+    assert stage.reading.program is program and stage.plan is plan

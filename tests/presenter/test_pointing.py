@@ -1,0 +1,132 @@
+"""The mouse on the picture: hovering, pinning, freezing, pressing."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError, OwnershipError
+from scalarviz.model.weight import Weight
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.view.cubes.shaders import HALF
+from scalarviz.view.scene.frame import Division
+from tests.studio import Studio, places
+
+SIZE = (800, 600)
+
+
+@pytest.fixture
+def stage(colours: sv.Session) -> Stage:
+    colours.advance(3)
+    return Stage(Show(colours, title="colours", about="About it."), camera="flat")
+
+
+def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
+    """All that is written on the picture."""
+    studio.stage(stage, 0.0, size)
+    return list(stage.picture().words)
+
+
+def near(stage: Stage, index: int, changed: np.ndarray) -> int:
+    """How many pixels have changed in the cell of a cube and around it."""
+    unit = stage.picture().see(stage.sight(), stage.eyes.camera, *SIZE)(np.zeros((1, 3))).unit[0]
+    x, y = places(stage, SIZE)[index]
+    reach = 0.5 * unit + 2.0
+    return int(changed[int(y - reach) : int(y + reach), int(x - reach) : int(x + reach)].sum())
+
+
+def test_each_cube_can_be_hovered_over_and_pinned(studio: Studio, stage: Stage) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    for index, (x, y) in places(stage, SIZE).items():
+        stage.hover_at(x, y)
+        assert stage.hover == index
+    stage.click(*places(stage, SIZE)[40])
+    assert stage.pinned == 40 and stage.session.pinned == [40]
+    assert stage.session.network.bank.name_of(40) in words(studio, stage, (1600, 600))
+    studio.stage(stage, 0.0, SIZE)
+    stage.click(*places(stage, SIZE)[41])
+    assert stage.pinned == 41 and stage.session.pinned == [41]
+    box = Division.of(*SIZE).scene
+    stage.click(box.x + 3.0, box.bottom - 3.0)
+    assert stage.pinned is None and stage.session.pinned == []
+
+
+def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
+    studio: Studio, stage: Stage
+) -> None:
+    stage.session.advance(len(stage.reading.moments) - 1, "operation")
+    studio.stage(stage, 0.0, SIZE)
+    stage.session.advance(1, "operation")
+    studio.stage(stage, 10.0, SIZE)
+    studio.stage(stage, 20.0, SIZE)
+    assert stage.sight().cubes.size == "change in this step"
+    see = stage.picture().see(stage.sight(), stage.eyes.camera, *SIZE)
+    shown = stage.sight().cubes
+    part = np.clip(1.0 + np.log10(np.abs(shown.sizes) / shown.size_scales[0] + 1e-300) / 4.0, 0, 1)
+    half = HALF * (0.35 + 0.65 * part) * float(see(np.zeros((1, 3))).unit[0])
+    for index, (x, y) in places(stage, SIZE).items():
+        assert stage.cube_at(x + half[index] - 0.3, y) == index
+        assert stage.cube_at(x + half[index] + 0.3, y) != index
+
+
+def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> None:
+    plain = studio.stage(stage, 0.0, SIZE)
+    stage.pin(30)
+    shown = studio.stage(stage, 0.0, SIZE)
+    assert near(stage, 30, (plain != shown).any(axis=2)) > 40
+    stage.frame_pinned()
+    for now in (0.0, 2.0):
+        shown = studio.stage(stage, now, SIZE)
+    inner = Division.of(*SIZE).inner
+    middle = (inner.x + inner.width / 2, inner.y + inner.height / 2)
+    assert stage.cube_at(*middle) == 30
+
+
+def test_a_weight_is_pinned_as_well_as_its_row(stage: Stage) -> None:
+    network = stage.session.network
+    stage.pin(network.weight(40))
+    assert stage.pinned == 40 and stage.session.pinned == [40]
+    stage.pin(network.layers[0].perceptrons[1].bias)
+    assert stage.pinned == network.layers[0].perceptrons[1].bias.index
+    with pytest.raises(InputError, match="takes one weight"):
+        stage.pin(network.layers[0])
+    with pytest.raises(OwnershipError, match="belongs to another network"):
+        stage.pin(Weight(1.0))
+
+
+def test_frozen_cubes_stand_between_bars(studio: Studio, stage: Stage) -> None:
+    plain = studio.stage(stage, 0.0, SIZE)
+    stage.session.freeze([30])
+    changed = (studio.stage(stage, 0.0, SIZE) != plain).any(axis=2)
+    assert near(stage, 30, changed) > 40 and near(stage, 30, changed) == changed.sum()
+
+
+def test_what_is_said_before_the_first_look_at_the_time_is_seen(stage: Stage) -> None:
+    stage.notice("at the very beginning")
+    stage.tick(1e6)
+    assert stage.messages.chips() == [("at the very beginning", "")]
+    assert stage.tick(1e6 + 9.0) and not stage.messages.chips()
+
+
+def test_notices_go_by_themselves_and_choices_wait(studio: Studio, stage: Stage) -> None:
+    done = []
+    stage.tick(0.0)
+    stage.notice("saved", "undo", lambda: done.append("undo"))
+    stage.offer({"go on": lambda: done.append("go on")})
+    assert {"saved", "undo", "go on"} <= set(words(studio, stage))
+    buttons = {name: box for box, name in stage.picture().buttons}
+    for name in ("undo", "go on"):
+        stage.click(buttons[name].x + 5.0, buttons[name].y + 5.0)
+    assert done == ["undo", "go on"] and not {"undo", "go on"} & set(words(studio, stage))
+    stage.notice("once more")
+    assert not stage.tick(7.0) and stage.tick(9.0) and "once more" not in words(studio, stage)
+
+
+def test_the_pointer_asks_nothing_of_the_session(
+    studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    cubes = places(stage, SIZE)
+    monkeypatch.setattr(stage.reading, "refresh", lambda: pytest.fail("it looked again"))
+    stage.hover_at(*cubes[3])
+    assert stage.hover == 3

@@ -1,0 +1,299 @@
+"""A stage: channels and scales, words and buttons, pinning, other sessions, other sizes."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import InputError
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.scenefiles.find import find, load
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.frame import Division
+from tests.studio import Studio, at, corners, ground_of, places, shade
+
+SIZE = (800, 600)
+
+
+@pytest.fixture
+def stage(colours: sv.Session) -> Stage:
+    colours.advance(3)
+    return Stage(Show(colours, title="colours", about="About it."), camera="flat")
+
+
+def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
+    """All that is written on the picture."""
+    studio.stage(stage, 0.0, size)
+    return list(stage.picture().words)
+
+
+def assert_right_colors(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> None:
+    """Each cube has the color of its number, on the scale that the legend gives."""
+    pixels, sight = studio.stage(stage, 0.0, size), stage.sight()
+    scales = {
+        each.index_of(row, column): scale
+        for each, scale in zip(stage.plan.plates, sight.cubes.color_scales, strict=True)
+        for row, column in np.ndindex(each.rows, each.columns)
+    }
+    found = places(stage, size)
+    assert sorted(found) == list(range(len(sight.cubes.colors)))
+    for index, place in found.items():
+        expected = shade(stage.theme, sight.cubes.colors[index], scales[index])
+        np.testing.assert_allclose(at(pixels, place), expected, atol=2)
+
+
+# What is written.
+
+
+def test_names_and_numbers_are_on_the_picture(studio: Studio, stage: Stage) -> None:
+    said = words(studio, stage, (1280, 800))
+    for expected in ("colours", "About it.", "layer 0", "3 → 8  tanh", "layer 1", "8 → 3  sigmoid"):
+        assert expected in said
+    for expected in (
+        "R",
+        "G",
+        "B",
+        "step",
+        "3",
+        "epoch",
+        "learning rate",
+        "0.5",
+        "engine",
+        "python",
+    ):
+        assert expected in said
+    assert said.count("R") == 2  # it goes in and comes out
+    assert "done:" in said and "step" in said and "next:" in said and "zero_grad" in said
+
+
+def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) -> None:
+    said, sight = words(studio, stage, (1280, 800)), stage.sight()
+    scale, top = float(sight.cubes.color_scales[0]), float(sight.cubes.size_scales[0])
+    assert {"color: value", f"-{scale:.3g}", "0", f"+{scale:.3g}"} <= set(said)
+    assert {"size: |gradient|, log", f"{top * 1e-4:.1g} and less, to {top:.2g}"} <= set(said)
+    stage.color, stage.size, stage.per_layer = "gradient", "value", True
+    said = words(studio, stage, (1280, 800))
+    assert {"color: gradient", "size: |value|, log", "+max of its layer"} <= set(said)
+
+
+def test_a_caption_is_there_while_someone_goes_by_operations(studio: Studio, stage: Stage) -> None:
+    stage.session.advance(2, "operation")
+    before = words(studio, stage)  # it had jumped
+    stage.session.advance(1, "operation")
+    stage.tick(10.0)
+    after = words(studio, stage, (1280, 800))
+    assert stage.motion.walking and len(after) > len(before)
+    said = stage.captioned()
+    assert said.title in after
+    stage.session.advance(1)
+    assert said.title not in words(studio, stage, (1280, 800))
+
+
+def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> None:
+    stage.keys = [("Space", "go on, or pause"), ("?", "these keys")]
+    assert "Space" not in words(studio, stage)
+    stage.help = True
+    assert {"Keys", "Space", "go on, or pause", "?", "these keys"} <= set(words(studio, stage))
+    stage.frame_all()
+    assert not stage.help
+
+
+# Channels and scales.
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_each_channel_is_what_it_says(
+    studio: Studio, colours: sv.Session, theme: str, per_layer: bool
+) -> None:
+    colours.optimizer = sv.Adam(0.01)
+    colours.advance(3)
+    stage = Stage(colours, theme, "flat")
+    stage.per_layer = per_layer
+    bank = colours.network.bank
+    assert stage.channels == ["value", "gradient", "last change", "m", "v", "w*x", "x*g"]
+    known = {"value": bank.value, "gradient": bank.grad, **bank.slots}
+    for name in stage.channels:
+        stage.color = name
+        assert_right_colors(studio, stage)
+        shown = stage.sight().cubes
+        if name in known:
+            np.testing.assert_array_equal(shown.colors, known[name])
+        assert (np.abs(shown.colors) <= max(shown.color_scales)).all() and not shown.clipped
+        assert len(set(shown.color_scales.tolist())) <= (2 if per_layer else 1)
+
+
+def test_the_last_change_is_that_of_the_step_before(studio: Studio, stage: Stage) -> None:
+    before = stage.session.network.bank.value.copy()
+    stage.session.advance(1)
+    stage.color = "last change"
+    shown = stage.sight().cubes.colors
+    np.testing.assert_allclose(shown, stage.session.network.bank.value - before, atol=1e-7)
+
+
+def test_an_unknown_channel_is_refused(stage: Stage) -> None:
+    with pytest.raises(InputError, match="unknown channel"):
+        stage.color = "colour"
+    with pytest.raises(InputError, match="unknown channel"):
+        stage.size = "m"  # SGD has none
+    assert (stage.color, stage.size) == ("value", "gradient")
+
+
+def test_scales_stay_while_values_change(studio: Studio, stage: Stage) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    first = stage.sight().cubes
+    for step in range(5):
+        stage.session.advance(20)
+        studio.stage(stage, 1.0 + step, SIZE)
+        now = stage.sight().cubes
+        np.testing.assert_array_equal(now.color_scales, first.color_scales)
+        np.testing.assert_array_equal(now.size_scales, first.size_scales)
+    assert (now.colors != first.colors).any()
+    stage.rescale()
+    assert (stage.sight().cubes.color_scales > first.color_scales).any()
+
+
+def test_more_clipped_cubes_than_before_are_said_and_can_be_rescaled(
+    studio: Studio, stage: Stage
+) -> None:
+    assert not any("clipped" in each for each in words(studio, stage))
+    scale = float(stage.sight().cubes.color_scales[0])
+    stage.session.edit([3, 30], [2.0 * scale, -3.0 * scale])
+    assert {"2 cubes clipped", "rescale"} <= set(words(studio, stage))
+    ((box, name),) = stage.picture().buttons
+    assert name == "rescale" and box.right < Division.of(*SIZE).scene.right
+    stage.click(box.x + box.width / 2, box.y + box.height / 2)
+    assert not any("clipped" in each for each in words(studio, stage))
+    assert stage.picture().buttons == []
+    assert float(stage.sight().cubes.color_scales[0]) >= 3.0 * scale
+    assert stage.pinned is None
+    assert_right_colors(studio, stage)
+
+
+def test_no_number_is_magenta_and_nothing_breaks(studio: Studio, stage: Stage) -> None:
+    bank = stage.session.network.bank
+    bank.value[5] = np.nan
+    pixels = studio.stage(stage, 0.0, SIZE)
+    assert at(pixels, places(stage, SIZE)[5]).tolist() == [255, 0, 255]
+    bank.value[:] = np.nan
+    bank.grad[:] = np.nan
+    stage.rescale()
+    pixels = studio.stage(stage, 1.0, SIZE)
+    assert all(at(pixels, xy).tolist() == [255, 0, 255] for xy in places(stage, SIZE).values())
+    for by in range(len(stage.reading.moments) - 1):
+        stage.session.advance(1, "operation")
+        for part in (0.0, 0.4):
+            studio.stage(stage, 5.0 + by + part, SIZE)
+
+
+# Other sessions, other sizes.
+
+
+def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    stage.pin(50)
+    other = sv.Network([2, 4, 4, 1], "tanh", output="tanh", seed=1)
+    stage.replace(sv.Session(other, data.Xor(), optimizer=sv.SGD(0.1), engine="python"))
+    assert stage.pinned is None
+    said = words(studio, stage)
+    assert {"layer 2", "4 → 1  tanh"} <= set(said) and "colours" not in said
+    assert_right_colors(studio, stage)
+    stage.session.advance(1)
+    assert_right_colors(studio, stage)
+
+
+@pytest.mark.parametrize("layout", ["posters", "crossbar"])
+def test_a_layout_can_be_exchanged(studio: Studio, stage: Stage, layout: str) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    stage.layout = layout
+    for now in (0.0, 2.0):
+        studio.stage(stage, now, SIZE)
+    assert stage.layout == layout
+    stage.session.advance(1)
+    assert_right_colors(studio, stage)
+    with pytest.raises(InputError, match="layout"):
+        stage.layout = "poster"
+
+
+def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
+    dark = studio.stage(stage, 0.0, SIZE)
+    stage.theme = "light"
+    light = studio.stage(stage, 0.0, SIZE)
+    assert dark[300, 5].tolist() == ground_of("dark").tolist()
+    assert light[300, 5].tolist() == ground_of("light").tolist()
+    assert_right_colors(studio, stage)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: str) -> None:
+    show = load(find("expression"))(engine=engine)
+    stage = Stage(show, camera="flat")
+    show.session.advance(3)
+    said = words(studio, stage)
+    assert {"height", "damping", "speed", "phase"} <= set(said)
+    assert stage.channels == ["value", "gradient", "last change", "m", "v"]
+    assert_right_colors(studio, stage)
+    for step in range(4):
+        show.session.advance(1, "operation")
+        studio.stage(stage, 3.0 + step, SIZE)
+        stage.tick(3.9 + step)
+        assert_right_colors(studio, stage) if not stage.motion.walking else None
+    x, y = places(stage, SIZE)[1]
+    stage.click(x, y)
+    assert stage.pinned == 1 and "damping" in " ".join(words(studio, stage))
+
+
+def test_a_window_may_become_as_small_as_nothing_and_large_again(
+    studio: Studio, stage: Stage
+) -> None:
+    before = studio.stage(stage, 0.0, SIZE)
+    for size in ((1, 1), (2, 2), (3, 200), (200, 3), (40, 30), (161, 97)):
+        assert studio.stage(stage, 0.0, size).shape == (size[1], size[0], 3)
+    stage.draw(0, 0, 1.0)
+    stage.draw(0, 500, 2.0)
+    assert (studio.stage(stage, 0.0, SIZE) == before).all()
+
+
+@pytest.mark.parametrize("ratio", [2])
+def test_twice_the_pixels_show_the_same(studio: Studio, stage: Stage, ratio: int) -> None:
+    once = studio.stage(stage, 0.0, SIZE).astype(float)
+    twice = studio.stage(stage, 0.0, SIZE, ratio)
+    halved = twice.reshape(SIZE[1], 2, SIZE[0], 2, 3).mean(axis=(1, 3))
+    assert np.abs(halved - once).mean() < 3.0
+
+
+@pytest.mark.parametrize("layout", ["crossbar", "posters"])
+def test_sixteen_layers_are_in_the_picture(studio: Studio, layout: str) -> None:
+    net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", seed=0)
+    x = np.random.default_rng(0).normal(size=(8, 3))
+    session = sv.Session(net, (x, x), optimizer=sv.SGD(0.1), engine="python")
+    stage = Stage(session, camera="flat", layout=layout)
+    size = (1600, 900)
+    assert_right_colors(studio, stage, size)
+    see = stage.picture().see(stage.sight(), stage.eyes.camera, *size)
+    inner = Division.of(*size).inner
+    assert all(inner.has(x, y) for x, y in see(corners(stage.plan.plates)).xy)
+
+
+def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
+    net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", output="sigmoid", seed=0)
+    session = sv.Session(net, data.Rgb(levels=4), batch=4, optimizer=sv.SGD(0.1), engine="python")
+    stage = Stage(session, camera="perspective")
+    session.advance(1)
+    stage.pin(3)
+    stage.hover = 400
+    studio.stage(stage, 0.0, SIZE)
+    rng = np.random.default_rng(0)
+    behind = 0
+    for now in range(24):
+        session.advance(1, "operation")
+        each = stage.plan.plates[rng.integers(len(stage.plan.plates))]
+        place = tuple(each.point(0.0, 0.0, 0.3).tolist())
+        angles = rng.choice([-85.0, -60.0, 0.0, 60.0, 85.0], 2).tolist()
+        stage.eyes.camera = Camera(place, *angles, float(10.0 ** rng.uniform(-2, 1)), 28.0)
+        stage.eyes.orbit(0.0, 0.0)
+        studio.stage(stage, now + 0.4, (200, 150))
+        see = stage.picture().see(stage.sight(), stage.eyes.camera, 200, 150)
+        behind += not np.isfinite(see(stage.plan.wires[0].start).unit).any()
+    assert behind > 2

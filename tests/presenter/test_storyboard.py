@@ -1,0 +1,203 @@
+"""One training step, seen: what every operation lights up in the picture, forward and back."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.lights import DIM
+from scalarviz.view.neurons import RADIUS
+from scalarviz.view.scene.frame import Division
+from tests.studio import Studio, at, shade
+from tests.walk import NAMES, SIZE, Walk, biases, faded
+
+# Which layers' plates are bright while an operation is shown; of the rest 40 % is left.
+BRIGHT = {
+    "zero_grad": {0, 1},
+    "affine 0": {0},
+    "affine 1": {1},
+    "step": {0, 1},
+    "weight gradient 1": {1},
+    "input gradient 1": {1},
+    "weight gradient 0": {0},
+}
+# And which buffers' neurons are.
+NEURONS = {
+    "zero_grad": {"inputs", "tanh 0", "sigmoid 1"},
+    "step": {"inputs", "tanh 0", "sigmoid 1"},
+    "affine 0": {"inputs", "tanh 0"},
+    "tanh 0": {"tanh 0"},
+    "affine 1": {"tanh 0", "sigmoid 1"},
+    "sigmoid 1": {"sigmoid 1"},
+    "loss": {"sigmoid 1"},
+    "delta 1": {"sigmoid 1"},
+    "weight gradient 1": {"tanh 0", "sigmoid 1"},
+    "input gradient 1": {"tanh 0", "sigmoid 1"},
+    "delta 0": {"tanh 0"},
+    "weight gradient 0": {"tanh 0"},
+}
+MIXED = rgb((THEMES["dark"].quiet,))[0] * 255.0
+
+
+@pytest.fixture
+def walk(studio: Studio) -> Walk:
+    return Walk(studio)
+
+
+def test_what_takes_no_part_is_at_forty_percent(walk: Walk) -> None:
+    seen = []
+    for _ in NAMES:
+        name = walk.go()
+        seen.append(name)
+        pixels, colors = walk.look(1.0), walk.colors()
+        if name == "step":
+            continue  # an arrow lies on each cube
+        for layer, row, _, index, xy in walk.cubes():
+            bias = row >= 0 and index in biases(walk)
+            bright = layer in BRIGHT.get(name, ()) and not (bias and name == "input gradient 1")
+            expected = colors[index] if bright else faded(colors[index], DIM)
+            white = 0.1 if name.startswith("weight") and bright else 0.0  # it has just flashed
+            expected = expected + white * (255.0 - expected)
+            np.testing.assert_allclose(at(pixels, xy), expected, atol=2.5)
+        assert walk.stage.sight().moment.name == name
+    assert seen == NAMES
+
+
+def test_the_neurons_at_work_are_bright(walk: Walk) -> None:
+    radius = RADIUS * walk.unit()
+    for _ in NAMES:
+        name = walk.go()
+        pixels, see, sight = walk.look(1.0), walk.see, walk.stage.sight()
+        known = sight.buffers.values
+        for line in walk.stage.plan.neurons:
+            bright = 1.0 if line.values in NEURONS[name] else DIM
+            ring = line.sums if line.sums in known else ""
+            if not ring and line.values not in known:
+                color = np.tile(MIXED, (len(line.points), 1))
+            elif ring:
+                color = shade("dark", known[ring], sight.buffers.scale)
+            else:
+                color = sight.buffers.tints[line.values] * 255.0
+            if not ring:
+                continue  # a ring of one pixel has no middle
+            for (x, y), own in zip(see(line.points).xy, color, strict=True):
+                seen = at(pixels, (x - 0.88 * radius, y))
+                np.testing.assert_allclose(seen, faded(own, bright), atol=12)
+            if line.values == "tanh 0" and line.values in known:
+                fills = shade("dark", known[line.values], sight.buffers.scale)
+                for (x, y), own in zip(see(line.points).xy, fills, strict=True):
+                    seen = at(pixels, (x, y - 0.45 * radius))
+                    np.testing.assert_allclose(seen, faded(own, bright), atol=12)
+
+
+def whiteness(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
+    """How far each cube's color is on its way to white; those at forty percent are left out."""
+    colors, found = walk.colors(), {}
+    for _, _, _, index, xy in walk.cubes():
+        room = 255.0 - colors[index]
+        found[index] = float(((at(pixels, xy) - colors[index]) @ room) / (room @ room))
+    return found
+
+
+@pytest.mark.parametrize(("name", "layer"), [("affine 0", 0), ("affine 1", 1)])
+def test_light_runs_down_the_columns_and_then_along_the_rows(
+    walk: Walk, name: str, layer: int
+) -> None:
+    walk.go_to(name)
+    plate = next(p for p in walk.stage.plan.plates if p.layer == layer and p.role == "weight")
+    for part in (0.1, 0.25, 0.4, 0.6, 0.75, 0.9):
+        white = whiteness(walk, walk.look(part))
+        grid = np.array(
+            [[white[plate.index_of(r, c)] for c in range(plate.columns)] for r in range(plate.rows)]
+        )
+        across = part >= 0.5
+        along = grid.mean(axis=0 if across else 1)
+        place = (2.0 * part - across) * len(along) - 0.5
+        assert abs(int(np.argmax(along)) - place) <= 1.0 and along.max() > 0.5
+        assert np.ptp(grid, axis=0 if across else 1).max() < 0.05
+    assert (
+        max(whiteness(walk, walk.look(1.0))[i] for i in range(plate.first, plate.first + 9)) < 0.03
+    )
+
+
+def test_light_runs_back_where_the_gradient_by_the_inputs_is_made(walk: Walk) -> None:
+    walk.go_to("input gradient 1")
+    plate = next(p for p in walk.stage.plan.plates if p.layer == 1 and p.role == "weight")
+    peaks = []
+    for part in (0.1, 0.25, 0.4, 0.6, 0.75, 0.9):
+        white = whiteness(walk, walk.look(part))
+        grid = np.array([[white[plate.index_of(r, c)] for c in range(8)] for r in range(3)])
+        peaks.append(int(np.argmax(grid.mean(axis=0 if part < 0.5 else 1))))
+    assert peaks[0] > peaks[1] > peaks[2] and peaks[3] >= peaks[4] >= peaks[5]
+    assert peaks[3] > peaks[5]
+
+
+def test_all_cubes_flash_where_rows_and_columns_meet(walk: Walk) -> None:
+    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
+        walk.go_to(name)
+        course = [whiteness(walk, walk.look(part)) for part in (0.0, 0.25, 0.5, 0.8)]
+        own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
+        means = [np.mean([white[index] for index in own]) for white in course]
+        assert means[1] > 0.6 and means[0] < 0.1 and 0.0 <= means[2] < 0.15 and means[3] < 0.15
+
+
+def test_wires_at_work_are_white_as_far_as_light_has_come(walk: Walk) -> None:
+    walk.go_to("affine 0")
+    wires = [w for w in walk.stage.plan.wires if w.operation == 0 and w.outgoing]
+    start, end = wires[0].start[1], wires[0].end[1]
+
+    def brightness(part: float) -> np.ndarray:
+        """Along the wire of the second input, between the cubes."""
+        pixels = walk.look(part)
+        places = walk.see(start + np.linspace(0.0, 1.0, 200)[:, None] * (end - start)).xy
+        light = np.array([at(pixels, place).mean() for place in places])
+        unit = walk.unit()
+        plate = walk.stage.plan.plates[0]
+        rows = (places[:, 1] - walk.see(plate.point(0, 0)).xy[0, 1]) / unit
+        between = np.abs(rows - np.round(rows)) < 0.1
+        return light[between & (rows > 0.5)]
+
+    before, half = brightness(0.02), brightness(0.25)
+    count = len(half)
+    assert before.max() < 120 and half[: count // 3].min() > 150 and half[-count // 3 :].max() < 120
+    assert brightness(0.5).min() > 150
+
+
+# Back.
+
+
+@pytest.mark.parametrize(
+    "part", [0.3, *(pytest.param(p, marks=pytest.mark.slow) for p in (0.1, 0.7))]
+)
+def test_going_back_shows_the_same_pictures_in_reverse(walk: Walk, part: float) -> None:
+    scene = Division.of(*SIZE).scene
+
+    def picture(part: float) -> np.ndarray:
+        return walk.look(part)[int(scene.y) : int(scene.bottom), : int(scene.right)]
+
+    forward = {walk.go(): picture(part) for _ in NAMES}
+    for _ in NAMES:
+        name = walk.go(-1)
+        assert np.abs(picture(1.0 - part) - forward[name]).max() <= 2, name
+
+
+def test_where_motion_is_reduced_an_operation_is_shown_done_at_once(studio: Studio) -> None:
+    walk: Walk = Walk(studio)
+    walk.stage.motion.cuts = True
+    walk.go_to("weight gradient 1")
+    assert walk.stage.motion.shown()[1] == 1.0 and not walk.stage.tick(walk.now + 0.1)
+    assert (walk.look(0.0) == walk.look(1.0)).all()
+
+
+@pytest.mark.parametrize("move", [lambda s: s.advance(1), lambda s: s.seek(0), lambda s: s.reset()])
+def test_after_any_other_move_all_is_bright(walk: Walk, move: Callable[[sv.Session], None]) -> None:
+    walk.go_to("affine 1")
+    move(walk.session)
+    walk.now += 10.0
+    pixels, colors = walk.look(0.0), walk.colors()
+    assert walk.stage.sight().moment is None
+    for _, _, _, index, xy in walk.cubes():
+        np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)

@@ -1,0 +1,149 @@
+"""What is on the picture in single operations: sizes, arrows, rings, error bars, dots."""
+
+import numpy as np
+import pytest
+
+from scalarviz.view.cubes.shaders import LEAST
+from scalarviz.view.neurons import RADIUS
+from tests.studio import Studio, at, ground_of, shade
+from tests.walk import NAMES, Walk, widths
+
+
+@pytest.fixture
+def walk(studio: Studio) -> Walk:
+    return Walk(studio)
+
+
+# Sizes.
+
+
+def test_zero_grad_shrinks_every_cube_to_the_smallest(walk: Walk) -> None:
+    before = widths(walk, walk.look(1.0))
+    assert walk.go() == "zero_grad"
+    begin, half, end = (widths(walk, walk.look(part)) for part in (0.0, 0.5, 1.0))
+    for index in before:
+        assert begin[index] == pytest.approx(before[index], abs=0.08)
+        assert end[index] == pytest.approx(LEAST, abs=0.08)
+        assert end[index] - 0.08 <= half[index] <= begin[index] + 0.08
+    assert np.mean(list(half.values())) < np.mean(list(begin.values())) - 0.1
+
+
+def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(walk: Walk) -> None:
+    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
+        walk.go_to(name)
+        start, half, end = (widths(walk, walk.look(part)) for part in (0.0, 0.6, 1.0))
+        for each, _, _, index, _ in walk.cubes():
+            if each == layer:
+                assert start[index] == pytest.approx(LEAST, abs=0.08)
+                assert start[index] - 0.08 <= half[index] <= end[index] + 0.08
+            else:
+                assert end[index] == pytest.approx(start[index], abs=0.08)
+        own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
+        assert np.mean([end[index] for index in own]) > 0.7
+
+
+def test_a_step_has_an_arrow_and_the_old_color_around_the_new_one(walk: Walk) -> None:
+    walk.session.learning_rate = 30.0  # so that colors change
+    walk.go_to("weight gradient 0")
+    old, value = walk.colors(), walk.session.network.bank.value.copy()
+    assert walk.go() == "step"
+    pixels, new = walk.look(1.0), walk.colors()
+    change = walk.session.network.bank.value - value
+    unit = walk.unit()
+    sight = walk.stage.sight()
+    np.testing.assert_allclose(sight.cubes.sizes, change, atol=1e-7)
+    assert sight.cubes.size == "change in this step" and (change != 0.0).all()
+    assert np.abs(old - new).max(axis=1).max() > 100
+    for _, _, _, index, (x, y) in walk.cubes():
+        side = 0.46 * unit - 1.0
+        for place in ((x - side, y + 4.0), (x + 4.0, y - side), (x + side, y + 4.0)):
+            i, j = int(place[1]), int(place[0])
+            around = pixels[i - 1 : i + 2, j - 1 : j + 2].reshape(-1, 3)
+            assert np.abs(around - old[index]).max(axis=1).min() < 16
+        middle = pixels[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2].reshape(-1, 3)
+        ink = middle[np.argmax(np.abs(middle - new[index]).max(axis=1))]
+        assert np.abs(ink - new[index]).max() > 60 and np.ptp(ink) < 40
+        # The head is where the arrow points to: there is more of it.
+        reach = int(0.25 * unit)
+        rows = pixels[int(y) - reach : int(y) + reach + 1, int(x) - reach : int(x) + reach + 1]
+        dark = (np.abs(rows - ink).max(axis=2) < 60).sum(axis=1)
+        above, below = dark[:reach].sum(), dark[-reach:].sum()
+        assert above != below and (above > below) == (change[index] > 0.0)
+    words = walk.stage.picture().words
+    assert any("change in this step" in each for each in words)
+
+
+# Neurons.
+
+
+def test_rings_appear_with_the_sums_and_are_filled_by_the_activation(walk: Walk) -> None:
+    hidden = walk.stage.plan.neurons[1]
+    walk.go_to("zero_grad")
+    radius = RADIUS * walk.unit()
+    ground = ground_of("dark")
+
+    def looks() -> tuple[np.ndarray, np.ndarray]:
+        """The rings, and what is inside, away from the number."""
+        pixels = walk.look(1.0)
+        places = walk.see(hidden.points).xy
+        inside = [at(pixels, place - np.array([0.0, 0.45 * radius])) for place in places]
+        return np.array(
+            [at(pixels, place - np.array([0.88 * radius, 0.0])) for place in places]
+        ), inside
+
+    rings, inside = looks()
+    np.testing.assert_allclose(inside, np.tile(ground, (8, 1)), atol=3)
+    walk.go_to("affine 0")
+    rings, inside = looks()
+    values = walk.stage.sight().buffers
+    assert set(values.values) == {"inputs", "affine 0"}
+    np.testing.assert_allclose(
+        rings, shade("dark", values.values["affine 0"], values.scale), atol=12
+    )
+    np.testing.assert_allclose(inside, np.tile(ground, (8, 1)), atol=3)
+    walk.go_to("tanh 0")
+    rings, inside = looks()
+    values = walk.stage.sight().buffers
+    np.testing.assert_allclose(
+        inside, shade("dark", values.values["tanh 0"], values.scale), atol=12
+    )
+
+
+def test_saturated_neurons_are_hatched(studio: Studio) -> None:
+    walk = Walk(studio, "tanh", scale=6.0)
+    walk.go_to("tanh 0")
+    pixels, line = walk.look(1.0), walk.stage.plan.neurons[1]
+    flat = walk.stage.sight().buffers.saturated["tanh 0"]
+    assert 0 < flat.sum() < 8
+    for (x, y), hatched in zip(walk.see(line.points).xy, flat, strict=True):
+        # Above the number, where there is nothing but the disc.
+        inside = pixels[int(y - 5) : int(y - 3), int(x - 3) : int(x + 4)]
+        assert (np.ptp(inside.reshape(-1, 3), axis=0).max() > 40) == bool(hatched)
+
+
+def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
+    for name in NAMES:
+        walk.go_to(name)
+        pixels, sight = walk.look(1.0), walk.stage.sight()
+        outputs, see = walk.stage.plan.neurons[-1], walk.see
+        assert ("sigmoid 1" in sight.buffers.values) == (NAMES.index(name) >= 4)
+        if sight.buffers.target is None:
+            continue
+        errors = sight.buffers.values["sigmoid 1"] - sight.buffers.target
+        below = see(outputs.points).xy + np.array([0.0, RADIUS * walk.unit() + 7.5])
+        for place, error in zip(below, errors, strict=True):
+            bar = shade("dark", np.sign(error) * 0.8)
+            shown = np.abs(at(pixels, place) - bar).max() < 8
+            assert shown == (name in ("loss", "delta 1"))
+
+
+def test_the_gradient_comes_back_as_dots_on_the_neurons(walk: Walk) -> None:
+    known = {}
+    for name in NAMES:
+        walk.go_to(name)
+        known[name] = set(walk.stage.sight().buffers.flows)
+    assert all(not known[name] for name in NAMES[:6]) and not known["step"]
+    assert known["delta 1"] == {"sigmoid 1", "affine 1"}
+    assert known["input gradient 1"] == known["delta 1"] | {"tanh 0"}
+    assert known["delta 0"] == known["input gradient 1"] | {"affine 0"}
+    assert "inputs" not in known["weight gradient 0"]  # not needed, so never made
