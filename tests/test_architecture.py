@@ -357,6 +357,9 @@ ORDER = """
     view.cubes
     view.exhibits
     view.scene
+    stage
+    stage.show
+    engines
 """.split()
 
 PUBLIC_NAMES = """

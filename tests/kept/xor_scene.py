@@ -2,7 +2,7 @@
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.presenter.show import Show
+from scalarviz.stage.show import Show
 
 
 def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
