@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,351 +17,66 @@ import scalarviz as sv
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 
-# A file imports only from files above it. A package stands for its __init__.py; `__init__` is
-# scalarviz's own. A name without a file keeps a place for one.
-ORDER = """
-    __init__
-    errors.near_names
-    errors.visible_text
+# A package imports only from those above it, imports inside functions included. What a name with
+# dots stands for is a package of its own.
+PACKAGES = """
     errors
-    checks.attributes
-    checks.foreign_arrays
-    checks.numbers
-    process.memory
-    process.ctrl_c
-    checks.limits
-    formulas.elementary
-    formulas.retarget
-    formulas.table
-    formulas.settings
-    formulas.randomness
-    formulas.activations
-    formulas.losses
-    formulas.pooling
-    formulas.rowwise
-    formulas.arithmetic
-    formulas.schedules
-    formulas.optimizers
-    formulas.scaling
-    formulas.initializers
-    formulas
-    model.optimizer
-    autograd.graph
-    autograd.copies
-    draw2d.colors
-    draw2d.theme
-    displays.svg
-    displays.page
-    displays.cells
-    displays.layered
-    displays.value
-    displays.weight
-    displays.perceptron
-    displays.program
-    displays.session
-    displays
-    autograd.value
-    model.precision
-    data.batches
-    data.base
-    data.plane
-    data.colors
-    data.generated
-    data.files
-    data.idx
-    data.digits
-    data.landscape
-    data.pictures
-    data
-    model.bank
-    model.weight
-    model.operations
-    model.program
-    model.trace
-    displays.layer
-    displays.network
-    layers.lazy_list
-    layers.perceptron
-    layers.base
-    layers.shapes
-    layers.activation
-    layers.perceptron_layer
-    layers.dense
-    layers.convolution
-    layers.norms
-    layers.batch_norm
-    layers.dropout
-    layers.rowwise
-    layers.encoding
-    layers.softmax
-    layers.pooling
-    layers.chain
-    layers.residual
-    layers
-    engines.common.snapshot
-    engines.common.before
-    engines.common.base
-    engines.common.statistics
-    engines.common.portions
-    engines.common.reference
-    engines.python.run
-    engines.python.engine
-    engines.codegen.dispatch
-    engines.codegen.cuda_dispatch
-    engines.codegen.float_bits
-    engines.codegen.fast_math
-    engines.codegen.kernel_source
-    engines.codegen.kernel_tiles
-    engines.codegen.kernel_choice
-    engines.codegen.kernel_cache
-    engines.codegen.compiling
-    engines.common.cores
-    engines.codegen.kernel_file
-    engines.cpu.simd
-    engines.cpu.products
-    engines.cpu.tiles
-    engines.cpu.half
-    engines.cpu.elementwise
-    engines.cpu.convolution
-    engines.cpu.batch_norm
-    engines.cpu.table
-    engines.cpu.step
-    engines.cpu.passes
-    engines.cpu.draws
-    engines.cpu.updates
-    engines.cpu.entry
-    engines.cpu.replicas_kernel
-    engines.cpu.optimizer_args
-    engines.cpu.tables
-    engines.cpu.calls
-    engines.cpu.stepper
-    engines.cpu.run
-    engines.cpu.replicas
-    engines.cpu.engine
-    engines.expression.engines
-    engines.expression.run
-    engines.expression.kernels
-    engines.expression.steps
-    engines.expression.tables
-    engines.expression.cpu
-    engines.cuda.missing
-    engines.cuda.api
-    engines.cuda.plan
-    engines.cuda.draws
-    engines.cuda.teams
-    engines.cuda.elementwise
-    engines.cuda.convolution
-    engines.cuda.batch_norm
-    engines.cuda.products
-    engines.cuda.table
-    engines.cuda.updates
-    engines.cuda.kernels
-    engines.cuda.steps
-    engines.cuda.tables
-    engines.cuda.memory
-    engines.cuda.calls
-    engines.cuda.run
-    engines.cuda.engine
-    engines.registry
-    engines.user_activations
-    files.onnx_names
-    files.atomic
-    files.checked_safetensors
-    files.networks
-    shaders.math
-    shaders.source
-    shaders.writer
-    shaders.constants
-    shaders.kinds
-    shaders.shader
-    shaders.export
-    network.network
-    onnx.package
-    onnx.weighing
-    onnx.tensors
-    onnx.graph
-    onnx.trace
-    onnx.fusions
-    onnx.frequency_encoding
-    onnx.windows
-    onnx.reshape_ops
-    onnx.operators
-    onnx.fuse_activations
-    onnx.freeze_selection
-    onnx.reading
-    onnx.writer
-    onnx.writers
-    onnx.writing
-    onnx
-    network.bank_value
-    network.expression
-    network.gradcheck
-    session.worker
-    session.lock
-    session.timeline
-    session.trainer
-    session.outside_writes
-    session.explanation
-    session.replay
-    session.units
-    session.weight_history
-    session.standing
-    files.settings_codec
-    files.actions
-    files.rebuilding
-    files.runs
-    files
-    session.background
-    session.session
-    session.replicas
-    view.offscreen
-    view.scene.plates
-    view.scene.parameter_layout
-    view.scene.layout_builder
-    view.scene.plate_grid
-    view.scene.layout
-    view.scene.camera
-    view.cubes.float_textures
-    view.cubes.boxes
-    view.cubes.shaders
-    view.cubes.mip_levels
-    view.cubes.lod
-    view.cubes.cubes
-    view.cubes.picking
-    draw2d.fonts
-    draw2d.batch
-    draw2d.canvas
-    draw2d.renderer
-    view.scene.frame
-    draw2d.text_blocks
-    draw2d.braille_curve
-    view.exhibits.exhibit
-    view.exhibits.graph
-    view.exhibits.pictures
-    view.exhibits.plane
-    view.exhibits.swatches
-    view.exhibits.confusion
-    view.exhibits.sorting
-    terminal.picture
-    view.frame_data
-    view.lights
-    view.neuron_colors
-    view.feature_maps
-    view.neurons
-    view.highlights
-    view.scenery
-    view.charts
-    view.inspector
-    view.overlay
-    view.picture
-    view.canvas
-    view
-    controller.autosave
-    process.children
-    terminal.keys
-    process.interrupt
-    scenefiles.user_code
-    scenefiles.find
-    presenter.show
-    scenefiles.options
-    export.rate
-    presenter.sorting
-    presenter.exhibits_of
-    presenter.paths
-    presenter.traced_weight
-    presenter.captions.format
-    presenter.captions.operations
-    presenter.captions.moments
-    export.storyboard_page
-    presenter.scene_layout
-    presenter.sample_pass
-    presenter.channels
-    presenter.throttle
-    presenter.answers
-    presenter.live_values
-    presenter.motion
-    presenter.captions.cache
-    presenter.notifications
-    presenter.cards
-    presenter.camera_control
-    presenter.scales
-    presenter.pointing
-    presenter.stage
-    presenter
-    export.video
-    export.render
-    controller.precompile
-    controller.tour
-    terminal.train
-    cli.render_scene
-    controller.picture
-    controller.options
-    controller.keys
-    controller.end_of_run_actions
-    controller.play
-    controller.undo
-    controller.export
-    controller.warming
-    controller.hand
-    controller.state
-    controller.controller
-    controller.startup
-    controller.pointer
-    controller
-    window.libraries
-    window.look
-    window.fields
-    window.rows
-    window.options
-    window.menus
-    window.farewell
-    window.controls
-    window.picture
-    window.frame
-    cli.bench
-    cli.probes
-    cli.doctor
-    terminal.terminal
-    window.window
-    window
-    notebook.place
-    notebook.predict
-    notebook.form
-    notebook.canvas
-    notebook.controls
-    notebook.live
-    notebook
-    export.step_page_2d
-    notebook.show
-    faces
-    cli.commands
-    cli
-    __main__
-    autograd
+    process
     checks
+    leaf_calls
+    formulas
+    autograd
     draw2d
-    engines.codegen
+    data
+    model
+    layers
     engines.common
+    engines.codegen
+    engines.user_activations
+    engines.python
     engines.cpu
     engines.cuda
     engines.expression
-    engines.python
-    export
-    model
+    engines
     network
-    presenter.captions
-    process
-    scenefiles
     session
+    files
     shaders
-    terminal
+    onnx
+    displays
+    view.scene
     view.cubes
     view.exhibits
-    view.scene
+    view
+    presenter
     stage
-    stage.show
-    engines
+    scenefiles
+    export
+    controller
+    terminal
+    window
+    notebook
+    faces
+    cli
+    __main__
+    __init__
 """.split()
+
+# The functions of leaf_calls.py, each with the module below that it calls.
+LEAF_CALLS = {
+    "value_html": "displays.value",
+    "weight_html": "displays.weight",
+    "perceptron_html": "displays.perceptron",
+    "layer_html": "displays.layer",
+    "program_html": "displays.program",
+    "network_html": "displays.network",
+    "session_html": "displays.session",
+    "save_network": "files.networks",
+    "load_network": "files.networks",
+    "export_network": "shaders.export",
+    "save_run": "files.runs",
+    "load_run": "files.runs",
+}
 
 PUBLIC_NAMES = """
     Value where maximum minimum
@@ -403,65 +119,103 @@ every_file = pytest.mark.parametrize(
 )
 
 
-def name_in_order(path: Path) -> str:
+def module_name(path: Path) -> str:
     """formulas/losses.py is called formulas.losses, formulas/__init__.py is called formulas."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
-NAMES = {name_in_order(path) for path in FILES}
+MODULES = {module_name(path): path for path in FILES}
 
 
-def statements_that_run(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node below this one, except what only a type checker sees."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            for statement in child.orelse:
-                yield statement
-                yield from statements_that_run(statement)
-        else:
-            yield child
-            yield from statements_that_run(child)
+def package_of(module: str) -> str:
+    """The longest name of PACKAGES that a module begins with."""
+    found = [name for name in PACKAGES if f"{module}.".startswith(f"{name}.")]
+    assert found, f"{module} is in no package of PACKAGES in tests/test_architecture.py: add one"
+    return max(found, key=len)
 
 
-def own_imports(path: Path) -> Iterator[tuple[int, str]]:
-    """The line and the name, as in ORDER, of everything that a file imports from scalarviz."""
+@dataclass(frozen=True)
+class Imported:
+    """An import of a module of scalarviz."""
+
+    module: str
+    line: int
+    typing: bool  # under TYPE_CHECKING, for type checkers alone
+    function: str  # the one in which it stands, if any
+
+
+def imports(
+    path: Path, node: ast.AST | None = None, typing: bool = False, function: str = ""
+) -> Iterator[Imported]:
+    """Everything that a file imports from scalarviz."""
     package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
-    for node in statements_that_run(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*above, *([node.module] if node.module else [])])
-            targets = [f"{module}.{alias.name}" for alias in node.names]
-        else:
+    for child in ast.iter_child_nodes(node or ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for statement in child.body:
+                yield from imports(path, ast.Module([statement], []), True, function)
+            for statement in child.orelse:
+                yield from imports(path, ast.Module([statement], []), typing, function)
             continue
+        targets = []
+        if isinstance(child, ast.Import):
+            targets = [alias.name for alias in child.names]
+        elif isinstance(child, ast.ImportFrom):
+            above = package[: len(package) - child.level + 1] if child.level else []
+            module = ".".join([*above, *([child.module] if child.module else [])])
+            targets = [f"{module}.{alias.name}" for alias in child.names]
         for target in targets:
             top, _, rest = target.partition(".")
             # In `from scalarviz.formulas.losses import mse` the last part is no file.
-            while rest and rest not in NAMES:
+            while rest and rest not in MODULES:
                 rest = rest.rpartition(".")[0]
             if top == "scalarviz":
-                yield node.lineno, rest or "__init__"
+                assert isinstance(child, ast.stmt)
+                yield Imported(rest or "__init__", child.lineno, typing, function)
+        inner = child.name if isinstance(child, ast.FunctionDef) and not function else function
+        yield from imports(path, child, typing, inner)
 
 
 @every_file
-def test_a_file_imports_only_from_files_above_it(path: Path) -> None:
-    name = name_in_order(path)
-    assert name in ORDER, (
-        f"{path.relative_to(ROOT)} is new: add {name!r} to ORDER in tests/test_architecture.py, "
-        "below everything that it imports."
-    )
-    for line, imported in own_imports(path):
-        where = f"{path.relative_to(ROOT)}:{line}"
-        assert imported != "__init__", (
-            f"{where} imports from scalarviz itself; inside the package, import from the file that "
-            "defines the name."
+def test_a_package_imports_only_from_packages_above_it(path: Path) -> None:
+    name = module_name(path)
+    if name == "leaf_calls":
+        return  # the next test
+    package = package_of(name)
+    for found in imports(path):
+        where = f"{path.relative_to(ROOT)}:{found.line}"
+        if name != "__init__":
+            assert found.module != "__init__", (
+                f"{where} imports from scalarviz itself; inside the package, import from the file "
+                "that defines the name."
+            )
+        assert PACKAGES.index(package_of(found.module)) <= PACKAGES.index(package), (
+            f"{where} imports {found.module}, whose package is below {package}."
         )
-        assert imported in ORDER, f"{imported!r} is not in ORDER."
-        assert ORDER.index(imported) < ORDER.index(name), (
-            f"{where} imports {imported}, which is not above {name} in ORDER."
-        )
+
+
+def test_only_leaf_calls_lead_downward() -> None:
+    calls = {x.function: x.module for x in imports(PACKAGE / "leaf_calls.py") if not x.typing}
+    assert calls == LEAF_CALLS
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    above = {
+        name: {x.module for x in imports(path) if not x.typing and x.module != name}
+        for name, path in MODULES.items()
+        if name not in ("__init__", "leaf_calls")
+    }
+    done: set[str] = set()
+
+    def walk(name: str, way: tuple[str, ...]) -> None:
+        assert name not in way, f"a circle of imports: {' -> '.join([*way, name])}"
+        if name not in done:
+            for other in sorted(above.get(name, ())):
+                walk(other, (*way, name))
+            done.add(name)
+
+    for name in sorted(above):
+        walk(name, ())
 
 
 @every_file

@@ -7,8 +7,8 @@ Outputs that wait for a backward are not saved, nor is the engine, which belongs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from scalarviz.layers.perceptron_layer import Perceptrons
 from scalarviz.layers.residual import MOST_DEPTH
 from scalarviz.model.bank import SCALING
 from scalarviz.model.precision import Precision
-
-if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+from scalarviz.network.network import Network
 
 KIND = "network"
 MOST_STEPS = 2**63
@@ -42,12 +40,8 @@ def save_network(net: Network, path: object) -> None:
     write(path, KIND, describe(net), numbers(net))
 
 
-def load_network(
-    path: object, new: Callable[..., Network], engine: str, limit: int | None
-) -> Network:
+def load_network(path: object, engine: str, limit: int | None) -> Network:
     """The network in a file that `save_network` wrote, on the engine that is asked for.
-
-    `new` is the class Network, which is defined further on.
 
     The python engine computes in full precision only: there, what was saved in mixed precision
     goes on in full.
@@ -55,7 +49,7 @@ def load_network(
     chosen, budget = choose(engine).name, Budget(limit)
     description, arrays = read(path, KIND)
     try:
-        net = build(description, arrays, new, budget)
+        net = build(description, arrays, budget)
         precision = precision_of(description)
         fill(net, description, arrays)
         if chosen != "python":
@@ -127,7 +121,6 @@ def describe_init(init: Init) -> Description:
 def build(
     description: Description,
     arrays: Mapping[str, Array],
-    new: Callable[..., Network],
     budget: Budget,
 ) -> Network:
     """A network as it was described, with the numbers it begins with; on the python engine.
@@ -145,7 +138,7 @@ def build(
     if rows != found:
         raise InputError(f"its layers have {rows:,} parameters, and its array value {found:,}")
     names = check_names(description["names"], chain) if "names" in description else None
-    net = new(
+    net = Network(
         chain,
         init=build_init(field(description, "init", dict)),
         seed=field(description, "seed", int),

@@ -26,7 +26,6 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers import Layer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.network.network import Network
 from scalarviz.session.replay import Course
 from scalarviz.session.timeline import Action, Branch, Clock, Frame, place_of
 from scalarviz.session.trainer import Settings, Trainer, fold
@@ -65,7 +64,7 @@ class Rebuilding:
         self.made = Budget(limit, max(MADE, GROWTH * stored))
         self.reader = Reader(arrays, data, self.made)
         first = {"value": self._first_values()}
-        self.network = build(field(description, "network", dict), first, Network, Budget(limit))
+        self.network = build(field(description, "network", dict), first, Budget(limit))
         batch = description.get("batch")
         self.batch = None if batch is None else size(batch, "batch")
         self.seed = check_seed(field(description, "seed", int))

@@ -10,10 +10,10 @@ import numpy as np
 
 from scalarviz.checks.attributes import set_known
 from scalarviz.checks.numbers import FloatArray, answered, as_array, as_batch, size
-from scalarviz.displays.layer import layer_html
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError, lost_by_forward
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.leaf_calls import layer_html
 from scalarviz.model.bank import ROW_NAME, SCALING, Bank
 from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program

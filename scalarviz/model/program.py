@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from scalarviz.displays.program import program_html
 from scalarviz.formulas.table import pick
+from scalarviz.leaf_calls import program_html
 from scalarviz.model.operations import KINDS, NONE, Buffer, Operation, Shape
 
 

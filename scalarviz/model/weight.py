@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, final, overload
 from scalarviz.autograd.graph import LEAF
 from scalarviz.autograd.value import Operand, Value
 from scalarviz.checks.attributes import Absent
-from scalarviz.displays.weight import weight_html
 from scalarviz.errors import InputError, OrderError
+from scalarviz.leaf_calls import weight_html
 from scalarviz.model.bank import Bank, Rows
 from scalarviz.model.optimizer import Optimizer
 

@@ -11,18 +11,17 @@ import numpy as np
 from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import FloatArray, answered, as_batch, as_pairs, shorten, size
 from scalarviz.data.batches import Batches, InOrder
-from scalarviz.displays.network import network_html
 from scalarviz.engines.common.base import Run
 from scalarviz.engines.common.portions import take_steps
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import choose
 from scalarviz.errors import InputError, OwnershipError, lost_by_forward
-from scalarviz.files.networks import load_network, save_network
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
 from scalarviz.layers.chain import as_layers
+from scalarviz.leaf_calls import export_network, load_network, network_html, save_network
 from scalarviz.model.bank import SCALING, Bank
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
@@ -305,8 +304,6 @@ class Network(Part):
 
         `precision` is that of the weights, "float32" or "float16".
         """
-        from scalarviz.shaders.export import export_network  # a compiler of shaders, seldom needed
-
         export_network(self, path, precision)
 
     def _layer_at(self, row: int) -> Layer:
@@ -350,7 +347,7 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
     What the file only describes - layers, and the numbers of one sample on its way - may take
     `limit` bytes; None: 640 MB.
     """
-    return load_network(path, Network, engine, limit)
+    return load_network(path, engine, limit)
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:

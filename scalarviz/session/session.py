@@ -15,9 +15,9 @@ from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import answered, number, shorten, size
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OrderError, OwnershipError
-from scalarviz.files.runs import load_course, save_course
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
+from scalarviz.leaf_calls import load_run, save_run
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
@@ -284,7 +284,7 @@ class Session(Standing):
     def save(self, path: object) -> None:
         """Keep everything in a file, the past and the branches included."""
         with self.doing():
-            save_course(self.course, path)
+            save_run(self.course, path)
 
     @classmethod
     def load(cls, path: object, data: object = None, *, limit: int | None = None) -> Session:
@@ -295,7 +295,7 @@ class Session(Standing):
         128 MB, or eight times the size of the file, and 640 MB for the sample.
         """
         session = cls.__new__(cls)
-        session._begin(load_course(path, data, limit))
+        session._begin(load_run(path, data, limit))
         return session
 
     def _portion(self, most: int | None, unit: str) -> int:

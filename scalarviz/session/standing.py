@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray, not_copied
-from scalarviz.displays.session import session_html
 from scalarviz.errors import OrderError
 from scalarviz.formulas.table import pick
+from scalarviz.leaf_calls import session_html
 from scalarviz.model.weight import Weight
 from scalarviz.session.explanation import Explanation, Numbers, explain, numbers_of
 from scalarviz.session.replay import Course
