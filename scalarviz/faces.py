@@ -13,7 +13,7 @@ from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import DisplayError
 from scalarviz.errors.visible_text import say
-from scalarviz.export.render import Look
+from scalarviz.export.render import RenderOptions
 from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_notebook
 from scalarviz.presenter.show import Show
@@ -70,7 +70,7 @@ def watch(
     for name in options:
         pick(OPTIONS, name, "argument of watch")
     if "size" in options:
-        options["size"] = Look(size=options["size"]).size
+        options["size"] = RenderOptions(size=options["size"]).size
     if not terminal and in_notebook():
         return notebook.watch(show, steps, speed, theme, recipe, **options)
     if terminal:

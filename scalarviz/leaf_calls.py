@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scalarviz.model.program import Program
     from scalarviz.model.weight import Weight
     from scalarviz.network.network import Network
-    from scalarviz.session.replay import Course
+    from scalarviz.session.replay import History
     from scalarviz.session.standing import Standing
 
 
@@ -90,14 +90,14 @@ def export_network(network: Network, path: object, precision: str) -> None:
     export_network(network, path, precision)
 
 
-def save_run(course: Course, path: object) -> None:
+def save_run(course: History, path: object) -> None:
     """Write a session's past, branches and settings to a file, whole or not at all."""
     from scalarviz.files.runs import save_course
 
     save_course(course, path)
 
 
-def load_run(path: object, data: object, limit: int | None) -> Course:
+def load_run(path: object, data: object, limit: int | None) -> History:
     """Return the past of the session in a file that `save_run` wrote."""
     from scalarviz.files.runs import load_course
 

@@ -113,10 +113,10 @@ class Studio:
         """What is on a paper."""
         from vispy import gloo
 
-        from scalarviz.draw2d.renderer import Ink
+        from scalarviz.draw2d.renderer import Renderer
 
         self.canvas.set_current()
-        self._ink = self._ink or Ink()
+        self._ink = self._ink or Renderer()
         width, height = round(paper.width * paper.ratio), round(paper.height * paper.ratio)
 
         def draw() -> None:
@@ -162,7 +162,7 @@ def ground_of(theme: str) -> np.ndarray:
 
 def places(stage: Any, size: tuple[int, int]) -> dict[int, np.ndarray]:
     """Where the middle of each cube's front is, by its row of the bank."""
-    see = stage.picture().see(stage.sight(), stage.eyes.camera, *size)
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
     return {
         each.index_of(row, column): see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
         for each in stage.plan.plates

@@ -59,7 +59,7 @@ class Walk:
 
     @property
     def see(self) -> Projection:
-        return self.stage.picture().see(self.stage.sight(), self.stage.eyes.camera, *SIZE)
+        return self.stage.picture().see(self.stage.frame_data(), self.stage.eyes.camera, *SIZE)
 
     def cubes(self) -> Iterator[tuple[int, int, int, int, np.ndarray]]:
         """Of each cube: the layer, row, column, row of the bank, and where its middle is seen."""
@@ -71,8 +71,8 @@ class Walk:
 
     def colors(self) -> np.ndarray:
         """What the cubes' colors are at rest."""
-        sight = self.stage.sight()
-        return shade("dark", sight.cubes.colors, float(sight.cubes.color_scales[0]))
+        frame_data = self.stage.frame_data()
+        return shade("dark", frame_data.cubes.colors, float(frame_data.cubes.color_scales[0]))
 
     def unit(self) -> float:
         return float(self.see(np.zeros((1, 3))).unit[0])

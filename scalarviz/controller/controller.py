@@ -19,9 +19,9 @@ from typing import Any, TypeVar, cast, final
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
 from scalarviz.controller.hand import Hand
-from scalarviz.controller.keys import deed_of, help_rows
+from scalarviz.controller.keys import command_for, help_rows
 from scalarviz.controller.options import DATA, Options, Recipe, rate_now, settings_now
-from scalarviz.controller.picture import Picture
+from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.play import Playing
 from scalarviz.controller.precompile import kind_of, kinds_of_run
 from scalarviz.controller.state import UNITS, State, state_of, units_of
@@ -44,24 +44,24 @@ AT_ONCE = 100  # steps that a hand may wait for; more are taken while the pictur
 Deed = TypeVar("Deed", bound=Callable[..., Any])
 
 
-def computes(deed: Deed) -> Deed:
+def computes(command: Deed) -> Deed:
     """What is done to a training: refused while it is held, because its kernels are compiled."""
 
-    @wraps(deed)
-    def done(desk: Desk, *given: Any, **named: Any) -> Any:
-        desk.look_at_kernels()
-        if desk.warming.held:
-            return desk.tell(WAIT)
+    @wraps(command)
+    def done(controller: Controller, *given: Any, **named: Any) -> Any:
+        controller.look_at_kernels()
+        if controller.warming.held:
+            return controller.tell(WAIT)
         try:
-            return deed(desk, *given, **named)
+            return command(controller, *given, **named)
         finally:
-            desk.warming.settle()
+            controller.warming.settle()
 
     return cast(Deed, done)
 
 
 @final
-class Desk:
+class Controller:
     """A show, the picture of it, and what is done to both.
 
     recipe  how the show was made, so that it can be made again with other options
@@ -75,14 +75,14 @@ class Desk:
     def __init__(
         self,
         show: Show,
-        stage: Picture,
+        stage: PictureProtocol,
         recipe: Recipe | None = None,
         *,
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
         self.show = show
-        self.stage: Picture = stage
+        self.stage: PictureProtocol = stage
         self.unit: Unit = "step"
         self.message = ""
         stage.keys = help_rows()
@@ -123,7 +123,7 @@ class Desk:
     def play(self) -> None:
         """Go on in the background."""
         self.stage.offer({})
-        with self._told():
+        with self._report_errors():
             self.playing.play()
 
     def pause(self) -> None:
@@ -188,7 +188,7 @@ class Desk:
         elif times * each <= AT_ONCE:
             self.do(partial(session.advance, times, unit))
         else:
-            with self._told():
+            with self._report_errors():
                 self.playing.run_to((session.step_index // each + times) * each)
 
     @computes
@@ -208,13 +208,13 @@ class Desk:
 
     def set_unit(self, unit: str) -> None:
         """Choose what the arrows move by."""
-        with self._told():
+        with self._report_errors():
             self.session.course.check_unit(unit)
             self.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:
         """So many steps a second from now on; None: flat out."""
-        with self._told():
+        with self._report_errors():
             self.playing.set_speed(speed)
 
     def _stand_still(self) -> None:
@@ -312,7 +312,7 @@ class Desk:
     @computes
     def next_sample(self, direction: int = 1) -> None:
         """Show the numbers of another sample of the batch."""
-        with self._told():
+        with self._report_errors():
             count = self.session.course.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
 
@@ -373,21 +373,21 @@ class Desk:
 
     def set_channel(self, which: str, name: str) -> None:
         """Choose what the "color" or "size" of the cubes stands for."""
-        with self._told():
+        with self._report_errors():
             pick(dict.fromkeys(self.stage.channels), name, "channel")
             setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
 
     @computes
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a place of the picture, or press what can be pressed there."""
-        with self._told():
+        with self._report_errors():
             self.stage.click(x, y)
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Do what a key does; whether it does anything."""
-        if deed := deed_of(key):
-            deed(self, shift)
-        return deed is not None
+        if command := command_for(key):
+            command(self, shift)
+        return command is not None
 
     def ask_for_pin(self) -> None:
         self.tell("Click on a cube: its number can be changed then")
@@ -409,7 +409,7 @@ class Desk:
 
     def do(
         self,
-        deed: Callable[[], Any],
+        command: Callable[[], Any],
         then: Callable[[Any], None] = lambda _: None,
         *,
         name: str = "",
@@ -426,13 +426,13 @@ class Desk:
         def done() -> Any:
             branches.append(session.current_branch)
             try:
-                return deed()
+                return command()
             finally:
                 branches.append(session.current_branch)
                 warming.settle(math.inf)
 
         def finish(result: Any, error: BaseException | None) -> None:
-            with self._told():
+            with self._report_errors():
                 if error is not None:
                     raise error
                 then(result)
@@ -442,7 +442,7 @@ class Desk:
         self.hand.do(done, finish, name)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         """Tell an error."""
         try:
             yield

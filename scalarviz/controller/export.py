@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
 
-from scalarviz.controller.picture import Picture
+from scalarviz.controller.picture import PictureProtocol
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.export.render import record, storyboard
 from scalarviz.formulas.table import pick
@@ -93,7 +93,7 @@ class Exports:
         """The names of the files that are being written."""
         return [export.path.name for export in self._made if export.goes_on]
 
-    def start(self, show: Show, stage: Picture, path: Path) -> None:
+    def start(self, show: Show, stage: PictureProtocol, path: Path) -> None:
         """Draw what was done so far into a video, or the next step into a page."""
         kind = path.suffix.lower()
         pick({each: each for each in (*VIDEOS, *PAGES)}, kind, "kind of file")

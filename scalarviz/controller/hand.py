@@ -13,7 +13,7 @@ from scalarviz.session.worker import Background, Job
 
 
 @dataclass(eq=False)
-class Deed:
+class QueuedCommand:
     """Something to do, and who is told of its result or its error; of one `name` the newest counts.
 
     A deed without a name is always done.
@@ -37,8 +37,8 @@ class Hand:
     def __init__(self) -> None:
         self.patience = AT_ONCE
         self._lock = Guard()
-        self._waiting: deque[Deed] = deque()
-        self._done: deque[Deed] = deque()
+        self._waiting: deque[QueuedCommand] = deque()
+        self._done: deque[QueuedCommand] = deque()
         self._thread = Background()
 
     @property
@@ -48,7 +48,7 @@ class Hand:
 
     def do(
         self,
-        deed: Callable[[], Any],
+        command: Callable[[], Any],
         then: Callable[[Any, BaseException | None], None],
         name: str = "",
     ) -> None:
@@ -57,7 +57,7 @@ class Hand:
         with self._lock:
             if name and self._waiting and self._waiting[-1].name == name:
                 self._waiting.pop()
-            self._waiting.append(Deed(deed, then, name))
+            self._waiting.append(QueuedCommand(command, then, name))
         self._thread.start(self._work())
         self._thread.finish(patience)
         self.attend()
@@ -65,8 +65,8 @@ class Hand:
     def attend(self) -> None:
         """Tell what came of all that was done since the last time."""
         while self._done:
-            deed = self._done.popleft()
-            deed.then(deed.result, deed.error)
+            command = self._done.popleft()
+            command.then(command.result, command.error)
 
     def drop(self) -> None:
         """Forget what waits to be done."""
@@ -82,10 +82,10 @@ class Hand:
             with self._lock:
                 if not self._waiting:
                     return
-                deed = self._waiting.popleft()
+                command = self._waiting.popleft()
             try:
-                deed.result = deed.do()
+                command.result = command.do()
             except BaseException as error:
-                deed.error = error
-            self._done.append(deed)
+                command.error = error
+            self._done.append(command)
             yield 0.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scalarviz.controller.controller import Desk
+    from scalarviz.controller.controller import Controller
 
-Deed = Callable[["Desk", bool], None]  # the bool: whether shift is held
+Command = Callable[["Controller", bool], None]  # the bool: whether shift is held
 TIMES = 10  # with shift
 
 
@@ -19,48 +19,48 @@ class Key:
 
     label: str
     about: str
-    deeds: Mapping[str, Deed]
+    deeds: Mapping[str, Command]
 
 
 def often(shift: bool) -> int:
     return TIMES if shift else 1
 
 
-def escape(desk: Desk) -> None:
+def escape(controller: Controller) -> None:
     """Out of the help first, then back to the whole network."""
-    if desk.stage.help:
-        desk.stage.help = False
+    if controller.stage.help:
+        controller.stage.help = False
     else:
-        desk.stage.frame_all()
+        controller.stage.frame_all()
 
 
-def toggle_help(desk: Desk) -> None:
-    desk.stage.help = not desk.stage.help
+def toggle_help(controller: Controller) -> None:
+    controller.stage.help = not controller.stage.help
 
 
-def next_branch(desk: Desk) -> None:
+def next_branch(controller: Controller) -> None:
     """Go round the branches, and say where that led."""
-    count = len(desk.session.branches)
+    count = len(controller.session.branches)
     if count == 1:
-        return desk.tell("There is one branch so far: go back and change something")
-    following = (desk.session.current_branch.number + 1) % count
-    desk.switch(following)
-    return desk.tell(f"Branch {following} of 0 to {count - 1}")
+        return controller.tell("There is one branch so far: go back and change something")
+    following = (controller.session.current_branch.number + 1) % count
+    controller.switch(following)
+    return controller.tell(f"Branch {following} of 0 to {count - 1}")
 
 
-def next_color(desk: Desk) -> None:
+def next_color(controller: Controller) -> None:
     """Go round what the colour of a cube can stand for."""
-    names = desk.stage.channels
-    place = names.index(desk.stage.color) if desk.stage.color in names else -1
-    desk.set_channel("color", names[(place + 1) % len(names)])
+    names = controller.stage.channels
+    place = names.index(controller.stage.color) if controller.stage.color in names else -1
+    controller.set_channel("color", names[(place + 1) % len(names)])
 
 
-def next_layout(desk: Desk) -> None:
-    desk.stage.layout = "posters" if desk.stage.layout == "crossbar" else "crossbar"
+def next_layout(controller: Controller) -> None:
+    controller.stage.layout = "posters" if controller.stage.layout == "crossbar" else "crossbar"
 
 
-def next_theme(desk: Desk) -> None:
-    desk.stage.theme = "light" if desk.stage.theme == "dark" else "dark"
+def next_theme(controller: Controller) -> None:
+    controller.stage.theme = "light" if controller.stage.theme == "dark" else "dark"
 
 
 KEYS = (
@@ -112,12 +112,14 @@ KEYS = (
 
 # The same for hands that are used to another program; they are left out of the help.
 ALIASES = {"t": "space"}
-DEEDS: Mapping[str, Deed] = {name: deed for key in KEYS for name, deed in key.deeds.items()}
+COMMANDS: Mapping[str, Command] = {
+    name: command for key in KEYS for name, command in key.deeds.items()
+}
 
 
-def deed_of(key: str) -> Deed | None:
+def command_for(key: str) -> Command | None:
     """What a key does; None if it does nothing."""
-    return DEEDS.get(ALIASES.get(key, key))
+    return COMMANDS.get(ALIASES.get(key, key))
 
 
 def help_rows() -> list[tuple[str, str]]:

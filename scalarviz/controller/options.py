@@ -54,7 +54,7 @@ def rate_now(session: Session) -> float:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OptionChoice:
     """An option, what it is now and what it can be; if it `restarts`, another training begins.
 
     Without `choices`, any value of its kind.
@@ -95,7 +95,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class AppliedChoice:
     """A choice that was made: what it led to, all options then, and what the show was called."""
 
     data: DataSet
@@ -119,19 +119,19 @@ class Options:
     def begin(self, show: Show) -> None:
         """Take up another training, made with the options as they are now."""
         self._show = show
-        self._made: list[Made] = []
+        self._made: list[AppliedChoice] = []
         settings = show.session.course.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
 
-    def choices(self, settings: Settings) -> tuple[Choice, ...]:
+    def choices(self, settings: Settings) -> tuple[OptionChoice, ...]:
         """Everything there is to choose."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             if not isinstance(settings.data, Rgb):
                 return ()
-            return (Choice("map", str, values["map"], tuple(MAPS), MAP.help, False),)
+            return (OptionChoice("map", str, values["map"], tuple(MAPS), MAP.help, False),)
         return tuple(
-            Choice(
+            OptionChoice(
                 name,
                 option.kind,
                 values[name],
@@ -196,7 +196,7 @@ class Options:
         self._note(settings_now(session), values, "")
 
     def _note(self, settings: Settings, values: dict[str, Any], title: str) -> None:
-        self._made.append(Made(settings.data, settings.activations, values, title))
+        self._made.append(AppliedChoice(settings.data, settings.activations, values, title))
 
 
 TEXTURE = ("transform", "color_space", "size", "samples")

@@ -8,7 +8,7 @@ from typing import Protocol
 from scalarviz.presenter.show import Show
 
 
-class Picture(Protocol):
+class PictureProtocol(Protocol):
     """The stage: a training drawn, its camera, and what was chosen to be seen."""
 
     show: Show

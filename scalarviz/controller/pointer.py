@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 
 STILL = 4.0  # pixels; a press that moves less is a click
 NOTCH = 1.15  # by what a notch of the wheel zooms
@@ -18,8 +18,8 @@ class Pointer:
     Buttons are numbers, 1 is the left one; places are logical pixels from the upper left corner.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
         self._button: int | None = None  # that was pressed first
         self._start = self._last = (0.0, 0.0)
         self._moved = False
@@ -31,7 +31,7 @@ class Pointer:
 
     def move(self, x: float, y: float) -> None:
         """Drag, or point at something."""
-        stage = self.desk.stage
+        stage = self.controller.stage
         if self._button is None:
             stage.hover_at(x, y)
             return
@@ -47,12 +47,12 @@ class Pointer:
             return
         self._button = None
         if not self._moved and button == LEFT:
-            self.desk.click(x, y)
+            self.controller.click(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Nearer by so many notches, or farther."""
-        self.desk.stage.zoom(NOTCH**notches, x, y)
+        self.controller.stage.zoom(NOTCH**notches, x, y)
 
     def leave(self) -> None:
         """It points at nothing any more."""
-        self.desk.stage.hover_at(-1.0, -1.0)
+        self.controller.stage.hover_at(-1.0, -1.0)

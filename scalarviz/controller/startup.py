@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.tour import Tour
 from scalarviz.errors import ScalarvizError
 from scalarviz.session.timeline import Clock
@@ -25,49 +25,51 @@ class Opening:
     Whoever does something meanwhile has seen enough.
     """
 
-    def __init__(self, desk: Desk, tour: bool | None = None, *, play: bool = True) -> None:
-        self.desk = desk
-        self._session = desk.session
-        self.tour = Tour(desk.session, tour)
+    def __init__(
+        self, controller: Controller, tour: bool | None = None, *, play: bool = True
+    ) -> None:
+        self.controller = controller
+        self._session = controller.session
+        self.tour = Tour(controller.session, tour)
         self._plays = play
         self._left: Clock | None = None  # where the tour left the training
-        if desk.warming.said:
-            desk.tell(BEGINS if desk.warming.held else MEANWHILE)
+        if controller.warming.said:
+            controller.tell(BEGINS if controller.warming.held else MEANWHILE)
 
     def attend(self) -> None:
         """Do what is due; called some times a second, from the first picture on."""
-        desk = self.desk
-        if desk.session is not self._session:
-            self._session = desk.session
+        controller = self.controller
+        if controller.session is not self._session:
+            self._session = controller.session
             self.tour.active = False
         try:
-            if not desk.warming.held:
+            if not controller.warming.held:
                 self._go_on()
         except ScalarvizError as error:
             self.tour.active = False
-            desk.tell_error(error)
+            controller.tell_error(error)
 
     def _go_on(self) -> None:
-        desk, session = self.desk, self.desk.session
-        if self.tour.active and desk.hand.busy:
+        controller, session = self.controller, self.controller.session
+        if self.tour.active and controller.hand.busy:
             return
         if self.tour.active:
             if session.playing or self._left not in (None, session.clock):
                 self.tour.active = self._plays = False
                 if session.playing:
-                    desk.stage.look("perspective")
+                    controller.stage.look("perspective")
                 return
             if self._left is None:
-                desk.tell("One step, operation by operation", "skip", desk.play)
-                desk.stage.look("flat")  # face on one sees where the wires cross
+                controller.tell("One step, operation by operation", "skip", controller.play)
+                controller.stage.look("flat")  # face on one sees where the wires cross
             self.tour.attend(perf_counter(), self._do)
             self._left = session.clock
         elif self._plays:
             self._plays = False
             if self._left is not None:
-                desk.stage.look("perspective")
+                controller.stage.look("perspective")
             if not session.playing:
-                desk.play()
+                controller.play()
 
-    def _do(self, deed: Callable[[], None]) -> None:
-        self.desk.do(deed, lambda _: setattr(self, "_left", self.desk.session.clock))
+    def _do(self, command: Callable[[], None]) -> None:
+        self.controller.do(command, lambda _: setattr(self, "_left", self.controller.session.clock))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.controller.options import Choice, rate_now, settings_now
+from scalarviz.controller.options import OptionChoice, rate_now, settings_now
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.timeline import Clock
 
 if TYPE_CHECKING:
-    from scalarviz.controller.controller import Desk
+    from scalarviz.controller.controller import Controller
 
 
 UNITS: dict[str, Unit] = {
@@ -39,7 +39,7 @@ class Fork:
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedWeight:
     """The weight that is looked at."""
 
     row: int
@@ -68,8 +68,8 @@ class State:
     branches: tuple[Fork, ...]
     engine: str
     engines: tuple[str, ...]
-    options: tuple[Choice, ...]
-    pinned: Pinned | None
+    options: tuple[OptionChoice, ...]
+    pinned: PinnedWeight | None
     edits: int  # that can be undone
     color: str
     size: str
@@ -121,39 +121,39 @@ def forks_of(session: Session) -> tuple[Fork, ...]:
     )
 
 
-def pinned_of(session: Session, row: int | None) -> Pinned | None:
+def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
     """A weight by its row; None if there is none, or no such row."""
     bank = session.network.bank
     if row is None or not 0 <= row < len(bank):
         return None
     value = float(np.asarray(bank.value[row]))
-    return Pinned(row, bank.name_of(row), value, bool(bank.frozen[row]))
+    return PinnedWeight(row, bank.name_of(row), value, bool(bank.frozen[row]))
 
 
-def state_of(desk: Desk) -> State:
+def state_of(controller: Controller) -> State:
     """Everything that controls show; only plain attributes are read, no lock is waited for."""
-    session, stage, course = desk.session, desk.stage, desk.session.course
+    session, stage, course = controller.session, controller.stage, controller.session.course
     settings = settings_now(session)
     return State(
-        title=desk.show.title,
+        title=controller.show.title,
         playing=session.playing,
-        unit=desk.unit,
+        unit=controller.unit,
         units=units_of(session),
         clock=course.clock,
         end=course.branch.end.step,
         done=session.done,
         loss=session.loss,
-        speed=desk.playing.speed,
+        speed=controller.playing.speed,
         rate=rate_now(session),
         focus=session.focus,
         samples=course.trainer.batches.size,
         branch=course.branch.number,
         branches=forks_of(session),
         engine=settings.engine,
-        engines=desk.engines,
-        options=desk.options.choices(settings),
+        engines=controller.engines,
+        options=controller.options.choices(settings),
         pinned=pinned_of(session, stage.pinned),
-        edits=len(desk.changes),
+        edits=len(controller.changes),
         color=stage.color,
         size=stage.size,
         channels=tuple(stage.channels),
@@ -162,6 +162,6 @@ def state_of(desk: Desk) -> State:
         per_layer=stage.per_layer,
         theme=stage.theme,
         help=stage.help,
-        message=desk.message,
+        message=controller.message,
         status=stage.status,
     )

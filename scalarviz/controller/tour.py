@@ -42,7 +42,7 @@ class Tour:
         self.session = session
         self._next: float | None = None
 
-    def attend(self, now: float, do: Do = lambda deed: deed()) -> bool:
+    def attend(self, now: float, do: Do = lambda command: command()) -> bool:
         """Do what is due, by `do`; whether it has come to its end just now."""
         if not self.active:
             return False

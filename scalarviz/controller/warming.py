@@ -22,7 +22,7 @@ from scalarviz.network.network import Network
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.process import children
-from scalarviz.session.replay import Course
+from scalarviz.session.replay import History
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Action
 from scalarviz.view.cubes import mip_levels
@@ -177,10 +177,10 @@ class Warming:
         self._lacked |= bool(self._lacking)
         if self.compiling.attend():
             self.take(session)
-            for name, (kind, deed) in list(self._later.items()):
+            for name, (kind, command) in list(self._later.items()):
                 if not self.compiling.lacking([kind]):
                     del self._later[name]
-                    deed()
+                    command()
         if self._lacking or not self._give_back():
             return False
         lacked, self._lacked = self._lacked, False
@@ -201,7 +201,7 @@ class Warming:
                 session.to(self.stood_in)
         return is_still
 
-    def later(self, name: str, kind: str, deed: Callable[[], object]) -> bool:
+    def later(self, name: str, kind: str, command: Callable[[], object]) -> bool:
         """Do something when a kind is there, in place of what was to be done under this name.
 
         If it is there already nothing is put off, and the answer is False.
@@ -209,7 +209,7 @@ class Warming:
         self._later.pop(name, None)
         if not self.compiling.lacking([kind]):
             return False
-        self._later[name] = kind, deed
+        self._later[name] = kind, command
         return True
 
     def stop(self) -> None:
@@ -244,7 +244,7 @@ def kinds_of(session: Session) -> set[str]:
     return {precompile.kind_of(session, engine) for engine in engines} - {""}
 
 
-def engines_at_work(course: Course) -> set[str]:
+def engines_at_work(course: History) -> set[str]:
     """The engines by which something was computed; to go back is to compute it again."""
     found = set()
     for branch in course.branches:
@@ -258,7 +258,7 @@ def engines_at_work(course: Course) -> set[str]:
     return found
 
 
-def first_engine(course: Course) -> str:
+def first_engine(course: History) -> str:
     """The engine that a training began on."""
     frame = course.branch.frame_before(0)
     assert frame is not None, "the keyframe of step 0 is never removed"
@@ -270,7 +270,7 @@ def changes(journal: Iterable[Action]) -> list[Action]:
     return [action for action in journal if action.kind == "engine"]
 
 
-def last_change(course: Course) -> Any:
+def last_change(course: History) -> Any:
     """The action that chose the engine of now, or of the next step; None if none did."""
     now = course.clock.place
     done = [

@@ -139,7 +139,7 @@ class Picked(Batches):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PictureTransform:
     """Where in a picture a point of the unit square looks: a matrix, then a shift.
 
     (u, v) looks at (uu u + uv v + u0, vu u + vv v + v0).
@@ -169,7 +169,7 @@ class Points(Batches):
         batch: int,
         samples: int,
         seed: int = 0,
-        window: Window = Window(),
+        window: PictureTransform = PictureTransform(),
     ) -> None:
         self.height, self.width, colours = picture.shape
         self.window = window
@@ -193,7 +193,7 @@ class Points(Batches):
 
 
 @final
-class Made(Batches):
+class GeneratedBatches(Batches):
     """What a function makes: `make(step)` gives the inputs and targets of a step.
 
     The function should give the same for the same step, else no step can be taken again.

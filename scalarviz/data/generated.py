@@ -7,7 +7,7 @@ from typing import final
 
 from scalarviz.checks.numbers import check_signature, shorten, size
 from scalarviz.data.base import DataSet
-from scalarviz.data.batches import Batches, Made, Pair
+from scalarviz.data.batches import Batches, GeneratedBatches, Pair
 from scalarviz.errors import InputError
 
 Maker = Callable[[int, int, int], Pair]
@@ -41,4 +41,4 @@ class Generated(DataSet):
         """Batches of so many samples; None: as many as `samples` says."""
         count = self.samples if batch is None else size(batch, "batch")
         widths = (self.inputs, self.outputs)
-        return Made(lambda step: self.make(step, count, seed), widths, count, seed)
+        return GeneratedBatches(lambda step: self.make(step, count, seed), widths, count, seed)

@@ -16,7 +16,7 @@ from scalarviz.checks.limits import MOST_SCANS, Budget
 from scalarviz.checks.numbers import FloatArray, answered, as_floats, shorten
 from scalarviz.checks.numbers import size as whole_size
 from scalarviz.data.base import DataSet, count_of
-from scalarviz.data.batches import Batches, Pair, Points, Window
+from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
 from scalarviz.data.files import called, readable, unreadable
 from scalarviz.data.landscape import SIZE as SIDE
 from scalarviz.data.landscape import landscape
@@ -35,9 +35,9 @@ EPOCH = 128 * 1024
 Rows = Callable[[int, int], FloatArray]  # from one row up to another
 
 TRANSFORMS = {
-    "identity": Window(),
-    "zoom": Window(0.5, 0.0, 0.0, 0.5, 0.25, 0.25),
-    "flip": Window(0.0, 1.0, 1.0, 0.0),
+    "identity": PictureTransform(),
+    "zoom": PictureTransform(0.5, 0.0, 0.0, 0.5, 0.25, 0.25),
+    "flip": PictureTransform(0.0, 1.0, 1.0, 0.0),
 }
 COLOR_SPACES = {"srgb": "srgb", "linear": "linear"}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import number_text
-from scalarviz.displays.svg import LOOK, NORMAL, SMALL, Drawing, width_of
+from scalarviz.displays.svg import LOOK, NORMAL, SMALL, SvgDrawing, width_of
 from scalarviz.draw2d.colors import contrast, rgb, spread, to_bytes
 
 MOST_EXACT = 200  # numbers; of so many, the largest is the end of the scale
@@ -46,7 +46,7 @@ def ink_on(color: str) -> str:
 
 
 def cell(
-    drawing: Drawing,
+    drawing: SvgDrawing,
     box: tuple[float, float, float, float],
     value: float,
     scale: Scale,
@@ -63,7 +63,7 @@ def cell(
     drawing.text(x + width / 2, middle, text, size, color=ink_on(color), anchor="middle")
 
 
-def legend(drawing: Drawing, x: float, y: float, scale: Scale) -> None:
+def legend(drawing: SvgDrawing, x: float, y: float, scale: Scale) -> None:
     """A bar of the map's colours, and what its ends and its middle stand for; y is its top."""
     steps = 48
     for i in range(steps):

@@ -14,7 +14,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.cells import Scale, cell, legend, pixels
 from scalarviz.displays.page import count_text, never_raises, number_text
-from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, width_of
+from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, width_of
 from scalarviz.model.operations import NONE, Operation, Shape
 from scalarviz.model.program import Program
 
@@ -36,7 +36,7 @@ POINTS = 97
 @never_raises
 def layer_html(layer: Layer) -> str:
     """A layer's kind, shape and activation, and its numbers."""
-    drawing = Drawing()
+    drawing = SvgDrawing()
     head, about = type(layer).__name__, about_layer(layer)
     drawing.text(0, 13, head, LARGE, bold=True)
     drawing.text(width_of(head, LARGE, bold=True) + 10, 13, about, color=LOOK.quiet)
@@ -57,7 +57,7 @@ def layer_html(layer: Layer) -> str:
             y, drawn = parameters(drawing, y, part, scale), drawn + len(part.values)
     if drawn < layer.size:  # a layer of your own whose operations do not tell
         words = "its parameters, in the order of the bank", "from the first to the last"
-        part = Numbers(values, (1, layer.size), *words, has_biases=False, is_new=is_new)
+        part = ParameterMatrix(values, (1, layer.size), *words, has_biases=False, is_new=is_new)
         y = parameters(drawing, y, part, scale)
     if layer.size:
         told.append("It has no numbers yet." if is_new else range_text(values))
@@ -108,7 +108,7 @@ def range_text(values: FloatArray) -> str:
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """How large the cells of a matrix are, the gap between them, and how they are drawn."""
 
     width: float
@@ -118,17 +118,17 @@ class Grid:
     as_pixels: bool = False
 
     @staticmethod
-    def of(rows: int, columns: int) -> Grid:
+    def of(rows: int, columns: int) -> CellGrid:
         """With numbers if they are few, cell by cell if they are not many, else a picture."""
         if rows <= NUMBERED[0] and columns <= NUMBERED[1]:
-            return Grid(WIDTH, HEIGHT, GAP, numbered=True)
+            return CellGrid(WIDTH, HEIGHT, GAP, numbered=True)
         if rows * columns <= DRAWN and rows * SIDE <= ROOM[0] and columns * SIDE <= ROOM[1]:
-            return Grid(SIDE, SIDE, 1.0)
+            return CellGrid(SIDE, SIDE, 1.0)
         side = float(max(1, min(8, ROOM[0] // rows, ROOM[1] // columns)))
-        return Grid(side, side, 0.0, as_pixels=True)
+        return CellGrid(side, side, 0.0, as_pixels=True)
 
     def draw(
-        self, drawing: Drawing, place: tuple[float, float], values: FloatArray, scale: Scale
+        self, drawing: SvgDrawing, place: tuple[float, float], values: FloatArray, scale: Scale
     ) -> tuple[float, float]:
         """Draw a matrix, as much of it as there is room for; its right and its lower end."""
         left, top = place
@@ -148,7 +148,7 @@ class Grid:
         return left + wide - self.gap, top + high - self.gap
 
     def draw_empty(
-        self, drawing: Drawing, place: tuple[float, float], rows: int, columns: int
+        self, drawing: SvgDrawing, place: tuple[float, float], rows: int, columns: int
     ) -> tuple[float, float]:
         """The field of a matrix that has no numbers yet."""
         wide, high = columns * (self.width + self.gap), rows * (self.height + self.gap)
@@ -157,12 +157,12 @@ class Grid:
         return place[0] + size[0], place[1] + size[1]
 
 
-def parameters(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float:
+def parameters(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) -> float:
     """The cells of an operation, y being their top; where what comes next begins."""
     if part.tile and fits(part):
         return kernels(drawing, y, part, scale)
     rows, columns = min(part.shape[0], ROOM[0]), min(part.shape[1], ROOM[1])
-    grid = Grid.of(rows, columns + 1)
+    grid = CellGrid.of(rows, columns + 1)
     drawing.text(0, y + 4, part.row_words, SMALL, color=LOOK.quiet)
     y += 12
     if part.is_new:
@@ -186,7 +186,7 @@ def parameters(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float
     return under + 18
 
 
-def fits(part: Numbers) -> bool:
+def fits(part: ParameterMatrix) -> bool:
     """Whether there is room for the kernels of a convolution, each as it lies on a picture."""
     high, wide = (side * SIDE + TILE_GAP for side in part.tile)
     across = part.shape[1] // prod(part.tile)
@@ -194,11 +194,11 @@ def fits(part: Numbers) -> bool:
     return is_small and across * wide <= ROOM[1]
 
 
-def kernels(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float:
+def kernels(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) -> float:
     """A small matrix for each kernel and each channel that it reads, and the biases beside."""
     drawing.text(0, y + 4, part.row_words, SMALL, color=LOOK.quiet)
     y += 12
-    grid, (high, wide) = Grid(SIDE - 1.0, SIDE - 1.0, 1.0), part.tile
+    grid, (high, wide) = CellGrid(SIDE - 1.0, SIDE - 1.0, 1.0), part.tile
     across = part.shape[1] // (high * wide)
     weights = part.values[: part.count].reshape(part.shape[0], across, high, wide)
     right = bottom = y
@@ -222,7 +222,7 @@ def kernels(drawing: Drawing, y: float, part: Numbers, scale: Scale) -> float:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ParameterMatrix:
     """The parameters of an operation as a matrix, and what its rows and its columns are."""
 
     values: FloatArray
@@ -239,15 +239,17 @@ class Numbers:
         return self.shape[0] * self.shape[1]
 
 
-def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[Numbers]:
+def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[ParameterMatrix]:
     """The parameters of an operation, as matrices: a row for each perceptron, or each kernel."""
     shape, has_biases = operation.shape, operation.biases != NONE
     if len(shape) == 1:
         kind = "channel" if operation.target.shape else "feature"
         below = f"one for each of {count_text(shape[0], kind)}"
-        found = [Numbers(own[: shape[0]], (1, shape[0]), "gain", below, False, is_new)]
+        found = [ParameterMatrix(own[: shape[0]], (1, shape[0]), "gain", below, False, is_new)]
         if has_biases:
-            found.append(Numbers(own[shape[0] :], (1, shape[0]), "shift", below, False, is_new))
+            found.append(
+                ParameterMatrix(own[shape[0] :], (1, shape[0]), "shift", below, False, is_new)
+            )
         return found
     words = f"a row for each of {count_text(shape[0], 'perceptron')}"
     below = f"a column for each of {count_text(shape[1], 'input')}"
@@ -255,10 +257,10 @@ def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[Number
         words = f"a row for each of {count_text(shape[0], 'kernel')}"
         below = f"{shape[2]} × {shape[3]} for each of {count_text(shape[1], 'channel')}"
     size = shape[0], prod(shape[1:])
-    return [Numbers(own, size, words, below, has_biases, is_new, shape[2:])]
+    return [ParameterMatrix(own, size, words, below, has_biases, is_new, shape[2:])]
 
 
-def waves(drawing: Drawing, y: float, layer: Layer, formula: str) -> float:
+def waves(drawing: SvgDrawing, y: float, layer: Layer, formula: str) -> float:
     """What a layer without parameters makes of its first input, from -1 to 1, as curves."""
     if layer.inputs * layer.outputs > MOST_EVALUATED:
         return y
@@ -282,7 +284,7 @@ def waves(drawing: Drawing, y: float, layer: Layer, formula: str) -> float:
     return y + 26
 
 
-def curve(drawing: Drawing, left: float, top: float, ys: FloatArray) -> None:
+def curve(drawing: SvgDrawing, left: float, top: float, ys: FloatArray) -> None:
     """One small curve on a field of its own."""
     width, height = WAVE
     drawing.rect(left, top, width, height, LOOK.panel[:7], radius=3.0)

@@ -35,7 +35,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     """Where everything is.
 
     columns  the column of each node
@@ -48,7 +48,7 @@ class Layout:
     ways: list[list[tuple[int, float]]]
 
 
-def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> Layout:
+def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> GraphLayout:
     """Places for nodes of these heights; `inputs` are those of each, which come before it."""
     columns = columns_of(inputs)
     spots = [Spot(column, height, []) for column, height in zip(columns, heights, strict=True)]
@@ -72,7 +72,7 @@ def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> Layout
     rows = ordered(rows)
     set_heights(rows)
     top = min(spot.y - spot.height / 2 for spot in everything)
-    return Layout(
+    return GraphLayout(
         columns,
         [spot.y - top for spot in spots],
         [[(spot.column, spot.y - top) for spot in way] for way in ways],

@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import count_text, never_raises, table
-from scalarviz.displays.svg import LOOK, SMALL, Drawing, escaped, image, shorten, width_of
+from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing, escaped, image, shorten, width_of
 from scalarviz.draw2d.colors import spread
 from scalarviz.model.operations import NONE, Operation, Shape
 
@@ -101,11 +101,11 @@ def lines(network: Network) -> list[tuple[str, ...]]:
     return found
 
 
-def draw(network: Network) -> Drawing:
+def draw(network: Network) -> SvgDrawing:
     """Discs in columns, the lines of the weights between them."""
     values = network.bank.value.astype(float)
     columns = columns_of(network)
-    drawing = Drawing()
+    drawing = SvgDrawing()
     for i, (before, after) in enumerate(pairwise(columns)):
         operations = [each for each in network.program.operations if each.layer == i]
         connect(drawing, before, after, operations, values)
@@ -128,7 +128,7 @@ def draw(network: Network) -> Drawing:
     return drawing
 
 
-def station(drawing: Drawing, column: Column, neuron: int, fill: str) -> None:
+def station(drawing: SvgDrawing, column: Column, neuron: int, fill: str) -> None:
     """A disc for a neuron, a square for a picture."""
     x, y = column.x, column.y(neuron)
     if column.shape:
@@ -138,7 +138,7 @@ def station(drawing: Drawing, column: Column, neuron: int, fill: str) -> None:
         drawing.circle(x, y, RADIUS, fill, rim=LOOK.ink, thick=1.3, kind="neuron")
 
 
-def legend(drawing: Drawing, y: float) -> None:
+def legend(drawing: SvgDrawing, y: float) -> None:
     """What a line says."""
     x = 0.0
     for color, words in ((BELOW, "below 0"), (ABOVE, "above 0")):
@@ -171,7 +171,7 @@ def columns_of(network: Network) -> list[Column]:
 
 
 def connect(
-    drawing: Drawing,
+    drawing: SvgDrawing,
     before: Column,
     after: Column,
     operations: list[Operation],
@@ -211,7 +211,7 @@ def drawn_when(weight: tuple[float, int, int]) -> tuple[float, int, int]:
     return (abs(share) if share == share else np.inf), j, i
 
 
-def band(drawing: Drawing, before: Column, after: Column) -> None:
+def band(drawing: SvgDrawing, before: Column, after: Column) -> None:
     """A shadow between two columns: one depends on the other, and not by a weight alone."""
     (x, a, b), (y, c, d) = [
         (column.x, column.top - RADIUS, column.top + column.height + RADIUS)
@@ -222,7 +222,7 @@ def band(drawing: Drawing, before: Column, after: Column) -> None:
 
 
 def line(
-    drawing: Drawing, start: tuple[float, float], end: tuple[float, float], share: float
+    drawing: SvgDrawing, start: tuple[float, float], end: tuple[float, float], share: float
 ) -> None:
     """A weight: its hue is its sign, and the thicker and the fuller, the larger it is.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.displays.cells import Scale, cell
 from scalarviz.displays.page import count_text, never_raises, number_text
-from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, width_of
+from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, width_of
 
 if TYPE_CHECKING:
     from scalarviz.layers.perceptron import Perceptron
@@ -30,7 +30,7 @@ def perceptron_html(perceptron: Perceptron) -> str:
     bias = "no bias" if perceptron.bias is None else "a bias"
     place = where(perceptron)
     shape = f"{count_text(perceptron.inputs, 'weight')}, {bias}, {name}"
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.text(0, 13, "Perceptron", LARGE, bold=True)
     about = f"{place}: {shape}" if place else shape
     drawing.text(width_of("Perceptron", LARGE, bold=True) + 10, 13, about, color=LOOK.quiet)

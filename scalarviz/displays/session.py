@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import count_text, never_raises, number_text, table
-from scalarviz.displays.svg import LARGE, LOOK, SMALL, Drawing, image, shorten, width_of
+from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorten, width_of
 
 if TYPE_CHECKING:
     from scalarviz.model.program import Moment
@@ -36,7 +36,7 @@ def session_html(session: Standing) -> str:
     done = moments[clock.operation - 1].name if clock.operation or clock.step else "nothing"
     playing = bool(getattr(session, "playing", False))
     losses = np.asarray(session.losses, dtype=float)
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.text(0, 13, "Session", LARGE, bold=True)
     place = f"step {clock.step:,}" + (", playing" if playing else "")
     drawing.text(width_of("Session", LARGE, bold=True) + 10, 13, place, LARGE)
@@ -76,7 +76,7 @@ def lines(session: Standing) -> list[tuple[str, str]]:
     ]
 
 
-def draw_moments(drawing: Drawing, y: float, moments: tuple[Moment, ...], now: int) -> None:
+def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now: int) -> None:
     """The operations of a step, phase by phase: full those that are done, a rim for the next."""
     wide = max(NARROWEST, min(MOMENT, (WIDTH - 60) / len(moments)))
     x, i = 0.0, 0
@@ -93,7 +93,7 @@ def draw_moments(drawing: Drawing, y: float, moments: tuple[Moment, ...], now: i
         x = max(x, start + width_of(name, SMALL)) + 4 * GAP
 
 
-def draw_losses(drawing: Drawing, y: float, losses: FloatArray) -> str:
+def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
     """The curve of the losses, and the same in words."""
     xs, ys = thinned(losses) if len(losses) else (losses, losses)
     finite = ys[np.isfinite(ys)]

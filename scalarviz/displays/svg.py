@@ -50,7 +50,7 @@ def escaped(text: object) -> str:
 
 
 @final
-class Drawing:
+class SvgDrawing:
     """Shapes and texts, one after the other; y goes down. `right` and `bottom` are its far ends."""
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ def attribute(value: object) -> str:
     return f"{round(value, 2):g}" if isinstance(value, float) else escaped(value)
 
 
-def image(drawing: Drawing, words: str) -> str:
+def image(drawing: SvgDrawing, words: str) -> str:
     """A drawing as HTML, with words for those who do not see it.
 
     One that is wider than most pages keeps its size and is scrolled.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.autograd.graph import all_values, one_step
-from scalarviz.displays.layered import Layout, lay_out
+from scalarviz.displays.layered import GraphLayout, lay_out
 from scalarviz.displays.page import count_text, never_raises, number_text
-from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, shorten, width_of
+from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
 from scalarviz.formulas.arithmetic import no_gradient
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PORT = 6.0  # between two ends at one operation
 
 
 @dataclass
-class Node:
+class DrawnNode:
     """One Value of a picture.
 
     number, grad   as texts; empty where there is none
@@ -96,7 +96,7 @@ def key_of(value: Value) -> Any:
     return id(value) if weight is None else (id(weight.bank), weight.index)
 
 
-def nodes_of(values: list[Value]) -> list[Node]:
+def nodes_of(values: list[Value]) -> list[DrawnNode]:
     """What is shown of each Value."""
     places = {key_of(value): i for i, value in enumerate(values)}
     uses: list[list[bool]] = [[] for _ in values]  # whether somebody asks for a gradient
@@ -113,7 +113,7 @@ def nodes_of(values: list[Value]) -> list[Node]:
         is_plain = not (value._inputs or value.label or any(asked)) and bool(asked) and not grad
         name = value._op
         nodes.append(
-            Node(
+            DrawnNode(
                 shorten(str(value.label or ""), LONGEST_LABEL),
                 number_text(data) if has_number else "",
                 number_text(grad) if has_number else "",
@@ -125,7 +125,7 @@ def nodes_of(values: list[Value]) -> list[Node]:
     return nodes
 
 
-def draw(nodes: list[Node], layout: Layout) -> Drawing:
+def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
     """The picture of a graph."""
     count = max(layout.columns) + 1
     heads, widths = [0.0] * count, [0.0] * count
@@ -135,7 +135,7 @@ def draw(nodes: list[Node], layout: Layout) -> Drawing:
     lefts = [0.0]  # where the boxes of each column begin
     for i in range(1, count):
         lefts.append(lefts[-1] + widths[i - 1] + BETWEEN + heads[i])
-    drawing = Drawing()
+    drawing = SvgDrawing()
     ways = iter(layout.ways)
     for i, node in enumerate(nodes):
         edge_ways = [next(ways) for _ in node.inputs]
@@ -159,7 +159,7 @@ def draw(nodes: list[Node], layout: Layout) -> Drawing:
 
 
 def ports(
-    node: Node, ways: list[list[tuple[int, float]]], layout: Layout
+    node: DrawnNode, ways: list[list[tuple[int, float]]], layout: GraphLayout
 ) -> list[tuple[float, float]]:
     """Where edges end at an operation, from its left and its middle: one below the other.
 
@@ -192,7 +192,7 @@ def curve(points: list[tuple[float, float]]) -> str:
     return "".join(way)
 
 
-def draw_operation(drawing: Drawing, node: Node, x: float, y: float) -> None:
+def draw_operation(drawing: SvgDrawing, node: DrawnNode, x: float, y: float) -> None:
     """The circle of what made a node, and the arrow from it to the box, which begins at x."""
     if not node.operation:
         return
@@ -206,7 +206,7 @@ def draw_operation(drawing: Drawing, node: Node, x: float, y: float) -> None:
 
 
 def draw_box(
-    drawing: Drawing, node: Node, place: tuple[float, float, float], is_root: bool
+    drawing: SvgDrawing, node: DrawnNode, place: tuple[float, float, float], is_root: bool
 ) -> None:
     """The box of a node: its label, its number, its gradient; `place` is left, middle and width."""
     x, y, width = place
@@ -235,7 +235,7 @@ def large(value: Value, found: list[Value]) -> str:
     number, grad = ("", "") if value._is_recorded else map(number_text, (value.data, value.grad))
     numbers = f"value {number}, gradient {grad}" if number else "no number yet"
     formula = shorten(outermost(value), LONGEST_FORMULA)
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.text(0, 13, value.label or "Value", LARGE, bold=True)
     drawing.text(0, 36, numbers)
     for i in range(0, len(formula), FORMULA_LINE):
@@ -255,7 +255,7 @@ def outermost(value: Value, depth: int = DEPTH) -> str:
     return "".join(pieces)
 
 
-def words(value: Value, nodes: list[Node]) -> str:
+def words(value: Value, nodes: list[DrawnNode]) -> str:
     """A graph in words."""
     told = []
     for node in nodes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.displays.cells import Scale, cell
 from scalarviz.displays.page import count_text, factors, never_raises, number_text
-from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, Drawing, image, shorten, width_of
+from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
 from scalarviz.errors import EngineError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def weight_html(weight: Weight) -> str:
     title, explanation = explained(weight)
     if title:
         sections.append((title, [] if explanation is None else explanation_rows(explanation)))
-    drawing = Drawing()
+    drawing = SvgDrawing()
     cell(drawing, CELL, value, Scale.of(weight.bank.value), LARGE)
     left = CELL[2] + 14
     drawing.text(left, 17, shorten(weight.name, LONGEST_NAME), LARGE, bold=True)
@@ -57,7 +57,7 @@ def weight_html(weight: Weight) -> str:
     return image(drawing, f"{weight.name}: {numbers}. {title}. {'; '.join(told)}.")
 
 
-def equations(drawing: Drawing, y: float, rows: list[Row]) -> float:
+def equations(drawing: SvgDrawing, y: float, rows: list[Row]) -> float:
     """Lines of arithmetic, their first equals signs one below the other; where the next would be.
 
     A row of one text is a sentence.

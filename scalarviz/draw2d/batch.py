@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.draw2d.colors import NOT_A_NUMBER, to_bytes
-from scalarviz.draw2d.fonts import Layout
+from scalarviz.draw2d.fonts import TextLayout
 from scalarviz.errors import InputError
 
 Floats = npt.NDArray[np.float32]
@@ -54,7 +54,7 @@ TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
 
 
 class Image(NamedTuple):
-    """A picture to be put on the paper: (rows, columns, 4) bytes, colours times their alpha."""
+    """A picture to be put on the canvas: (rows, columns, 4) bytes, colours times their alpha."""
 
     pixels: npt.NDArray[np.uint8]
     smooth: bool
@@ -80,7 +80,7 @@ class Quads:
         self._groups: list[tuple[int, Floats]] = []
         self._texts: list[bytes] = []
         self._text_at: list[int] = []
-        self._layouts: list[Layout] = []
+        self._layouts: list[TextLayout] = []
         self.images: list[tuple[int, Image]] = []
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class Quads:
             self.images += [(self.count + at, image) for at, image in other.images]
             self.count += other.count
 
-    def put_text(self, row: tuple[float, ...], words: Layout) -> None:
+    def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
         """Add one for each letter; the row's middle is where the words are anchored."""
         if len(words.glyphs) and isfinite(row[0] + row[1]):
             self._texts.append(PACK(*row))

@@ -2,7 +2,7 @@
 
 The order of calls is the order of drawing. Coordinates are logical pixels, x to the right, y down
 from the top left corner. A depth is a window depth, from -1, which is in front of everything, to 1.
-No OpenGL here: a paper can be filled, measured and tested anywhere.
+No OpenGL here: a canvas can be filled, measured and tested anywhere.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HALO = 2.5  # logical pixels around a letter
 HEAD = 0.42  # half the width of an arrow's head, for a length of 1
 
 
-class Paper:
+class Canvas2D:
     """A page of width by height logical pixels, each of which is `ratio` device pixels wide."""
 
     def __init__(self, width: float, height: float, ratio: float = 1.0) -> None:
@@ -303,8 +303,8 @@ class Paper:
         finally:
             self._clip = before
 
-    def extend(self, other: Paper) -> None:
-        """Put all that is on another paper on top, cut off where it was cut off there."""
+    def extend(self, other: Canvas2D) -> None:
+        """Put all that is on another canvas on top, cut off where it was cut off there."""
         if other.ratio != self.ratio:
             raise InputError(f"the papers' ratios differ: {self.ratio:g} and {other.ratio:g}")
         self._quads.extend(other._quads, self.ratio)

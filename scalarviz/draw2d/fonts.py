@@ -179,7 +179,7 @@ class Font:
             freetype.FT_GlyphSlot_Embolden(self.face.glyph._FT_GlyphSlot)
 
 
-class Layout(NamedTuple):
+class TextLayout(NamedTuple):
     """Some words as letters: one row of a `Glyph` each, from the anchor on the first baseline."""
 
     glyphs: npt.NDArray[np.float32]
@@ -187,7 +187,7 @@ class Layout(NamedTuple):
 
 
 @lru_cache(maxsize=16384)
-def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: int) -> Layout:
+def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: int) -> TextLayout:
     """Where each letter goes; a halo is that many pixels wide, and drawn instead of the letters."""
     used = font(pixels, bold, mono)
     steps = used.steps
@@ -206,7 +206,7 @@ def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: i
             if glyph is not None:
                 right, down, *place = glyph
                 numbers += (x + right, baseline + down, *place)
-    return Layout(np.frombuffer(array("f", numbers), np.float32).reshape(-1, 8), widest)
+    return TextLayout(np.frombuffer(array("f", numbers), np.float32).reshape(-1, 8), widest)
 
 
 @lru_cache(maxsize=4096)

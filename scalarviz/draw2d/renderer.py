@@ -1,4 +1,4 @@
-"""Draws a `Paper` with OpenGL: one program for every flat shape, by its distance from the edge."""
+"""Draws a `Canvas2D` with OpenGL: one program for all flat shapes, by distance from the edge."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from vispy import gloo
 
 from scalarviz.draw2d.batch import VERTEX
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.fonts import ATLAS
 
 VERTEX_SHADER = """
 #version 120
-uniform vec2 u_size;          // of the paper, in logical pixels
+uniform vec2 u_size;          // of the canvas, in logical pixels
 uniform float u_ratio;        // device pixels in a logical one
 
 attribute vec4 a_place;
@@ -24,7 +24,7 @@ attribute vec4 a_clip;
 attribute vec4 a_color;
 
 varying vec4 v_place;         // on the shape's own axes; half its width and height
-varying vec2 v_at;            // on the paper
+varying vec2 v_at;            // on the canvas
 varying vec4 v_extra;
 varying vec4 v_style;
 varying vec4 v_clip;
@@ -159,8 +159,8 @@ void main()
 """
 
 
-class Ink:
-    """What draws papers in one OpenGL context."""
+class Renderer:
+    """What draws canvases in one OpenGL context."""
 
     def __init__(self) -> None:
         self._program = gloo.Program(VERTEX_SHADER, FRAGMENT_SHADER)
@@ -173,14 +173,14 @@ class Ink:
         self._indices: list[Any] = []
         self._images: list[Any] = []
 
-    def draw(self, paper: Paper, width_px: int, height_px: int) -> None:
+    def draw(self, canvas: Canvas2D, width_px: int, height_px: int) -> None:
         """Draw on the current framebuffer, whose size in device pixels this is."""
-        vertices, indices, batches = paper.vertices()
+        vertices, indices, batches = canvas.vertices()
         if not batches:
             return
         self._vertices.set_data(vertices)
-        self._program["u_size"] = (width_px / paper.ratio, height_px / paper.ratio)
-        self._program["u_ratio"] = paper.ratio
+        self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
+        self._program["u_ratio"] = canvas.ratio
         self._update_atlas()
         gloo.set_state(
             blend=True,

@@ -32,7 +32,7 @@ BIAS_GAP = 2  # columns that set the biases apart
 
 
 @dataclass(frozen=True)
-class Plate:
+class TextPlate:
     """One layer's numbers: a row a perceptron, a column an input, and the biases, if any."""
 
     name: str
@@ -63,7 +63,9 @@ WITH_NUMBERS = (
 WITH_SIGNS = CellSize(3), CellSize(2), CellSize(1), CellSize(1, gap=0)
 
 
-def plates_block(plates: Sequence[Plate], shade: Shade | None, width: int, height: int) -> Block:
+def plates_block(
+    plates: Sequence[TextPlate], shade: Shade | None, width: int, height: int
+) -> Block:
     """The weights of all layers, in the largest cells with which they fit, else cut off."""
     size = best_size(plates, width, height, tall=shade is not None)
     block: Block = []
@@ -76,13 +78,13 @@ def plates_block(plates: Sequence[Plate], shade: Shade | None, width: int, heigh
     return [*block[: height - 1], [Segment("... a larger window shows all weights", QUIET)]]
 
 
-def least_lines(plates: Sequence[Plate], width: int) -> int:
+def least_lines(plates: Sequence[TextPlate], width: int) -> int:
     """How many lines the weights take in the smallest cells that have numbers."""
     shelves = arrange(plates, WITH_NUMBERS[-1], width)
     return sum(max(plate_height(p, WITH_NUMBERS[-1]) for p in shelf) + 1 for shelf in shelves) - 1
 
 
-def best_size(plates: Sequence[Plate], width: int, height: int, tall: bool) -> CellSize:
+def best_size(plates: Sequence[TextPlate], width: int, height: int, tall: bool) -> CellSize:
     """The largest cells with which all plates fit, or as much of them as possible."""
     numbers = [size for size in WITH_NUMBERS if tall or size.height == 1]
     low = [size for size in (*WITH_NUMBERS, *WITH_SIGNS) if size.height == 1]
@@ -101,13 +103,13 @@ def best_size(plates: Sequence[Plate], width: int, height: int, tall: bool) -> C
     return WITH_SIGNS[-1]
 
 
-def widest(plates: Sequence[Plate], size: CellSize) -> int:
+def widest(plates: Sequence[TextPlate], size: CellSize) -> int:
     return max(plate_width(plate, size) for plate in plates)
 
 
-def arrange(plates: Sequence[Plate], size: CellSize, width: int) -> list[list[Plate]]:
+def arrange(plates: Sequence[TextPlate], size: CellSize, width: int) -> list[list[TextPlate]]:
     """Plates side by side as far as there is room, the others below."""
-    shelves: list[list[Plate]] = []
+    shelves: list[list[TextPlate]] = []
     room = 0
     for plate in plates:
         needed = plate_width(plate, size) + 3
@@ -132,23 +134,23 @@ def beside(blocks: Sequence[Block], widths: Sequence[int], width: int) -> Block:
     return block
 
 
-def plate_width(plate: Plate, size: CellSize) -> int:
+def plate_width(plate: TextPlate, size: CellSize) -> int:
     has_biases = bool(len(plate.biases))
     cells = len(plate.inputs) + has_biases
     own = name_width(plate) + cells * (size.width + size.gap) + BIAS_GAP * has_biases
     return max(own, len(plate.name) + 2 + len(plate.about))
 
 
-def plate_height(plate: Plate, size: CellSize) -> int:
+def plate_height(plate: TextPlate, size: CellSize) -> int:
     return PLATE_HEAD + len(plate.weights) * size.height
 
 
-def name_width(plate: Plate) -> int:
+def name_width(plate: TextPlate) -> int:
     return max(map(len, plate.outputs)) + 1
 
 
 def plate_block(
-    plate: Plate, size: CellSize, shade: Shade | None, width: int, height: int
+    plate: TextPlate, size: CellSize, shade: Shade | None, width: int, height: int
 ) -> Block:
     """One layer: its name, the names of its inputs, and a row of cells a perceptron."""
     # What lies outside of the window is left out: a layer can have a million weights.

@@ -52,14 +52,14 @@ def make_cuda(
     return CudaEngine(layers, program, bank, precision)
 
 
-def lack_of_cuda() -> str:
+def why_no_cuda() -> str:
     """What asks the driver is loaded only where somebody asks for cuda, or for the best."""
-    from scalarviz.engines.cuda.missing import cuda_lack as lack
+    from scalarviz.engines.cuda.missing import missing_for_cuda
 
-    return lack()
+    return missing_for_cuda()
 
 
-def cpu_lack() -> str:
+def missing_for_cpu() -> str:
     """numba is a requirement, but a Python may be newer than it."""
     return "" if find_spec("numba") else "numba is not installed (pip install numba)"
 
@@ -67,8 +67,8 @@ def cpu_lack() -> str:
 # The best engine comes first: "auto" takes the first that can run.
 ENGINES = table(
     [
-        EngineRow("cuda", make_cuda, lack_of_cuda),
-        EngineRow("cpu", make_cpu, cpu_lack),
+        EngineRow("cuda", make_cuda, why_no_cuda),
+        EngineRow("cpu", make_cpu, missing_for_cpu),
         EngineRow("python", PythonEngine),
     ]
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from scalarviz.checks.numbers import answered, check_signature, shorten
 from scalarviz.engines.codegen.fast_math import STANDARD
-from scalarviz.engines.codegen.kernel_source import Writer
+from scalarviz.engines.codegen.kernel_source import KernelWriter
 from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
@@ -58,4 +58,4 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
 
 def check_source(function: Callable[..., float]) -> None:
     """Refuse what no kernel can be made from: it would be in the way of all the others."""
-    Writer("np.float64", STANDARD, "formula").name(function)
+    KernelWriter("np.float64", STANDARD, "formula").name(function)

@@ -42,7 +42,7 @@ MOVES = ("still", "orbit", "approach")
 
 
 @dataclass(frozen=True)
-class Look:
+class RenderOptions:
     """How a picture is made: its size in logical pixels, and what is on it.
 
     ratio    device pixels for each of these, `samples` a side that each is the mean of
@@ -112,11 +112,11 @@ class Look:
 
 
 def picture(
-    session: object, path: object = None, *, look: Look | None = None, **options: Any
+    session: object, path: object = None, *, look: RenderOptions | None = None, **options: Any
 ) -> Frame:
     """A picture of a session as it is now, as (height, width, 3) bytes, and as a PNG file.
 
-    `options` are those of `Look`: size=(1280, 800), theme="dark", camera="perspective", ...
+    `options` are those of `RenderOptions`: size=(1280, 800), theme="dark", ...
     """
     look = looked(look, options)
     place = None if path is None else as_path(path)
@@ -143,7 +143,7 @@ def record(
     move: Move = "still",
     cameras: Sequence[Camera] = (),
     progress: bool | Callable[[int, int], None] = True,
-    look: Look | None = None,
+    look: RenderOptions | None = None,
     **options: Any,
 ) -> int:
     """Train so many steps and keep it as a video, .mp4 or .gif; how many pictures it has.
@@ -154,7 +154,7 @@ def record(
     progress  a bar in the terminal, or a function that gets how many pictures are done of how many
     """
     show = Show.of(session)
-    look = looked(look or Look(size=(1280, 720)), options)
+    look = looked(look or RenderOptions(size=(1280, 720)), options)
     steps = size(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
@@ -199,7 +199,12 @@ def record(
 
 
 def storyboard(
-    session: object, path: object, *, look: Look | None = None, title: str = "", **options: Any
+    session: object,
+    path: object,
+    *,
+    look: RenderOptions | None = None,
+    title: str = "",
+    **options: Any,
 ) -> int:
     """One training step as a web page of its own, a picture an operation; how many it has.
 
@@ -216,10 +221,10 @@ def storyboard(
 
 
 def story(
-    session: object, look: Look | None = None, title: str = "", **options: Any
+    session: object, look: RenderOptions | None = None, title: str = "", **options: Any
 ) -> tuple[int, str]:
     """A storyboard as text: how many pictures it has, and the page."""
-    look = looked(look or Look(camera="flat", size=(1200, 760), samples=1), options)
+    look = looked(look or RenderOptions(camera="flat", size=(1200, 760), samples=1), options)
     show = Show.of(session)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills = []
@@ -232,18 +237,18 @@ def story(
     return len(stills), page(stills, title or show.title, look.theme == "dark")
 
 
-def looked(look: Look | None, options: dict[str, Any]) -> Look:
+def looked(look: RenderOptions | None, options: dict[str, Any]) -> RenderOptions:
     """A look, with some options changed."""
-    known = {each: each for each in Look.__dataclass_fields__}
+    known = {each: each for each in RenderOptions.__dataclass_fields__}
     for name in options:
         pick(known, name, "option of a picture")
-    return replace(look, **options) if look is not None else Look(**options)
+    return replace(look, **options) if look is not None else RenderOptions(**options)
 
 
-def drawn(canvas: Any, stage: Stage, look: Look) -> Frame:
+def drawn(canvas: Any, stage: Stage, look: RenderOptions) -> Frame:
     """The stage as it is now."""
     frame: Frame = canvas.render(
-        stage.picture(), stage.sight(), stage.eyes.camera, look.ratio, look.samples
+        stage.picture(), stage.frame_data(), stage.eyes.camera, look.ratio, look.samples
     )
     return frame
 

@@ -9,7 +9,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.cells import Scale, pixels
 from scalarviz.displays.network import RADIUS, columns_of, connect, legend, station
-from scalarviz.displays.svg import LOOK, SMALL, Drawing
+from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing
 from scalarviz.draw2d.colors import spread, to_bytes
 from scalarviz.export.render import replaying
 from scalarviz.export.storyboard_page import Still, page
@@ -36,7 +36,7 @@ def plain_story(show: Show, theme: str) -> str:
     return page(stills, show.title, theme == "dark")
 
 
-def plain_drawing(session: Session, moment: Moment) -> Drawing:
+def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
     """The network after a moment: a disc is a number of the sample, a line a weight.
 
     The layer at work has its colours. On the way back a line is the gradient of its weight.
@@ -48,7 +48,7 @@ def plain_drawing(session: Session, moment: Moment) -> Drawing:
     for operation in program.operations:
         if moment.layer not in (NONE, operation.layer):
             numbers[operation.parameters] = 0.0
-    drawing = Drawing()
+    drawing = SvgDrawing()
     columns = columns_of(network)
     for i, (before, after) in enumerate(pairwise(columns)):
         operations = [each for each in program.operations if each.layer == i]

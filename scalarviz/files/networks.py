@@ -24,7 +24,7 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick
 from scalarviz.layers import LAYERS, Layer
-from scalarviz.layers.perceptron_layer import Perceptrons
+from scalarviz.layers.perceptron_layer import PerceptronLayer
 from scalarviz.layers.residual import MOST_DEPTH
 from scalarviz.model.bank import SCALING
 from scalarviz.model.precision import Precision
@@ -105,7 +105,7 @@ def describe_layer(layer: Layer) -> Description:
             "is loaded"
         )
     settings = layer.settings()
-    if isinstance(layer, Perceptrons) and layer.init is not None:
+    if isinstance(layer, PerceptronLayer) and layer.init is not None:
         settings["init"] = describe_init(layer.init)
     if layer.layers:
         settings["layers"] = [describe_layer(part) for part in layer.layers]

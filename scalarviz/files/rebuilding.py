@@ -26,7 +26,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers import Layer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.session.replay import Course
+from scalarviz.session.replay import History
 from scalarviz.session.timeline import Action, Branch, Clock, Frame, place_of
 from scalarviz.session.trainer import Settings, Trainer, fold
 
@@ -36,7 +36,7 @@ def build_course(
     arrays: Mapping[str, Array],
     data: DataSet | None,
     limit: int | None = None,
-) -> Course:
+) -> History:
     """A training as it was described, standing where it stood; `data` replaces what was code."""
     return Rebuilding(description, arrays, data, limit).course()
 
@@ -75,11 +75,11 @@ class Rebuilding:
         self.actions = Actions(self.reader, self.network)
         self.start = self._settings(field(description, "start", dict))
 
-    def course(self) -> Course:
+    def course(self) -> History:
         """The training, standing where it stood."""
         description = self.description
         trainer = Trainer(self.network, self.start, self.loss, self.batch, self.seed)
-        course = Course(trainer, size(field(description, "memory", int), "memory"))
+        course = History(trainer, size(field(description, "memory", int), "memory"))
         branches = self._branches()
         number = field(description, "branch", int)
         if not 0 <= number < len(branches):

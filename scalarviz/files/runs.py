@@ -24,10 +24,10 @@ from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.networks import describe, not_made
 from scalarviz.files.rebuilding import build_course
-from scalarviz.files.settings_codec import Writer
+from scalarviz.files.settings_codec import SettingsWriter
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
-from scalarviz.session.replay import Course
+from scalarviz.session.replay import History
 from scalarviz.session.timeline import Action, Clock, Frame
 from scalarviz.session.trainer import Settings
 
@@ -35,14 +35,14 @@ KIND = "run"
 NUMBERS = ("value", "grad")
 
 
-def save_course(course: Course, path: object) -> None:
+def save_course(course: History, path: object) -> None:
     """Save a training; a file of that name is replaced, whole or not at all."""
     network = check_saving(course)
     as_path(path)
     write(path, KIND, *describe_course(course, network))
 
 
-def check_saving(course: Course) -> Network:
+def check_saving(course: History) -> Network:
     """The network of a training that can be saved; else an error."""
     network = course.trainer.network
     if not isinstance(network, Network):
@@ -53,7 +53,7 @@ def check_saving(course: Course) -> Network:
     return network
 
 
-def load_course(path: object, data: object = None, limit: int | None = None) -> Course:
+def load_course(path: object, data: object = None, limit: int | None = None) -> History:
     """The training in a file that `save_course` wrote, standing where it stood.
 
     `data` is needed where the data set is made by code; `limit` is explained in `limits`.
@@ -89,14 +89,14 @@ def needs_of_run(path: object) -> tuple[str, set[str]]:
 # ---- what is written ----------------------------------------------------------------------------
 
 
-def describe_course(course: Course, network: Network) -> tuple[Description, dict[str, Array]]:
+def describe_course(course: History, network: Network) -> tuple[Description, dict[str, Array]]:
     """Everything, as JSON and arrays."""
     trainer, here = course.trainer, course.clock
     course.go(Clock(here.step))
     now = trainer.frame(here.step)
     course.forward(here)
     owner = course.branch.owner_of(now.step)
-    writer = Writer()
+    writer = SettingsWriter()
     places = {branch: i for i, branch in enumerate(course.branches)}
     arrays: dict[str, Array] = {}
     branches = []
@@ -131,7 +131,7 @@ def describe_course(course: Course, network: Network) -> tuple[Description, dict
     return description, arrays | writer.arrays
 
 
-def describe_settings(settings: Settings, writer: Writer) -> Description:
+def describe_settings(settings: Settings, writer: SettingsWriter) -> Description:
     """The settings that a training began with."""
     return {
         "optimizer": writer.write(settings.optimizer),
@@ -142,7 +142,7 @@ def describe_settings(settings: Settings, writer: Writer) -> Description:
     }
 
 
-def describe_action(action: Action, writer: Writer) -> list[Any]:
+def describe_action(action: Action, writer: SettingsWriter) -> list[Any]:
     """Something that the user did."""
     details = {key: writer.write(value) for key, value in action.details.items()}
     asked = None if action.asked is None else list(action.asked)

@@ -26,7 +26,7 @@ LATEST = 2**53  # steps
 
 
 @final
-class Writer:
+class SettingsWriter:
     """Turns things into what JSON can hold; the arrays among them are put aside, by name."""
 
     def __init__(self) -> None:

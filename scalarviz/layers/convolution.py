@@ -10,7 +10,7 @@ from scalarviz.checks.numbers import size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
-from scalarviz.layers.perceptron_layer import Perceptrons
+from scalarviz.layers.perceptron_layer import PerceptronLayer
 from scalarviz.layers.shapes import padding_of, shape_of
 from scalarviz.model.operations import Windows
 from scalarviz.model.program import Program
@@ -20,7 +20,7 @@ OUTSIDE = -1  # the place of what a window sees beyond the edge
 
 
 @final
-class Conv2d(Perceptrons):
+class Conv2d(PerceptronLayer):
     """Kernels: perceptrons that see one window of a picture, and are used on every window of it.
 
     shape       channels, height and width of the picture, whose numbers stand in that order

@@ -8,13 +8,13 @@ from typing import Any, final
 from scalarviz.checks.numbers import size
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
-from scalarviz.layers.perceptron_layer import Perceptrons
+from scalarviz.layers.perceptron_layer import PerceptronLayer
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
 
 @final
-class Dense(Perceptrons):
+class Dense(PerceptronLayer):
     """`outputs` perceptrons, each with one weight for each of `inputs`, and a bias.
 
     In the bank the weights come first, perceptron by perceptron, then the biases.

@@ -19,7 +19,7 @@ from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
 
-class Perceptrons(Layer):
+class PerceptronLayer(Layer):
     """`count` perceptrons that see `fan_in` numbers each.
 
     In the bank the weights come first, perceptron by perceptron, then the biases. `shape` is how a

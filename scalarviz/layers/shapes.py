@@ -43,7 +43,7 @@ def padding_of(padding: object) -> int:
     raise InputError(f"padding must be an integer of at least 0, not {shorten(padding)}")
 
 
-class Seen(Layer):
+class ReshapeLayer(Layer):
     """Numbers that stay as they are, and are seen in another shape."""
 
     @final
@@ -65,7 +65,7 @@ class Seen(Layer):
 
 
 @final
-class Flatten(Seen):
+class Flatten(ReshapeLayer):
     """A picture as one row of numbers: channel by channel, line by line.
 
     >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
@@ -82,7 +82,7 @@ class Flatten(Seen):
 
 
 @final
-class Reshape(Seen):
+class Reshape(ReshapeLayer):
     """As many numbers as `inputs`, seen as a picture of `shape`: channels, height, width.
 
     >>> Reshape(4, (1, 2, 2)).output_shape

@@ -122,7 +122,7 @@ def record(name: str, *operands: Any) -> Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class Trace:
     """What a function does, as a flat table: one row for each operation, after those it needs.
 
     Numbers have places: first the inputs, then the constants, the parameters, and what the
@@ -193,7 +193,7 @@ def recorded_inputs(count: int) -> list[Recorded]:
         return [Recorded(graph.LEAF, (), f"x{i}") for i in range(count)]
 
 
-def record_function(function: Callable[..., Any], given: list[Recorded]) -> Recording:
+def record_function(function: Callable[..., Any], given: list[Recorded]) -> Trace:
     """Call a function once, with these inputs, and write down what it does."""
     token = graph.recorder.set(record)
     try:
@@ -216,7 +216,7 @@ def wrong_result(result: object) -> str:
     )
 
 
-def write_down(given: list[Recorded], results: list[Value]) -> Recording:
+def write_down(given: list[Recorded], results: list[Value]) -> Trace:
     """The table of everything that the results need."""
     made = in_order_of_making(results)
     uses = [
@@ -239,7 +239,7 @@ def write_down(given: list[Recorded], results: list[Value]) -> Recording:
     for i, value in enumerate(made):
         inputs = [place_of(stands_for.get(x, x), places) for x in value._inputs]
         operands[i, : len(inputs)] = inputs
-    return Recording(
+    return Trace(
         len(given),
         np.array([float(x.data) for x in constants.values()]),
         list(parameters.values()),

@@ -50,7 +50,7 @@ class BankValue(Value):
         self.bank.has_gradients = True
 
 
-def settle(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
+def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
     """The bank that some leaves stand on, and their rows of it.
 
     Leaves that were never compiled get a bank of their own. Those of an earlier expression, or of a

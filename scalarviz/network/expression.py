@@ -32,10 +32,10 @@ from scalarviz.model.bank import DTYPES, Bank, Dtype, Rows
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
-from scalarviz.model.trace import Recording, record_function, recorded_inputs
-from scalarviz.network.bank_value import place_of, settle
+from scalarviz.model.trace import Trace, record_function, recorded_inputs
+from scalarviz.network.bank_value import move_to_bank, place_of
 
-Maker = Callable[[Recording, Bank, npt.NDArray[np.intp]], ExpressionEngine]
+Maker = Callable[[Trace, Bank, npt.NDArray[np.intp]], ExpressionEngine]
 
 
 @answered
@@ -97,13 +97,13 @@ class Expression:
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
-    def __init__(self, name: str, recording: Recording, dtype: Dtype, maker: Maker) -> None:
+    def __init__(self, name: str, recording: Trace, dtype: Dtype, maker: Maker) -> None:
         self.name = name
         self.recording = recording
         self.inputs = recording.inputs
         self.outputs = len(recording.outputs)
         self.parameters = recording.parameters
-        self.bank, self._places = settle(self.parameters, dtype)
+        self.bank, self._places = move_to_bank(self.parameters, dtype)
         whole = len(self._places) == len(self.bank)
         self.rows: Rows = slice(0, len(self.bank)) if whole else self._places
         self._engine = maker(recording, self.bank, self._places)

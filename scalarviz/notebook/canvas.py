@@ -17,7 +17,7 @@ import numpy.typing as npt
 from IPython.utils.capture import capture_output
 from jupyter_rfb import RemoteFrameBuffer
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
 from scalarviz.view.canvas import Canvas
 
@@ -122,14 +122,14 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
 
     def __init__(
         self,
-        desk: Desk,
+        controller: Controller,
         size: tuple[int, int],
         later: Callable[[Callable[[], None]], None],
         changed: Callable[[], None],
         light: Callable[[bool], None],
     ) -> None:
-        self.desk = desk
-        self.pointer = Pointer(desk)
+        self.controller = controller
+        self.pointer = Pointer(controller)
         self.views = 0  # how often it is on a page
         self.seen = False  # whether it ever was
         self.spent = 0.0  # seconds for the last picture
@@ -160,18 +160,18 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
     def get_frame(self) -> npt.NDArray[np.uint8]:
         """The stage as it is now."""
         frames: list[npt.NDArray[np.uint8]] = []
-        self.desk.drawing(lambda: frames.append(self._draw()))
+        self.controller.drawing(lambda: frames.append(self._draw()))
         return frames[0]
 
     def _draw(self) -> npt.NDArray[np.uint8]:
         began = perf_counter()
-        frame = self._canvas.frame(self.desk.stage.draw, self._ratio)
+        frame = self._canvas.frame(self.controller.stage.draw, self._ratio)
         self.spent = perf_counter() - began
         return frame
 
     def release(self) -> None:
         """Free the memory of the picture; a next one is made anew."""
-        self.desk.stage.release()
+        self.controller.stage.release()
         self._canvas.close()
 
     # What jupyter_rfb does on the thread that it is called on.
@@ -214,4 +214,4 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
 
     def _press(self, key: str, modifiers: set[str]) -> None:
         if not modifiers & OTHERS:
-            self.desk.press(KEYS.get(key, key.lower()), "Shift" in modifiers)
+            self.controller.press(KEYS.get(key, key.lower()), "Shift" in modifiers)

@@ -14,9 +14,9 @@ from typing import Any, final
 import ipywidgets
 from ipywidgets import Layout
 
-from scalarviz.controller.controller import Desk
-from scalarviz.controller.options import Choice
-from scalarviz.controller.state import Fork, Pinned, State
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.options import OptionChoice
+from scalarviz.controller.state import Fork, PinnedWeight, State
 from scalarviz.view.scene.camera import CAMERAS
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4)  # steps a second
@@ -32,15 +32,15 @@ Deed = Callable[[Any], object]
 
 
 @final
-class Controls:
+class NotebookControls:
     """All controls of a desk; `box` holds them.
 
     later  calls something soon on the thread to which the desk belongs; what a browser says of a
            control may arrive on another one
     """
 
-    def __init__(self, desk: Desk, later: Callable[[Callable[[], None]], None]) -> None:
-        self.desk = desk
+    def __init__(self, controller: Controller, later: Callable[[Callable[[], None]], None]) -> None:
+        self.controller = controller
         self._later = later
         self._showing: int | None = None  # the thread that shows a state just now
         self._waiting: deque[tuple[object, Callable[[], object]]] = deque()
@@ -48,7 +48,7 @@ class Controls:
         self._told: dict[float, float] = {}  # rates that a page may send back: seconds left
         self._looked = perf_counter()
         self._row: int | None = None  # the weight whose number is shown
-        self._choices: tuple[Choice, ...] = ()
+        self._choices: tuple[OptionChoice, ...] = ()
         self._make_time()
         self._make_settings()
         self._make_view()
@@ -58,23 +58,23 @@ class Controls:
     # What there is.
 
     def _make_time(self) -> None:
-        desk = self.desk
-        self.start = self._button("step-backward", "Back to the start", lambda: desk.seek(0))
-        self.back = self._button("backward", "Back", lambda: desk.step(-1))
-        self.play = self._button("play", "Play", desk.toggle_play)
-        self.on = self._button("forward", "On", lambda: desk.step(+1))
-        self.unit = self._names("What the two arrows move by", desk.set_unit, "96px")
+        controller = self.controller
+        self.start = self._button("step-backward", "Back to the start", lambda: controller.seek(0))
+        self.back = self._button("backward", "Back", lambda: controller.step(-1))
+        self.play = self._button("play", "Play", controller.toggle_play)
+        self.on = self._button("forward", "On", lambda: controller.step(+1))
+        self.unit = self._names("What the two arrows move by", controller.set_unit, "96px")
         self.timeline = ipywidgets.IntSlider(
             max=1, readout=False, layout=Layout(flex="1 1 160px", width="auto")
         )
-        self._named(self.timeline, "Every step so far", desk.seek)
+        self._named(self.timeline, "Every step so far", controller.seek)
         self.where = ipywidgets.Label(layout=Layout(min_width="190px", margin="0 0 0 8px"))
         self.options = ipywidgets.ToggleButton(description="More", layout=Layout(width="70px"))
         self.options.tooltip = "Camera, colours, branches, and the options of the scene"
         self.options.observe(self._open, "value")
 
     def _make_settings(self) -> None:
-        desk = self.desk
+        controller = self.controller
         self.speed = ipywidgets.SelectionSlider(
             options=[*((f"{speed:g}/s", speed) for speed in SPEEDS), ("flat out", FLAT_OUT)],
             value=FLAT_OUT,
@@ -89,35 +89,35 @@ class Controls:
         )
         self._named(self.rate, "Learning rate", self._set_rate)
         self.rate_text = ipywidgets.FloatText(layout=Layout(width="84px"))
-        self._named(self.rate_text, "Learning rate, in numbers", desk.set_rate)
-        self.color = self._names("What colours stand for", partial(desk.set_channel, "color"))
-        self.size = self._names("What sizes stand for", partial(desk.set_channel, "size"))
-        self.before = self._button("angle-left", "The sample before", desk.previous_sample)
+        self._named(self.rate_text, "Learning rate, in numbers", controller.set_rate)
+        self.color = self._names("What colours stand for", partial(controller.set_channel, "color"))
+        self.size = self._names("What sizes stand for", partial(controller.set_channel, "size"))
+        self.before = self._button("angle-left", "The sample before", controller.previous_sample)
         self.focus = ipywidgets.Label()
-        self.after = self._button("angle-right", "The next sample", desk.next_sample)
+        self.after = self._button("angle-right", "The next sample", controller.next_sample)
         self.value = ipywidgets.FloatText(layout=Layout(width="96px"))
         self._named(self.value, "Value of the pinned weight", self._edit)
         self.frozen = ipywidgets.Checkbox(
             description="frozen", indent=False, layout=Layout(width="70px")
         )
         self._named(self.frozen, "Keep this weight from moving", self._freeze)
-        self.undo = self._button("undo", "Undo the last edit or freeze", desk.undo)
+        self.undo = self._button("undo", "Undo the last edit or freeze", controller.undo)
 
     def _make_view(self) -> None:
-        desk, stage = self.desk, self.desk.stage
+        controller, stage = self.controller, self.controller.stage
         self.camera = self._names("Where it is looked at from", stage.look)
         self.camera.options = tuple(CAMERAS)
         buttons = {
             "Whole network": stage.frame_all,
             "Pinned closely": stage.frame_pinned,
-            "Lay out otherwise": lambda: desk.press("l"),
+            "Lay out otherwise": lambda: controller.press("l"),
             "Colours by layer": self._by_layer,
             "Fit colours": stage.rescale,
-            "Light or dark": lambda: desk.press("d"),
-            "Keys": lambda: desk.press("?"),
-            "Start again": desk.reset,
+            "Light or dark": lambda: controller.press("d"),
+            "Keys": lambda: controller.press("?"),
+            "Start again": controller.reset,
         }
-        self.branches = self._names("Go over to another branch", desk.switch, "210px")
+        self.branches = self._names("Go over to another branch", controller.switch, "210px")
         self.scene = ipywidgets.HBox(layout=Layout(flex_flow="row wrap"))
         self.more = ipywidgets.VBox(
             [
@@ -170,11 +170,11 @@ class Controls:
 
     # What users do.
 
-    def _soon(self, control: object, deed: Callable[[], object]) -> None:
+    def _soon(self, control: object, command: Callable[[], object]) -> None:
         """Do something on the desk's thread; what moves on meanwhile counts where it is then."""
         if control is not None and self._waiting and self._waiting[-1][0] is control:
             self._waiting.pop()
-        self._waiting.append((control, deed))
+        self._waiting.append((control, command))
         self._later(self.attend)
 
     def attend(self) -> None:
@@ -185,20 +185,20 @@ class Controls:
     def edit_pinned(self) -> None:
         """Have the pinned weight's value typed."""
         if self._row is None:
-            self.desk.ask_for_pin()
+            self.controller.ask_for_pin()
         else:
             self.value.focus()
 
     def _edit(self, value: float) -> None:
         if self._row is not None:
-            self.desk.edit(self._row, value)
+            self.controller.edit(self._row, value)
 
     def _freeze(self, on: bool) -> None:
         if self._row is not None:
-            self.desk.freeze(self._row, on)
+            self.controller.freeze(self._row, on)
 
     def _set_speed(self, speed: float) -> None:
-        self.desk.set_speed(None if speed == FLAT_OUT else speed)
+        self.controller.set_speed(None if speed == FLAT_OUT else speed)
 
     def _set_rate(self, power: float) -> None:
         """Take what a user chose, not what the page sends back of what its slider was told.
@@ -208,10 +208,10 @@ class Controls:
         """
         if on_grid(power) not in self._told:
             self._told = {}  # what is sent after this one was chosen too
-            self.desk.set_rate(round_to(10.0**power, 3))
+            self.controller.set_rate(round_to(10.0**power, 3))
 
     def _by_layer(self) -> None:
-        self.desk.stage.per_layer = not self.desk.stage.per_layer
+        self.controller.stage.per_layer = not self.controller.stage.per_layer
 
     def _open(self, change: Any) -> None:
         self.more.layout.display = "" if change.new else "none"
@@ -272,7 +272,7 @@ class Controls:
             self._set(button, disabled=state.samples == 1)
         self._set(self.undo, disabled=state.edits == 0)
 
-    def _show_pinned(self, pinned: Pinned | None) -> None:
+    def _show_pinned(self, pinned: PinnedWeight | None) -> None:
         self._row = None if pinned is None else pinned.row
         name = "Click a cube to pin its weight" if pinned is None else f"Value of {pinned.name}"
         number = 0.0 if pinned is None else round_to(pinned.value)
@@ -286,7 +286,7 @@ class Controls:
         self._set(self.camera, value=state.camera)
         names = tuple((fork_in_words(fork), fork.number) for fork in state.branches)
         self._set_names(self.branches, names, state.branch)
-        runs_on = Choice("engine", str, state.engine, state.engines, "what it runs on", False)
+        runs_on = OptionChoice("engine", str, state.engine, state.engines, "what it runs on", False)
         choices = (runs_on, *state.options)
         if choices != self._choices:
             self._choices, before = choices, self.scene.children
@@ -296,7 +296,7 @@ class Controls:
                     self._touched.pop(control, None)
                 close(group_before)
 
-    def _field(self, choice: Choice) -> Any:
+    def _field(self, choice: OptionChoice) -> Any:
         """The control that suits an option of the scene."""
         field: Any
         layout = Layout(width="120px")
@@ -308,7 +308,7 @@ class Controls:
         else:
             field = ipywidgets.Text(value=str(choice.value), continuous_update=False, layout=layout)
         note = f"{choice.help}; another choice starts again" if choice.restarts else choice.help
-        self._named(field, note, partial(self.desk.set_option, choice.name))
+        self._named(field, note, partial(self.controller.set_option, choice.name))
         return group(choice.name, field)
 
 

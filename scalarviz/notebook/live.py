@@ -13,13 +13,13 @@ from typing import Any, final
 import ipywidgets
 from IPython.display import Image
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.startup import Opening
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.video import png
 from scalarviz.notebook.canvas import LiveCanvas
-from scalarviz.notebook.controls import Controls, close
+from scalarviz.notebook.controls import NotebookControls, close
 from scalarviz.notebook.place import Shown, run_of, shell
 
 FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
@@ -42,12 +42,12 @@ class Live(Shown):
     """
 
     def __init__(
-        self, desk: Desk, size: tuple[int, int], *, play: bool, tour: bool, follow: bool
+        self, controller: Controller, size: tuple[int, int], *, play: bool, tour: bool, follow: bool
     ) -> None:
-        self.desk = desk
+        self.controller = controller
         self.closed = False
         self._follow = follow  # whether the theme is that of the page
-        self._begin: Callable[[], Opening] = lambda: Opening(desk, tour, play=play)
+        self._begin: Callable[[], Opening] = lambda: Opening(controller, tour, play=play)
         self._opening: Opening | None = None
         self._state: object = None
         self._count = 0
@@ -57,14 +57,14 @@ class Live(Shown):
         self._cell_run = run_of(shell())
         loop = loop_of_cells()
         self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
-        self.controls = Controls(desk, self._soon)
-        self.canvas = LiveCanvas(desk, size, self._soon, self._changed, self._set_light)
-        desk.stage.keys = [row for row in desk.stage.keys if row[0] != "q"]
-        desk.start_editing = self.controls.edit_pinned
-        desk.leave = desk.pause
+        self.controls = NotebookControls(controller, self._soon)
+        self.canvas = LiveCanvas(controller, size, self._soon, self._changed, self._set_light)
+        controller.stage.keys = [row for row in controller.stage.keys if row[0] != "q"]
+        controller.start_editing = self.controls.edit_pinned
+        controller.leave = controller.pause
         parts = [self.canvas, self.controls.box, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
-        self.controls.show_state(desk.state)
+        self.controls.show_state(controller.state)
         _open.append(self)
         make_room(*self._cell_run)
         self._soon(self._tick)
@@ -80,9 +80,9 @@ class Live(Shown):
     def refresh(self) -> None:
         """Show how things stand now, though a cell runs; not more often than can be seen."""
         if perf_counter() - self._sent > FRAME and not self.closed:
-            self.desk.stage.tick(perf_counter())
+            self.controller.stage.tick(perf_counter())
             self.canvas.send_frame(self.canvas.get_frame())
-            self.controls.show_state(self.desk.state)
+            self.controls.show_state(self.controller.state)
             self._sent = perf_counter()
 
     def close(self) -> None:
@@ -91,17 +91,17 @@ class Live(Shown):
             return
         self.closed = True
         _open.remove(self)
-        for name in self.desk.exports.let_go():
+        for name in self.controller.exports.let_go():
             say(f"{name} is still being written, and is there when that is done")
         if not self._watched_elsewhere:
-            self.desk.quit()
-        self.desk.warming.leave()
+            self.controller.quit()
+        self.controller.warming.leave()
         close(self.widget)
         self.canvas.release()
 
     @property
     def _watched_elsewhere(self) -> bool:
-        return any(o.desk.session is self.desk.session for o in _open if o is not self)
+        return any(o.controller.session is self.controller.session for o in _open if o is not self)
 
     def bundle(self) -> dict[str, Any]:
         """What the notebook keeps: the picture, for where no kernel runs, and the widget."""
@@ -111,7 +111,7 @@ class Live(Shown):
 
     def _whole_picture(self) -> bytes:
         """The picture with all that belongs to it, however long that takes."""
-        stage, before = self.desk.stage, self.desk.stage.patience
+        stage, before = self.controller.stage, self.controller.stage.patience
         stage.patience = math.inf
         try:
             return png(self.canvas.get_frame())
@@ -119,7 +119,7 @@ class Live(Shown):
             stage.patience = before
 
     def __repr__(self) -> str:
-        return f"{self.desk.show.title or 'A training'}, {self.desk.state.where}"
+        return f"{self.controller.show.title or 'A training'}, {self.controller.state.where}"
 
     # Time.
 
@@ -142,25 +142,25 @@ class Live(Shown):
         """Seconds until the next look."""
         if not self.canvas.visible:
             return UNSEEN
-        rest = REST * self.canvas.spent if self.desk.playing.flat_out else 0.0
+        rest = REST * self.canvas.spent if self.controller.playing.flat_out else 0.0
         return max(FRAME - spent, rest, 0.001)
 
     def _attend(self, now: float) -> None:
         if self.canvas.visible:
             self._opening = self._opening or self._begin()
             self._opening.attend()
-        self.desk.attend()
-        self.desk.drawing(partial(self._refresh, now))
+        self.controller.attend()
+        self.controller.drawing(partial(self._refresh, now))
 
     def _refresh(self, now: float) -> None:
         self._count += 1
-        moves = self.desk.stage.tick(now)
+        moves = self.controller.stage.tick(now)
         if self._count % LOOKS == 0 or not self.canvas.visible:
-            state = self.desk.state
+            state = self.controller.state
             if state != self._state:
                 self._state, self._stale = state, True
             self.controls.show_state(state)
-        if moves or self._stale or self.desk.session.playing:
+        if moves or self._stale or self.controller.session.playing:
             self._stale = False
             self.canvas.request_draw()
 
@@ -168,25 +168,25 @@ class Live(Shown):
         """Its output is gone: rest, or make room for a newer one of this session."""
         if self._watched_elsewhere:
             self.close()
-        elif self.desk.session.playing:
-            self.desk.pause()
+        elif self.controller.session.playing:
+            self.controller.pause()
 
     def _changed(self) -> None:
         self._stale = True
 
     def _set_light(self, light: bool) -> None:
         if self._follow:
-            self.desk.stage.theme = "light" if light else "dark"
+            self.controller.stage.theme = "light" if light else "dark"
 
-    def _soon(self, deed: Callable[[], None]) -> None:
-        self._later(self._guarded(deed))
+    def _soon(self, command: Callable[[], None]) -> None:
+        self._later(self._guarded(command))
 
-    def _guarded(self, deed: Callable[[], None]) -> Callable[[], None]:
+    def _guarded(self, command: Callable[[], None]) -> Callable[[], None]:
         """An error that nobody awaits is told below the picture; the same one only once."""
 
         def guarded() -> None:
             try:
-                deed()
+                command()
             except Exception as error:  # whatever it is, the loop has nobody to tell it to
                 said = f"{type(error).__name__}: {error}"
                 if said != self._told:

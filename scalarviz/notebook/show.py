@@ -8,10 +8,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, final
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import DisplayError
-from scalarviz.export.render import Look, story
+from scalarviz.export.render import RenderOptions, story
 from scalarviz.export.step_page_2d import plain_story
 from scalarviz.notebook.place import Shown, in_colab
 from scalarviz.presenter.answers import AT_ONCE
@@ -46,7 +46,7 @@ def watch(
 
     A `theme` of "auto" is that of the page.
     """
-    size = Look(size=size).size
+    size = RenderOptions(size=size).size
     if why := lack():
         return told(show, why, theme)
     live = import_module("scalarviz.notebook.live")
@@ -54,11 +54,11 @@ def watch(
         show = replace(show, speed=SPEED)
     chosen = "light" if theme == "auto" else theme
     stage = Stage(show, chosen, reduced_motion=reduced_motion, patience=AT_ONCE)
-    desk = Desk(show, stage, recipe, steps=steps, speed=speed)
+    controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     if steps is None:
-        desk.playing.until = None
+        controller.playing.until = None
     try:
-        shown = live.Live(desk, size, play=play or tour, tour=tour, follow=theme == "auto")
+        shown = live.Live(controller, size, play=play or tour, tour=tour, follow=theme == "auto")
     except DisplayError as error:
         return told(show, str(error), theme)
     shown.show()

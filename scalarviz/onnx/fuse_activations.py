@@ -14,29 +14,29 @@ from scalarviz.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.layers.activation import Activation
 from scalarviz.layers.residual import MOST_DEPTH
 from scalarviz.onnx.tensors import Array
-from scalarviz.onnx.trace import Parameter, Step
+from scalarviz.onnx.trace import LayerStep, Parameter
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class BuiltLayer:
     """A layer of the network to be, with its names, its numbers, and its parts if it has some."""
 
     layer: Layer
     names: Names
     parameters: tuple[Parameter, ...] = ()
     state: Mapping[str, Array] = field(default_factory=dict)
-    inner: tuple[Made, ...] = ()
+    inner: tuple[BuiltLayer, ...] = ()
 
 
-def join(steps: Sequence[Step]) -> tuple[Made, ...]:
+def join(steps: Sequence[LayerStep]) -> tuple[BuiltLayer, ...]:
     """The layers of a network."""
     known = Known()
     return tuple(known.once(each) for each in as_made(steps))
 
 
-def as_made(steps: Sequence[Step], depth: int = 0) -> list[Made]:
+def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
     """One layer after the other, activations joined."""
-    found: list[Made] = []
+    found: list[BuiltLayer] = []
     alike = followed_alike(steps)
     for before, step in zip((None, *steps), steps, strict=False):
         if before is not None and step.layer is not None and joins(before, step, alike):
@@ -48,18 +48,18 @@ def as_made(steps: Sequence[Step], depth: int = 0) -> list[Made]:
         elif step.layer is None:
             found.append(residual(step, depth + 1))
         else:
-            found.append(Made(step.layer, dict(step.names), step.parameters, step.state))
+            found.append(BuiltLayer(step.layer, dict(step.names), step.parameters, step.state))
     return found
 
 
-def joins(before: Step, step: Step, alike: Mapping[str, bool]) -> bool:
+def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool:
     """Whether an activation becomes that of the layer before it."""
     if not isinstance(before.layer, (Dense, Conv2d)) or not isinstance(step.layer, Activation):
         return False
     return alike[weights_of(before)]
 
 
-def followed_alike(steps: Sequence[Step]) -> dict[str, bool]:
+def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
     """For each matrix: whether the same activation follows wherever it is used."""
     found: dict[str, set[str]] = {}
     for step, after in zip(steps, (*steps[1:], None), strict=True):
@@ -69,12 +69,12 @@ def followed_alike(steps: Sequence[Step]) -> dict[str, bool]:
     return {name: len(activations) == 1 for name, activations in found.items()}
 
 
-def weights_of(step: Step) -> str:
+def weights_of(step: LayerStep) -> str:
     """The name of the matrix of a step; empty if it has none."""
     return next((each.name for each in step.parameters if each.matrix), "")
 
 
-def residual(step: Step, depth: int) -> Made:
+def residual(step: LayerStep, depth: int) -> BuiltLayer:
     """A Residual, from what lies between a value and the Add."""
     if depth > MOST_DEPTH:
         raise InputError(f"Residuals stand in one another more than {MOST_DEPTH} deep")
@@ -83,17 +83,19 @@ def residual(step: Step, depth: int) -> Made:
         layer = Residual(*[each.layer for each in inner])
     except InputError as error:
         raise InputError(f"{step.node}: {error}") from error
-    return Made(layer, dict(step.names), inner=inner)
+    return BuiltLayer(layer, dict(step.names), inner=inner)
 
 
 class Known:
     """The layers so far, by their weights."""
 
     def __init__(self) -> None:
-        self.layers: dict[str, tuple[Made, Made]] = {}  # as it came, and with names of its own
+        self.layers: dict[
+            str, tuple[BuiltLayer, BuiltLayer]
+        ] = {}  # as it came, and with names of its own
         self.taken: set[str] = set()
 
-    def once(self, made: Made) -> Made:
+    def once(self, made: BuiltLayer) -> BuiltLayer:
         """The layer, or the one before with the same weights: it then stands there twice."""
         matrices = matrices_of(made)
         if not matrices or matrices[0] not in self.layers:
@@ -109,7 +111,7 @@ class Known:
             )
         return renamed(before, made)
 
-    def apart(self, made: Made) -> Made:
+    def apart(self, made: BuiltLayer) -> BuiltLayer:
         """The layer with names for its numbers that no other has.
 
         Exporters store vectors that are alike once; to learn they must be two.
@@ -134,13 +136,13 @@ class Known:
         return name
 
 
-def matrices_of(made: Made) -> list[str]:
+def matrices_of(made: BuiltLayer) -> list[str]:
     """The names of all matrices of a layer and of its parts."""
     own = [each.name for each in made.parameters if each.matrix]
     return own + [name for part in made.inner for name in matrices_of(part)]
 
 
-def are_one(first: Made, second: Made) -> bool:
+def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
     """Whether two layers are the same one: alike, with the same numbers under the same names."""
     return (
         type(first.layer) is type(second.layer)
@@ -157,11 +159,11 @@ def are_one(first: Made, second: Made) -> bool:
     )
 
 
-def settings_of(made: Made) -> str:
+def settings_of(made: BuiltLayer) -> str:
     return repr(sorted(made.layer.settings().items()))
 
 
-def renamed(made: Made, place: Made) -> Made:
+def renamed(made: BuiltLayer, place: BuiltLayer) -> BuiltLayer:
     """A layer with the names of a place for its nodes; those of its numbers are its own."""
     own = {each.role: each.name for each in made.parameters}
     names = {**place.names, **own}

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from math import sqrt
 
-from scalarviz.onnx.graph import Graph, Node
+from scalarviz.onnx.graph import GraphNode, ModelGraph
 from scalarviz.onnx.tensors import Constant
 from scalarviz.onnx.trace import SAME
 
-Fused = tuple[Node, tuple[Node, ...]]
+Fused = tuple[GraphNode, tuple[GraphNode, ...]]
 DEEPEST = 4  # products of products
 
 # What PyTorch's Softplus is from here on: x itself.
@@ -27,13 +27,13 @@ INPUTS = {"Add": 2, "Div": 2, "Greater": 2, "MatMul": 2, "Mul": 2}
 class Uses:
     """Who makes a value, and how often it is used."""
 
-    def __init__(self, graph: Graph, nodes: tuple[Node, ...], output: str) -> None:
+    def __init__(self, graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> None:
         self.constants: Mapping[str, Constant] = graph.constants
         self.makers = {name: node for node in nodes for name in node.outputs}
         self.counts = Counter(name for node in nodes for name in node.inputs)
         self.counts[output] += 1
 
-    def maker(self, name: str, operator: str, uses: int = 1) -> Node | None:
+    def maker(self, name: str, operator: str, uses: int = 1) -> GraphNode | None:
         """The node of this kind that makes a value, if it is used just so often."""
         node = self.makers.get(name)
         if node is None or node.operator != operator or self.counts[name] != uses:
@@ -53,11 +53,11 @@ class Uses:
         return float(constant.array.ravel()[0])
 
 
-def fuse(graph: Graph, nodes: tuple[Node, ...], output: str) -> tuple[Node, ...]:
+def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[GraphNode, ...]:
     """The nodes, with those that are one thing made one."""
     uses = Uses(graph, nodes, output)
     gone: set[int] = set()
-    instead: dict[int, Node] = {}
+    instead: dict[int, GraphNode] = {}
     for node in nodes:
         for rule in RULES.get(node.operator, ()):
             found = rule(node, uses)
@@ -68,7 +68,7 @@ def fuse(graph: Graph, nodes: tuple[Node, ...], output: str) -> tuple[Node, ...]
     return tuple(instead.get(id(node), node) for node in nodes if id(node) not in gone)
 
 
-def both_ways(node: Node) -> list[tuple[str, str]]:
+def both_ways(node: GraphNode) -> list[tuple[str, str]]:
     """The two inputs of a node in both orders."""
     if len(node.inputs) != 2:
         return []
@@ -76,13 +76,15 @@ def both_ways(node: Node) -> list[tuple[str, str]]:
     return [(first, second), (second, first)]
 
 
-def replaced(operator: str, last: Node, inputs: tuple[str, ...], main: Node, **parts: Node) -> Node:
+def replaced(
+    operator: str, last: GraphNode, inputs: tuple[str, ...], main: GraphNode, **parts: GraphNode
+) -> GraphNode:
     """A node that stands for several, which ends as the last one does."""
     names = {role: node.name for role, node in parts.items()}
-    return Node(operator, main.name, inputs, last.outputs, main.attributes, names)
+    return GraphNode(operator, main.name, inputs, last.outputs, main.attributes, names)
 
 
-def product_and_sum(node: Node, uses: Uses) -> Fused | None:
+def product_and_sum(node: GraphNode, uses: Uses) -> Fused | None:
     """MatMul, then Add of stored numbers: a layer with a bias."""
     for value, bias in both_ways(node):
         made = uses.maker(value, "MatMul")
@@ -92,7 +94,7 @@ def product_and_sum(node: Node, uses: Uses) -> Fused | None:
     return None
 
 
-def factors(name: str, uses: Uses, depth: int = 0) -> tuple[list[str], list[Node]]:
+def factors(name: str, uses: Uses, depth: int = 0) -> tuple[list[str], list[GraphNode]]:
     """What a value is the product of, and the nodes that multiply."""
     made = uses.maker(name, "Mul") if depth < DEEPEST else None
     if made is None:
@@ -106,10 +108,10 @@ def factors(name: str, uses: Uses, depth: int = 0) -> tuple[list[str], list[Node
     return found, nodes
 
 
-def gelu(node: Node, uses: Uses) -> Fused | None:
+def gelu(node: GraphNode, uses: Uses) -> Fused | None:
     """x * 0.5 * (1 + erf(x / sqrt(2))), in any order."""
     found: list[str] = []
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     for each in node.inputs:
         more, inner = factors(each, uses)
         found += more
@@ -122,11 +124,11 @@ def gelu(node: Node, uses: Uses) -> Fused | None:
         inner_nodes = erf_of(x, sum_, uses)
         if inner_nodes:
             taken = (*nodes, *inner_nodes)
-            return replaced("Gelu", node, (x,), Node("Gelu", node.name, (), (), {})), taken
+            return replaced("Gelu", node, (x,), GraphNode("Gelu", node.name, (), (), {})), taken
     return None
 
 
-def erf_of(x: str, name: str, uses: Uses) -> tuple[Node, ...]:
+def erf_of(x: str, name: str, uses: Uses) -> tuple[GraphNode, ...]:
     """The nodes of 1 + erf(x / sqrt(2)), if a value is that."""
     added = uses.maker(name, "Add")
     for value, one in both_ways(added) if added else ():
@@ -142,7 +144,7 @@ def erf_of(x: str, name: str, uses: Uses) -> tuple[Node, ...]:
     return ()
 
 
-def swish(node: Node, uses: Uses) -> Fused | None:
+def swish(node: GraphNode, uses: Uses) -> Fused | None:
     """x times its sigmoid."""
     for x, value in both_ways(node):
         made = uses.maker(value, "Sigmoid")
@@ -151,7 +153,7 @@ def swish(node: Node, uses: Uses) -> Fused | None:
     return None
 
 
-def softplus(node: Node, uses: Uses) -> Fused | None:
+def softplus(node: GraphNode, uses: Uses) -> Fused | None:
     """PyTorch's Softplus, which is x itself from 20 on."""
     if len(node.inputs) != 3:
         return None
@@ -163,7 +165,7 @@ def softplus(node: Node, uses: Uses) -> Fused | None:
     return None
 
 
-def rms_norm(node: Node, uses: Uses) -> Fused | None:
+def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
     """x / sqrt(mean(x * x) + eps), times a gain: what `save` writes for RMSNorm."""
     for value, gain in both_ways(node):
         divided = uses.maker(value, "Div")
@@ -179,14 +181,15 @@ def rms_norm(node: Node, uses: Uses) -> Fused | None:
         parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided}
         inputs = (x, gain, added.inputs[1], *mean.inputs[1:])
         made = replaced("RMSNorm", node, inputs, node, **parts)
-        return Node(made.operator, made.name, inputs, made.outputs, mean.attributes, made.parts), (
-            divided, root, added, mean, square,
-        )  # fmt: skip
+        norm = GraphNode(
+            made.operator, made.name, inputs, made.outputs, mean.attributes, made.parts
+        )
+        return norm, (divided, root, added, mean, square)
     return None
 
 
 # The rules by the operator of the last node.
-RULES: dict[str, tuple[Callable[[Node, Uses], Fused | None], ...]] = {
+RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
     "Add": (product_and_sum,),
     "Mul": (gelu, swish, rms_norm),
     "Where": (softplus,),

@@ -38,7 +38,7 @@ Sizes = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class GraphNode:
     """One operation of a graph; `parts` are the names of nodes that were made one with it."""
 
     operator: str
@@ -62,19 +62,19 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Graph:
+class ModelGraph:
     """A graph: nodes in the order in which they run."""
 
     name: str
     opset: int
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     constants: Mapping[str, Constant]
     budget: Budget  # for all numbers
 
 
-def read_graph(path: Path, budget: Budget) -> Graph:
+def read_graph(path: Path, budget: Budget) -> ModelGraph:
     """The graph in a file; its numbers are left in the bytes until somebody wants them."""
     onnx = the_package()
     data = read_bytes(path, budget.limit)
@@ -100,7 +100,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
         raise InputError(f"it cannot be read: {error.strerror or error}") from error
 
 
-def as_graph(model: Any, folder: Path, budget: Budget) -> Graph:
+def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
     """A ModelProto as plain data."""
     found = model.graph
     if not found.node or not found.output:
@@ -113,7 +113,7 @@ def as_graph(model: Any, folder: Path, budget: Budget) -> Graph:
     }
     nodes = [as_node(node, i) for i, node in enumerate(found.node)]
     rest = take_constants(nodes, stored, folder, budget)
-    return Graph(
+    return ModelGraph(
         name=a_text(found.name),
         opset=opset_of(model),
         inputs=tuple(as_port(each) for each in found.input if each.name not in stored),
@@ -136,13 +136,13 @@ def opset_of(model: Any) -> int:
     return opset
 
 
-def as_node(node: Any, place: int) -> Node:
+def as_node(node: Any, place: int) -> GraphNode:
     """A NodeProto as plain data; one without a name is called by what it gives."""
     own = node.domain in OWN_DOMAINS
     operator = a_name(node.op_type) if own else f"{a_name(node.domain)}.{a_name(node.op_type)}"
     inputs, outputs = [tuple(map(a_name, names)) for names in (node.input, node.output)]
     name = a_name(node.name) or next(filter(None, outputs), f"number {place}")
-    return Node(operator, name, inputs, outputs, attributes_of(node))
+    return GraphNode(operator, name, inputs, outputs, attributes_of(node))
 
 
 def a_text(name: Any) -> str:
@@ -195,8 +195,8 @@ def as_port(value: Any) -> Port:
 
 
 def take_constants(
-    nodes: Iterable[Node], stored: dict[str, Constant], folder: Path, budget: Budget
-) -> list[Node]:
+    nodes: Iterable[GraphNode], stored: dict[str, Constant], folder: Path, budget: Budget
+) -> list[GraphNode]:
     """Move what only hands on stored numbers from the nodes to the numbers."""
     rest = []
     for node in nodes:
@@ -212,7 +212,7 @@ def take_constants(
     return rest
 
 
-def tensor_of(node: Node) -> Any:
+def tensor_of(node: GraphNode) -> Any:
     """The numbers of a Constant as a TensorProto; None if it has something else."""
     onnx = the_package()
     tensor = node.attributes.get("value")
@@ -226,7 +226,7 @@ def tensor_of(node: Node) -> Any:
     return None
 
 
-def is_passed_on(node: Node, source: Constant) -> bool:
+def is_passed_on(node: GraphNode, source: Constant) -> bool:
     """Whether a node gives stored numbers once more, a matrix maybe turned."""
     if node.operator == "Transpose":
         turned = node.attributes.get("perm") or [1, 0]
@@ -234,7 +234,7 @@ def is_passed_on(node: Node, source: Constant) -> bool:
     return node.operator in ("Identity", "Cast")
 
 
-def passed_on(node: Node, source: Constant) -> Constant:
+def passed_on(node: GraphNode, source: Constant) -> Constant:
     """The same numbers under another name.
 
     Exporters merge vectors that are alike, and name the second by an Identity: so what comes out of

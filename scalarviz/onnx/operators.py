@@ -28,7 +28,7 @@ from scalarviz.onnx.reshape_ops import (
     transpose,
     unsqueeze,
 )
-from scalarviz.onnx.trace import PICTURE, SAME, At, Flow, Parameter, Refused, Step, nothing
+from scalarviz.onnx.trace import PICTURE, SAME, At, Flow, LayerStep, Parameter, Refused, nothing
 from scalarviz.onnx.windows import (
     average_pool,
     convolution,
@@ -137,7 +137,7 @@ def add(at: At) -> Flow:
     return Flow(
         before.shape,
         before.shape,
-        (*before.steps, Step(None, at.names, inner=inner, node=at.node)),
+        (*before.steps, LayerStep(None, at.names, inner=inner, node=at.node)),
     )
 
 

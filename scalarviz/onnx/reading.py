@@ -16,12 +16,12 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.bank import DTYPES
 from scalarviz.network.network import Network
 from scalarviz.onnx.freeze_selection import Frozen, choose_frozen
-from scalarviz.onnx.fuse_activations import Made, join
+from scalarviz.onnx.fuse_activations import BuiltLayer, join
 from scalarviz.onnx.fusions import fuse
-from scalarviz.onnx.graph import Graph, Node, Port, read_graph
+from scalarviz.onnx.graph import GraphNode, ModelGraph, Port, read_graph
 from scalarviz.onnx.operators import OPERATORS, PLACES
 from scalarviz.onnx.package import the_package
-from scalarviz.onnx.trace import At, Flow, Refused, Shape, Step, checked, nothing
+from scalarviz.onnx.trace import At, Flow, LayerStep, Refused, Shape, checked, nothing
 
 MOST_TOLD = 40  # of what is not supported
 
@@ -84,7 +84,7 @@ def not_loaded(path: Path, error: InputError) -> FileError:
 # ---- where it begins and ends -------------------------------------------------------------------
 
 
-def ends(graph: Graph, output: str | None) -> tuple[Port, str]:
+def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
     """The input, and the value that the network is to compute."""
     if len(graph.inputs) != 1:
         names = [port.name for port in graph.inputs]
@@ -105,21 +105,21 @@ def ends(graph: Graph, output: str | None) -> tuple[Port, str]:
     raise InputError("it has no output of numbers", *list_of(odd_nodes(graph)))
 
 
-def odd_nodes(graph: Graph) -> list[tuple[Node, str]]:
+def odd_nodes(graph: ModelGraph) -> list[tuple[GraphNode, str]]:
     """The nodes whose operator is in no table."""
     return [(node, unknown(node)) for node in graph.nodes if node.operator not in OPERATORS]
 
 
-def unknown(node: Node) -> str:
+def unknown(node: GraphNode) -> str:
     hint = HINTS.get(node.operator)
     return f"there is no such layer{f': {hint}' if hint else ''}"
 
 
-def told(found: tuple[Node, str]) -> str:
+def told(found: tuple[GraphNode, str]) -> str:
     return f"    {found[0]}: {found[1]}"
 
 
-def sample_shape(graph: Graph, source: Port, nodes: Iterable[Node]) -> tuple[int, ...]:
+def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) -> tuple[int, ...]:
     """The shape of one sample: as the input says it, or as the first weights do."""
     sizes = source.sizes
     if sizes is not None and len(sizes) < 2:
@@ -144,7 +144,7 @@ def sample_shape(graph: Graph, source: Port, nodes: Iterable[Node]) -> tuple[int
 # ---- the walk -----------------------------------------------------------------------------------
 
 
-def walk(graph: Graph, source: Port, target: str) -> tuple[Shape, tuple[Step, ...]]:
+def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
     """The shape of a sample and the steps to what is wanted, or an error that names all odd nodes.
 
     An input that nothing is done to goes through a layer that does nothing.
@@ -154,7 +154,7 @@ def walk(graph: Graph, source: Port, target: str) -> tuple[Shape, tuple[Step, ..
     flows: dict[str, Flow | None] = {}  # None: it comes from an odd node
     start = sample_shape(graph, source, nodes)
     flows[source.name] = Flow(start, start)
-    odd: list[tuple[Node, str]] = []
+    odd: list[tuple[GraphNode, str]] = []
     for node in nodes:
         for name in node.outputs:
             flows[name] = None
@@ -168,7 +168,7 @@ def walk(graph: Graph, source: Port, target: str) -> tuple[Shape, tuple[Step, ..
         except InputError as error:
             odd.append((node, str(error)))
     end = flows.get(target)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[LayerStep, ...] = ()
     try:
         steps = (end.settled.steps or (nothing(end.shape),)) if end else ()
     except Refused as error:
@@ -181,7 +181,7 @@ def walk(graph: Graph, source: Port, target: str) -> tuple[Shape, tuple[Step, ..
     return start, steps
 
 
-def needed(graph: Graph, target: str) -> tuple[Node, ...]:
+def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
     """The nodes that lead to a value."""
     wanted = {target}
     found = []
@@ -192,7 +192,9 @@ def needed(graph: Graph, target: str) -> tuple[Node, ...]:
     return tuple(reversed(found))
 
 
-def run(node: Node, graph: Graph, flows: dict[str, Flow | None], batch: int | None) -> Flow | None:
+def run(
+    node: GraphNode, graph: ModelGraph, flows: dict[str, Flow | None], batch: int | None
+) -> Flow | None:
     """What comes out of a node; None if what comes in is not known either."""
     if node.operator not in OPERATORS:
         raise Refused(unknown(node))
@@ -206,21 +208,21 @@ def run(node: Node, graph: Graph, flows: dict[str, Flow | None], batch: int | No
     return OPERATORS[node.operator](At(node, graph.opset, batch, tuple(inputs), graph.budget))
 
 
-def all_of(odd: Sequence[tuple[Node, str]]) -> list[str]:
+def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
     """All that is not supported, in one message of several lines."""
     count = len(set(map(told, odd)))
     nodes = "1 node has" if count == 1 else f"{count} nodes have"
     return [f"{nodes} no counterpart here; export it without, or leave it out:", *list_of(odd)]
 
 
-def list_of(odd: Sequence[tuple[Node, str]]) -> list[str]:
+def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
     """A line for each node, as many as a message may have."""
     lines = list(dict.fromkeys(map(told, odd)))
     more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *more]
 
 
-def check_output(graph: Graph, target: str, end: Flow) -> None:
+def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
     """Refuse a model whose output has another shape than it says."""
     for port in graph.outputs:
         sizes = port.sizes[1:] if port.name == target and port.sizes else None
@@ -239,14 +241,14 @@ def check_output(graph: Graph, target: str, end: Flow) -> None:
 # ---- the network --------------------------------------------------------------------------------
 
 
-def flat(made: Iterable[Made]) -> Iterable[Made]:
+def flat(made: Iterable[BuiltLayer]) -> Iterable[BuiltLayer]:
     """All layers, those in a Residual too."""
     for each in made:
         yield each
         yield from flat(each.inner)
 
 
-def build(made: Sequence[Made], frozen: Frozen, dtype: str, budget: Budget) -> Network:
+def build(made: Sequence[BuiltLayer], frozen: Frozen, dtype: str, budget: Budget) -> Network:
     """A network of these layers, with their numbers."""
     once = {each.layer: each for each in flat(made)}
     count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)

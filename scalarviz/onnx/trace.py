@@ -20,7 +20,7 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import pi
 from scalarviz.layers import Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.layers.activation import Activation
-from scalarviz.onnx.graph import Node
+from scalarviz.onnx.graph import GraphNode
 from scalarviz.onnx.tensors import MOST_DIMENSIONS, Array, Constant
 
 Shape = tuple[int, ...]  # of one sample
@@ -40,7 +40,7 @@ SAME = 1e-5  # how far, in its own measure, a constant of a formula may be off
 class Refused(InputError):
     """Something that there is no layer for; `node` is where, if it is not the one at hand."""
 
-    def __init__(self, why: str, node: Node | None = None) -> None:
+    def __init__(self, why: str, node: GraphNode | None = None) -> None:
         super().__init__(why)
         self.node = node
 
@@ -59,7 +59,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class LayerStep:
     """A layer, what it is called in the file, and its numbers.
 
     A Residual is not made before its inner steps are known to be all: its layer is None.
@@ -69,13 +69,13 @@ class Step:
     names: Names
     parameters: tuple[Parameter, ...] = ()
     state: Mapping[str, Array] = field(default_factory=dict)
-    inner: tuple[Step, ...] = ()
-    node: Node | None = None
+    inner: tuple[LayerStep, ...] = ()
+    node: GraphNode | None = None
 
 
-def nothing(shape: Shape) -> Step:
+def nothing(shape: Shape) -> LayerStep:
     """A layer that hands on what it is given, where there must be one."""
-    return Step(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
+    return LayerStep(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Waves:
     place: Array
     factor: Array
     f: Array
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     stored: str = ""  # what the file calls the frequencies
 
     def encoding(self, inputs: int) -> FrequencyEncoding | None:
@@ -116,7 +116,7 @@ class Flow:
 
     shape: Shape
     seen: Shape
-    steps: tuple[Step, ...] = ()
+    steps: tuple[LayerStep, ...] = ()
     view: Names = field(default_factory=dict)
     waves: Waves | None = None
 
@@ -131,10 +131,10 @@ class Flow:
         """What comes out of a layer that takes this value."""
         here = self.settled
         to = here.shape if shape is None else checked(shape)
-        step = Step(layer, names, parameters, **more)
+        step = LayerStep(layer, names, parameters, **more)
         return Flow(to, to, (*here.steps, step))
 
-    def seen_as(self, shape: Shape, node: Node) -> Flow:
+    def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
         """The same numbers in another shape."""
         if prod(shape) != prod(self.shape):
             raise Refused(f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}")
@@ -156,7 +156,7 @@ class Flow:
             layer = Flatten(self.seen)
         else:
             layer = Reshape(self.seen if len(self.seen) == PICTURE else self.seen[0], self.shape)
-        return Flow(self.shape, self.shape, (*self.steps, Step(layer, self.view)))
+        return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
 
     def _encoded(self, waves: Waves) -> Flow:
         inputs = prod(self.seen)
@@ -166,7 +166,7 @@ class Flow:
         names: Names = {"frequencies": waves.stored}
         for node in waves.nodes:
             names[ROLES.get(node.operator, "node")] = node.name
-        return Flow(self.shape, self.shape, (*self.steps, Step(layer, names)))
+        return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, names)))
 
 
 ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten": "flatten",
@@ -189,7 +189,7 @@ def is_list_of(kind: type, found: list[Any]) -> bool:
 class At:
     """A node with what comes into it: flows, or numbers of the file; None where nothing does."""
 
-    node: Node
+    node: GraphNode
     opset: int
     batch: int | None  # how many samples, where the model says so
     inputs: tuple[Flow | Constant | None, ...]

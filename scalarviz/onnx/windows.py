@@ -12,7 +12,7 @@ from scalarviz.onnx.trace import PICTURE, At, Flow, Parameter, Refused
 
 
 @dataclass(frozen=True)
-class Window:
+class PoolingWindow:
     """A kernel (height, width), the stride of its windows, and the padding on each side."""
 
     kernel: tuple[int, int]
@@ -26,7 +26,7 @@ def picture_of(flow: Flow) -> PictureShape:
     return channels, height, width
 
 
-def window_of(at: At, kernel: tuple[int, ...] | None = None) -> Window:
+def window_of(at: At, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
     """What a node says about its windows, as far as it can be had here."""
     given = tuple(at.get("kernel_shape", list(kernel or ())))
     if len(given) != 2 or (kernel and given != kernel) or min(given) < 1:
@@ -35,17 +35,17 @@ def window_of(at: At, kernel: tuple[int, ...] | None = None) -> Window:
     strides = at.get("strides", [1, 1])
     if len(strides) != 2 or strides[0] != strides[1] or strides[0] < 1:
         raise Refused(f"its strides are {shorten(strides)}: they must be equal")
-    found = Window((given[0], given[1]), strides[0], 0)
+    found = PoolingWindow((given[0], given[1]), strides[0], 0)
     pads = pads_of(at, found)
     if len(set(pads)) != 1 or len(pads) != 4 or pads[0] < 0:
         raise Refused(f"its pads are {shorten(pads)}: they must be the same on all sides")
-    found = Window(found.kernel, found.stride, pads[0])
+    found = PoolingWindow(found.kernel, found.stride, pads[0])
     if at.get("ceil_mode", 0) and any(left_over(at, found)):
         raise Refused("its ceil_mode lets windows reach beyond the edge")
     return found
 
 
-def pads_of(at: At, window: Window) -> list[int]:
+def pads_of(at: At, window: PoolingWindow) -> list[int]:
     """How far the windows reach beyond each edge."""
     auto = at.get("auto_pad", "NOTSET")
     if auto in ("NOTSET", ""):
@@ -62,7 +62,7 @@ def pads_of(at: At, window: Window) -> list[int]:
     return [total // 2 for total in totals] * 2
 
 
-def left_over(at: At, window: Window) -> list[int]:
+def left_over(at: At, window: PoolingWindow) -> list[int]:
     """How many pixels the last window leaves, from top to bottom and from left to right."""
     sides = zip(at.picture.shape[1:], window.kernel, strict=True)
     return [(side + 2 * window.padding - kernel) % window.stride for side, kernel in sides]
@@ -87,7 +87,7 @@ def convolution(at: At) -> Flow:
     return flow.then(layer, at.names, weight, *bias, shape=layer.output_shape)
 
 
-def square(window: Window) -> int:
+def square(window: PoolingWindow) -> int:
     """The side of a window that must be a square."""
     height, width = window.kernel
     if height != width:

@@ -21,7 +21,7 @@ FLOAT, INT64, DOUBLE = 1, 7, 11  # what the format calls these types
 BATCH = "batch"
 
 
-class Writer:
+class GraphWriter:
     """The nodes and numbers so far, and the value that the last node gave.
 
     current  the name of that value

@@ -27,7 +27,7 @@ from scalarviz.layers import (
 )
 from scalarviz.onnx.tensors import Array
 from scalarviz.onnx.trace import Shape
-from scalarviz.onnx.writer import Writer
+from scalarviz.onnx.writer import GraphWriter
 
 # The activations that are one operator, with its attributes; swish is two.
 SWISH = "swish"
@@ -47,10 +47,10 @@ ACTIVATIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class LayerContext:
     """A layer that is being written: what the file called it, and what it is called else."""
 
-    writer: Writer
+    writer: GraphWriter
     layer: Any
     names: Names
     name: str
@@ -86,17 +86,17 @@ class Place:
         return f".{self.layer.activation}"
 
 
-def write_layer(writer: Writer, layer: Layer, names: Names) -> None:
+def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
     """Write a layer, on what the last one gave."""
     word, write = WRITERS[type(layer).__name__]
     found = names.get("node")
     name = found if isinstance(found, str) and found else writer.numbered(word)
     if layer.input_shape:
         writer.see(layer.input_shape, name)
-    write(Place(writer, layer, names, name))
+    write(LayerContext(writer, layer, names, name))
 
 
-def dense(at: Place) -> None:
+def dense(at: LayerContext) -> None:
     """A layer as it came: Gemm with its weights either way, or MatMul and Add."""
     layer, writer = at.layer, at.writer
     assert isinstance(layer, Dense)
@@ -118,7 +118,7 @@ def dense(at: Place) -> None:
     at.activate("activation", at.ending)
 
 
-def convolution(at: Place) -> None:
+def convolution(at: LayerContext) -> None:
     layer = at.layer
     assert isinstance(layer, Conv2d)
     shape = (layer.channels, layer.shape[0], *layer.kernel)
@@ -139,11 +139,11 @@ def windows(layer: Conv2d | MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
     }
 
 
-def max_pool(at: Place) -> None:
+def max_pool(at: LayerContext) -> None:
     at.writer.node("MaxPool", at.name, shape=at.layer.output_shape, **windows(at.layer))
 
 
-def average_pool(at: Place) -> None:
+def average_pool(at: LayerContext) -> None:
     layer, shape = at.layer, at.layer.output_shape
     whole = layer.kernel == layer.shape[1] == layer.shape[2] and not layer.padding
     if whole and at.names.get("form") == "GlobalAveragePool":
@@ -153,16 +153,16 @@ def average_pool(at: Place) -> None:
         at.writer.node("AveragePool", at.name, shape=shape, count_include_pad=1, **more)
 
 
-def flatten(at: Place) -> None:
+def flatten(at: LayerContext) -> None:
     at.writer.node("Flatten", at.name, shape=(at.layer.outputs,), axis=1)
 
 
-def reshape(at: Place) -> None:
+def reshape(at: LayerContext) -> None:
     assert isinstance(at.layer, Reshape)
     at.writer.reshape(at.layer.shape, at.name)
 
 
-def batch_norm(at: Place) -> None:
+def batch_norm(at: LayerContext) -> None:
     layer = at.layer
     assert isinstance(layer, BatchNorm)
     if not layer.input_shape:
@@ -179,7 +179,7 @@ def batch_norm(at: Place) -> None:
     at.writer.node("BatchNormalization", at.name, *inputs, epsilon=layer.eps, momentum=kept)
 
 
-def layer_norm(at: Place) -> None:
+def layer_norm(at: LayerContext) -> None:
     writer, layer = at.writer, at.layer
     assert isinstance(layer, LayerNorm)
     shape = writer.shape
@@ -191,7 +191,7 @@ def layer_norm(at: Place) -> None:
     writer.node("LayerNormalization", at.name, *inputs, axis=-len(shape), epsilon=layer.eps)
 
 
-def rms_norm(at: Place) -> None:
+def rms_norm(at: LayerContext) -> None:
     """ONNX has it from opset 23 on; before, it is several nodes."""
     writer, layer = at.writer, at.layer
     assert isinstance(layer, RMSNorm)
@@ -207,23 +207,23 @@ def rms_norm(at: Place) -> None:
     writer.node("Mul", at.name, writer.current, at.rows("weight", 0, row))
 
 
-def softmax(at: Place) -> None:
+def softmax(at: LayerContext) -> None:
     at.writer.flat(at.name)
     at.writer.node("Softmax", at.name, axis=-1)
 
 
-def activation(at: Place) -> None:
+def activation(at: LayerContext) -> None:
     at.activate("node", "")
 
 
-def dropout(at: Place) -> None:
+def dropout(at: LayerContext) -> None:
     assert isinstance(at.layer, Dropout)
     at.writer.node(
         "Dropout", at.name, at.writer.current, at.numbers("ratio", np.array(at.layer.rate))
     )
 
 
-def encoding(at: Place) -> None:
+def encoding(at: LayerContext) -> None:
     """Angles, their sines and cosines side by side, all in one row."""
     writer, layer = at.writer, at.layer
     assert isinstance(layer, FrequencyEncoding)
@@ -242,7 +242,7 @@ def encoding(at: Place) -> None:
     writer.node("Flatten", name, shape=(layer.outputs,), axis=1)
 
 
-def residual(at: Place) -> None:
+def residual(at: LayerContext) -> None:
     writer, layer = at.writer, at.layer
     assert isinstance(layer, Residual)
     x, shape = writer.current, writer.shape
@@ -254,7 +254,7 @@ def residual(at: Place) -> None:
 
 
 # Each kind of layer: what one is called that has no name, and how it is written.
-WRITERS: Mapping[str, tuple[str, Callable[[Place], None]]] = {
+WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "Dense": ("dense", dense),
     "Conv2d": ("conv", convolution),
     "MaxPool2d": ("max_pool", max_pool),

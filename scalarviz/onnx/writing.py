@@ -16,7 +16,7 @@ from scalarviz.files.onnx_names import Names, check_names, clean_names
 from scalarviz.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.network.network import Network
 from scalarviz.onnx.package import the_package
-from scalarviz.onnx.writer import Writer
+from scalarviz.onnx.writer import GraphWriter
 from scalarviz.onnx.writers import ACTIVATIONS, WRITERS, write_layer
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def as_model(net: Network, onnx: Any) -> Any:
     names = clean_names(check_names(given, net.layers))
     check_layers(net.layers)
     check_places(net.layers)
-    writer = Writer(net, onnx.helper, names)
+    writer = GraphWriter(net, onnx.helper, names)
     for layer, own in zip(net.layers, names["layers"], strict=True):
         write_layer(writer, layer, own)
     return onnx.helper.make_model(

@@ -18,7 +18,7 @@ DEGREES = 0.35  # that a pixel of dragging turns it
 
 
 @final
-class Eyes:
+class CameraController:
     """A camera, which of `CAMERAS` it came from, and where it is going.
 
     As long as nobody has moved it, it keeps the whole network in the picture.

@@ -11,8 +11,8 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.channels import Source
-from scalarviz.presenter.live_values import Reading
-from scalarviz.presenter.throttle import Sparing
+from scalarviz.presenter.live_values import LiveValues
+from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.explanation import Explanation
 from scalarviz.session.session import Session
 from scalarviz.view.frame_data import Card
@@ -44,15 +44,15 @@ def hover_card(session: Session, row: int | None, source: Source, since: int) ->
 
 
 @final
-class Pinned:
+class PinnedCard:
     """The card of the pinned weight; its arithmetic is asked for only when the clock has moved."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.session = reading.session
         self._lines: Answer[list[str]] = Answer([])
         reading.answers.append(self._lines)
-        self._recalling = Sparing()
+        self._recalling = Throttle()
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
     def card(self, row: int | None, source: Source, since: int, key: object) -> Card | None:

@@ -10,9 +10,9 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.draw2d.colors import PERCENTILE, spread
-from scalarviz.engines.common.snapshot import Numbers
+from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.model.program import Program
-from scalarviz.presenter.sample_pass import Way, forward_products, gradient_products
+from scalarviz.presenter.sample_pass import SamplePass, forward_products, gradient_products
 from scalarviz.view.scene.plates import Plate
 
 CHANGE = "last change"
@@ -27,10 +27,10 @@ class Source:
     way      of the focus sample
     """
 
-    numbers: Numbers
+    numbers: SnapshotValues
     before: FloatArray
     program: Program
-    way: Way
+    way: SamplePass
 
 
 def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:

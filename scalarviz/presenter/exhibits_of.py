@@ -13,13 +13,13 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
-from scalarviz.draw2d.text_blocks import Plate
+from scalarviz.draw2d.text_blocks import TextPlate
 from scalarviz.layers import Dense, Layer
 from scalarviz.model.operations import Operation
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.swatches import Swatches
@@ -113,7 +113,7 @@ def numbers(row: FloatArray, style: str) -> str:
     return " ".join(f"{value:{style}}" for value in row.tolist())
 
 
-def graph(ask: Ask, samples: Pair, axis: int) -> Graph:
+def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
     """What the network says along one input."""
     inputs, targets = samples
     low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
@@ -121,7 +121,7 @@ def graph(ask: Ask, samples: Pair, axis: int) -> Graph:
     places[:, axis] = np.linspace(low, high, len(places))
     points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
     title = "output and samples" if targets.shape[1] == 1 else "output 0 and samples"
-    return Graph(ask(places)[:, 0], low, high, points, title)
+    return FunctionPlot(ask(places)[:, 0], low, high, points, title)
 
 
 def pictures(ask: Ask, data: Texture) -> Pictures:
@@ -159,7 +159,7 @@ def held_out_loss(session: Session) -> float | None:
     return session.course.trainer.loss(session.network(inputs[:MOST]), targets[:MOST])
 
 
-def plates_of(session: Session) -> list[Plate]:
+def plates_of(session: Session) -> list[TextPlate]:
     """The weights, layer by layer; none if they are too many to look at."""
     network = session.network
     if len(network.bank) > SMALL:
@@ -180,17 +180,17 @@ def plates_of(session: Session) -> list[Plate]:
     return found
 
 
-def expression_plate(expression: Any) -> Plate:
+def expression_plate(expression: Any) -> TextPlate:
     """The parameters of a compiled expression: one below the other if they are few."""
     values = np.asarray(expression.bank.value[expression.rows], np.float64)
     names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
     about = f"{len(names)} parameters"
     if len(names) <= FEW:
-        return Plate("values", about, values[:, np.newaxis], np.zeros(0), [""], names)
-    return Plate("values", about, values[np.newaxis], np.zeros(0), names, [""])
+        return TextPlate("values", about, values[:, np.newaxis], np.zeros(0), [""], names)
+    return TextPlate("values", about, values[np.newaxis], np.zeros(0), names, [""])
 
 
-def plate(session: Session, index: int, layer: Layer) -> Plate:
+def plate(session: Session, index: int, layer: Layer) -> TextPlate:
     """The numbers of a Dense layer."""
     values = np.asarray(layer.bank.value[layer.rows], np.float64)
     inputs = [str(i) for i in range(layer.inputs)]
@@ -199,7 +199,7 @@ def plate(session: Session, index: int, layer: Layer) -> Plate:
         inputs = list("RGB") if index == 0 else inputs
         outputs = list("RGB") if layer is session.network.layers[-1] else outputs
     weights, biases = np.split(values, [layer.inputs * layer.outputs])
-    return Plate(
+    return TextPlate(
         name=f"layer {index}",
         about=f"{layer.inputs} → {layer.outputs}  {layer.activation}",
         weights=weights.reshape(-1, layer.inputs),
@@ -209,7 +209,7 @@ def plate(session: Session, index: int, layer: Layer) -> Plate:
     )
 
 
-def plate_of(session: Session, operation: Operation, layer: Layer) -> Plate:
+def plate_of(session: Session, operation: Operation, layer: Layer) -> TextPlate:
     """The numbers of an operation: of a norm its gains in a row, and its shifts below them.
 
     Of a convolution a row is a kernel; the number of a channel stands where its part begins.
@@ -223,10 +223,10 @@ def plate_of(session: Session, operation: Operation, layer: Layer) -> Plate:
     if len(shape) == 1:
         columns = [str(i) for i in range(shape[0])]
         rows = np.stack([weights, biases]) if len(biases) else weights[np.newaxis]
-        return Plate(name, about, rows, np.zeros(0), columns, ["gain", "shift"][: len(rows)])
+        return TextPlate(name, about, rows, np.zeros(0), columns, ["gain", "shift"][: len(rows)])
     if len(shape) > 2:
         about = f"{shape[0]} kernels of {' × '.join(map(str, shape[1:]))}  {kind}"
     each = prod(shape[2:])
     columns = [str(i // each) if i % each == 0 else "" for i in range(prod(shape[1:]))]
     outputs = [str(i) for i in range(shape[0])]
-    return Plate(name, about, weights.reshape(shape[0], -1), biases, columns, outputs)
+    return TextPlate(name, about, weights.reshape(shape[0], -1), biases, columns, outputs)

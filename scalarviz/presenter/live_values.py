@@ -11,15 +11,15 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.base import TableSet
 from scalarviz.draw2d.braille_curve import round_up
-from scalarviz.engines.common.snapshot import HostSnapshot, Numbers
+from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import ScalarvizError
 from scalarviz.model.program import Moment, Program
 from scalarviz.network.network import Network
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.exhibits_of import exhibit_of
-from scalarviz.presenter.sample_pass import Place, Way, backward, forward
+from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
-from scalarviz.presenter.throttle import Sparing
+from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.replay import Here
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Trainer
@@ -35,7 +35,7 @@ POINTS = 700  # of a curve
 
 
 @final
-class Reading:
+class LiveValues:
     """The numbers of a session as they were when it was last looked at.
 
     numbers  of the bank; `last`, those before the clock moved, and `since`, the step then
@@ -53,21 +53,21 @@ class Reading:
         self.program: Program = session.network.program
         self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = isinstance(session.network, Network)
-        self.way = Way()
+        self.way = SamplePass()
         self.exhibit: Exhibit | None = None
         self.target: FloatArray | None = None
         self.held = self.asleep = False
-        self._before: tuple[Way, FloatArray | None] = (self.way, self.target)
+        self._before: tuple[SamplePass, FloatArray | None] = (self.way, self.target)
         self._snapshot = session.snapshot()
         self._snapshot.request()
         at_once = HostSnapshot(session.network.bank)  # as they are, though somebody is at work
-        self.numbers: Numbers = (self._snapshot if self._snapshot.ready else at_once).read()
+        self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
         self.since = here.clock.step
         self.key = key_of(here)
         self._twin: Any = None
         self._twin_key: Any = None
-        self._asking, self._curving, self._following = Sparing(), Sparing(), Sparing()
+        self._asking, self._curving, self._following = Throttle(), Throttle(), Throttle()
         self._exhibit_key: Any = None
         self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
@@ -159,7 +159,7 @@ class Reading:
         focus = min(session.focus, len(inputs) - 1)
         # An optimizer that was exchanged counts its steps anew.
         taken = bank.step_count - (0 if session.playing else clock.step - step)
-        place = Place(bank.state, taken, focus)
+        place = SampleContext(bank.state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs[focus], place)
         self.target = np.asarray(targets[focus], np.float64)
         self.way = way

@@ -9,10 +9,10 @@ from typing import final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.common.snapshot import Numbers
+from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.model.program import Moment
 from scalarviz.presenter.channels import Source, read, scales_of
-from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.live_values import LiveValues
 from scalarviz.view.scene.plates import Plate
 
 LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
@@ -25,8 +25,8 @@ class Passage:
     """One operation: the numbers before and after it, when it began to be shown, and how long."""
 
     moment: Moment
-    before: Numbers
-    after: Numbers
+    before: SnapshotValues
+    after: SnapshotValues
     forward: bool
     started: float
     seconds: float
@@ -47,7 +47,7 @@ class Mixed:
 class Motion:
     """Follows a reading: what it shows is the last operation, while someone goes by operations."""
 
-    def __init__(self, reading: Reading, *, cuts: bool) -> None:
+    def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
         self.reading = reading
         self.cuts = cuts
         self.walking = False

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.reference import (
-    Numbers,
+    OperationArrays,
     factors,
     operation_backward,
     operation_forward,
@@ -26,7 +26,7 @@ FLAT = 0.1  # of its steepest slope: an activation that answers less is saturate
 
 
 @dataclass(frozen=True)
-class Way:
+class SamplePass:
     """What each buffer holds, and the gradient of the loss by it, both by the buffer's name.
 
     saturated  1 where an activation hardly answers to what goes in, else 0
@@ -40,7 +40,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Place:
+class SampleContext:
     """Where a sample stands: what its network keeps, steps taken, and its place in its batch."""
 
     state: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -49,15 +49,19 @@ class Place:
 
 
 def numbers_for(
-    operation: Operation, value: FloatArray, way: Way, place: Place, back: bool = False
-) -> Numbers:
+    operation: Operation,
+    value: FloatArray,
+    way: SamplePass,
+    place: SampleContext,
+    back: bool = False,
+) -> OperationArrays:
     """What an operation is done with for one sample, as it is while the network learns.
 
     Statistics of a whole batch are not known here: those of all batches stand in for them.
     """
     other = operation.other.name if operation.other else ""
     more = (way.flows if back else way.values).get(other)
-    return Numbers(
+    return OperationArrays(
         value,
         place.state,
         place.step,
@@ -71,10 +75,13 @@ def numbers_for(
 
 
 def forward(
-    program: Program, value: FloatArray, sample: FloatArray, place: Place | None = None
-) -> Way:
+    program: Program, value: FloatArray, sample: FloatArray, place: SampleContext | None = None
+) -> SamplePass:
     """A sample goes through a network that has these numbers."""
-    way, place = Way({program.inputs.name: np.asarray(sample, np.float64)}), place or Place()
+    way, place = (
+        SamplePass({program.inputs.name: np.asarray(sample, np.float64)}),
+        place or SampleContext(),
+    )
     with np.errstate(all="ignore"):
         for operation in program.operations:
             numbers = numbers_for(operation, value, way, place)
@@ -85,16 +92,20 @@ def forward(
     return way
 
 
-def note_saturated(way: Way, operation: Operation, numbers: Numbers, y: FloatArray) -> None:
+def note_saturated(
+    way: SamplePass, operation: Operation, numbers: OperationArrays, y: FloatArray
+) -> None:
     way.saturated[operation.target.name] = flatness(operation, numbers.x[0], y)
 
 
-def note_left_out(way: Way, operation: Operation, numbers: Numbers, y: FloatArray) -> None:
+def note_left_out(
+    way: SamplePass, operation: Operation, numbers: OperationArrays, y: FloatArray
+) -> None:
     way.left_out[operation.target.name] = (factors(operation, numbers)[0] == 0.0).astype(np.float64)
 
 
 # What is noted of a number beside its value, by the kind of the operation that wrote it.
-NOTES: dict[str, Callable[[Way, Operation, Numbers, FloatArray], None]] = {
+NOTES: dict[str, Callable[[SamplePass, Operation, OperationArrays, FloatArray], None]] = {
     "activation": note_saturated,
     "dropout": note_left_out,
 }
@@ -111,12 +122,12 @@ def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
 def backward(
     program: Program,
     value: FloatArray,
-    way: Way,
+    way: SamplePass,
     target: FloatArray,
     loss: Loss,
     batch: int,
-    place: Place | None = None,
-) -> Way:
+    place: SampleContext | None = None,
+) -> SamplePass:
     """The gradients too, of a sample in a batch of so many."""
     outputs = way.values[program.outputs.name][np.newaxis]
     loss.forward(outputs, np.asarray(target, np.float64)[np.newaxis])
@@ -126,12 +137,12 @@ def backward(
     way.flows[program.outputs.name] = flow[0]
     with np.errstate(all="ignore"):
         for operation in reversed(program.operations):
-            numbers = numbers_for(operation, value, way, place or Place(), back=True)
+            numbers = numbers_for(operation, value, way, place or SampleContext(), back=True)
             way.flows[operation.source.name] = operation_backward(operation, numbers)[0]
     return way
 
 
-def forward_products(program: Program, value: FloatArray, way: Way) -> FloatArray:
+def forward_products(program: Program, value: FloatArray, way: SamplePass) -> FloatArray:
     """w * x of every parameter, for a sample; a bias is multiplied by 1.
 
     Of a weight that is used at several places it is the mean over them.
@@ -144,7 +155,7 @@ def forward_products(program: Program, value: FloatArray, way: Way) -> FloatArra
     return found
 
 
-def means_of_inputs(operation: Operation, way: Way) -> FloatArray:
+def means_of_inputs(operation: Operation, way: SamplePass) -> FloatArray:
     """What each parameter is multiplied by."""
     x = np.append(way.values[operation.source.name], 1.0)
     if operation.kind in OUTER:
@@ -155,7 +166,7 @@ def means_of_inputs(operation: Operation, way: Way) -> FloatArray:
     return np.bincount(places, x[read], count) / uses
 
 
-def gradient_products(program: Program, count: int, way: Way) -> FloatArray:
+def gradient_products(program: Program, count: int, way: SamplePass) -> FloatArray:
     """x * g of every parameter, for a sample: its part of the gradient."""
     found = np.zeros(count)
     for operation in program.operations:

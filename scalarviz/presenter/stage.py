@@ -15,12 +15,12 @@ import numpy as np
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
 from scalarviz.model.weight import Weight
-from scalarviz.presenter.camera_control import Eyes
+from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.operations import Caption
-from scalarviz.presenter.cards import Pinned, hover_card
+from scalarviz.presenter.cards import PinnedCard, hover_card
 from scalarviz.presenter.channels import CHANGE, Source, names_of
-from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.pointing import cube_at
@@ -29,7 +29,7 @@ from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
-from scalarviz.view.frame_data import Cubes, Sight
+from scalarviz.view.frame_data import CubeValues, FrameData
 
 
 @final
@@ -72,17 +72,17 @@ class Stage:
         self._layout_name = layout
         self.scales = Scales()
         self._picture: Any = None
-        self._seen: Sight | None = None  # what was shown last
+        self._seen: FrameData | None = None  # what was shown last
         self._now = 0.0
         self._extent = (1280.0, 800.0)
         self._begin(camera)
 
     def _begin(self, camera: str) -> None:
-        self.reading = Reading(self.session, self.patience)
+        self.reading = LiveValues(self.session, self.patience)
         self.plan = layout_of(self.session, self._layout_name)
-        self.eyes = Eyes(self.plan, camera, cuts=self.reduced_motion)
+        self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
-        self._card = Pinned(self.reading)
+        self._card = PinnedCard(self.reading)
         self.narration = Narration(self.reading)
         self.rescale()
 
@@ -252,7 +252,7 @@ class Stage:
             before = reading.before()[0]
         return Source(reading.numbers, before, reading.program, reading.way)
 
-    def sight(self) -> Sight:
+    def frame_data(self) -> FrameData:
         """All that a picture shows now."""
         reading, session = self.reading, self.session
         reading.patience = self.patience
@@ -275,9 +275,9 @@ class Stage:
         if clipped and not self.silent:
             chips.append((f"{clipped:,} cubes clipped", "rescale"))
         frozen = np.asarray(session.network.bank.frozen)
-        self._seen = Sight(
+        self._seen = FrameData(
             self.plan,
-            Cubes(
+            CubeValues(
                 mixed.colors,
                 mixed.sizes,
                 scales.color,
@@ -320,7 +320,7 @@ class Stage:
             return
         picture = self.picture()
         self.resize(width / ratio, height / ratio)
-        picture.draw(self.sight(), self.eyes.camera, width, height, ratio)
+        picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
 
     def resize(self, width: float, height: float) -> None:
         """The picture has so many logical pixels from now on."""

@@ -11,7 +11,7 @@ REST = 4.0  # times as long as it took, it is left alone
 
 
 @final
-class Sparing:
+class Throttle:
     """Remembers when something may be done again.
 
     >>> sparing = Sparing()

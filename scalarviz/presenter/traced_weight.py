@@ -16,8 +16,8 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Buffer, Operation
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.paths import path, weights_into
-from scalarviz.session.explanation import Numbers
-from scalarviz.session.replay import Course
+from scalarviz.session.explanation import OperationNumbers
+from scalarviz.session.replay import History
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Clock
 
@@ -26,7 +26,7 @@ UNITS = {"affine": "perceptron", "activation": "perceptron", "convolution": "ker
 
 
 @dataclass(frozen=True)
-class Followed:
+class TracedWeight:
     """A weight, by its row, or NONE, at the moment that a session has just done."""
 
     session: Session
@@ -38,7 +38,7 @@ class Followed:
         return self.session.network
 
     @property
-    def course(self) -> Course:
+    def course(self) -> History:
         return self.session.course
 
     @property
@@ -69,7 +69,7 @@ class Followed:
         return self.moment.operation == self.program.first_parameters
 
     @property
-    def numbers(self) -> Numbers:
+    def numbers(self) -> OperationNumbers:
         return self.session.numbers(self.operation.name)
 
     @property
@@ -144,7 +144,7 @@ def first_row(network: Any) -> int:
     return int(operations[first].weights) if first < len(operations) else NONE
 
 
-def old_gradient(course: Course, row: int) -> float:
+def old_gradient(course: History, row: int) -> float:
     """The gradient of a weight on arrival at this step, before it was forgotten.
 
     A keyframe has it, or the step before is done again; the course does not move.
@@ -157,5 +157,5 @@ def old_gradient(course: Course, row: int) -> float:
         course.go(Clock(now.step, 0, len(actions)))
         return float(course.trainer.bank.grad[row])
     finally:
-        course.mend()
+        course.repair()
         course.forward(now)

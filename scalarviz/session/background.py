@@ -9,7 +9,7 @@ from typing import final
 from weakref import WeakMethod
 
 from scalarviz.checks.numbers import number
-from scalarviz.session.lock import Turns
+from scalarviz.session.lock import SessionLock
 from scalarviz.session.worker import Background, Job
 
 BEHIND = 0.25  # seconds; who falls further behind does not catch up
@@ -21,7 +21,7 @@ Portion = Callable[[int | None, str], int]
 class Player:
     """Takes portions of something in a thread of its own, as long as somebody else keeps it."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: SessionLock) -> None:
         self._turns = turns
         self._thread = Background()
 
@@ -54,7 +54,7 @@ class Player:
             raise error
 
 
-def resting(job: Job, turns: Turns) -> Job:
+def resting(job: Job, turns: SessionLock) -> Job:
     """A job that lets those go first, after each portion, who wait for their turn."""
     for rest in job:
         turns.let_others()

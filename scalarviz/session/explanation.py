@@ -23,7 +23,7 @@ from scalarviz.session.trainer import Trainer
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class OperationNumbers:
     """The numbers of one operation, one row a sample; None as long as they are not computed.
 
     inputs, outputs    what it reads and writes
@@ -38,7 +38,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FormulaLine:
     """One line of arithmetic: a name, how it is computed, and what comes out."""
 
     name: str
@@ -74,7 +74,7 @@ class Explanation:
     total: float | None
     grad: float
     frozen: bool
-    lines: tuple[Line, ...]
+    lines: tuple[FormulaLine, ...]
     new_value: float | None
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class Explanation:
         return [*lines, f"grad = {text} = {self.total:.6g}"]
 
 
-def done_by(program: Program, kinds: tuple[str, ...], operation: int) -> int:
+def moments_until(program: Program, kinds: tuple[str, ...], operation: int) -> int:
     """How many moments of a step are done once such a moment of an operation is; NONE if never."""
     for i, moment in enumerate(program.moments):
         if moment.operation == operation and moment.kind in kinds:
@@ -102,7 +102,7 @@ def done_by(program: Program, kinds: tuple[str, ...], operation: int) -> int:
     return NONE
 
 
-def numbers_of(trainer: Trainer, operation: Operation, done: int) -> Numbers:
+def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
     """The numbers of an operation after so many moments of the step."""
     program, run = trainer.network.program, trainer.run
     place = program.operations.index(operation)
@@ -111,16 +111,16 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> Numbers:
     def shown(read: Callable[..., FloatArray], buffer: Any, when: int) -> FloatArray | None:
         return read(buffer) if NONE < when <= done else None
 
-    before = done_by(program, ("forward",), place - 1) if place else 0
+    before = moments_until(program, ("forward",), place - 1) if place else 0
     following = program.operations[min(place + 1, last)]
     passes_on = "delta" if place == last or following.kind == "activation" else "input gradient"
-    known = done_by(program, (passes_on,), min(place + 1, last))
+    known = moments_until(program, (passes_on,), min(place + 1, last))
     own = ("delta",) if operation.kind == "activation" else ("input gradient",)
-    return Numbers(
+    return OperationNumbers(
         shown(run.values, operation.source, before),
-        shown(run.values, operation.target, done_by(program, ("forward",), place)),
+        shown(run.values, operation.target, moments_until(program, ("forward",), place)),
         shown(run.gradients, operation.target, known),
-        shown(run.gradients, operation.source, done_by(program, own, place)),
+        shown(run.gradients, operation.source, moments_until(program, own, place)),
     )
 
 
@@ -144,7 +144,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             products = x * g
             total = float(products.sum())
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FormulaLine, ...] = ()
     if g is not None and not frozen and is_ready(trainer, row, done):
         lines = optimizer_lines(trainer, row)
     new_value = lines[-1].value if lines else value if frozen and g is not None else None
@@ -188,7 +188,9 @@ def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
     )
 
 
-def terms(operation: Operation, numbers: Numbers, row: int) -> tuple[FloatArray, FloatArray | None]:
+def terms(
+    operation: Operation, numbers: OperationNumbers, row: int
+) -> tuple[FloatArray, FloatArray | None]:
     """What an operation multiplies in every sample for the gradient of a row."""
     written, read = operation.uses(row)
     samples = 0 if numbers.inputs is None else len(numbers.inputs)
@@ -200,7 +202,7 @@ def terms(operation: Operation, numbers: Numbers, row: int) -> tuple[FloatArray,
     return x, numbers.upstream[:, written].astype(np.float64).ravel()
 
 
-def optimizer_lines(trainer: Trainer, row: int) -> tuple[Line, ...]:
+def optimizer_lines(trainer: Trainer, row: int) -> tuple[FormulaLine, ...]:
     """The optimizer's arithmetic for one weight, from its gradient to its new value."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
     step = bank.step_count
@@ -208,11 +210,11 @@ def optimizer_lines(trainer: Trainer, row: int) -> tuple[Line, ...]:
     kept = [float(slot[row]) for slot in bank.slot_block(optimizer.row.slots)]
     refuses = optimizer.not_finite == "error" and not trainer.network.precision.mixed
     if refuses and not np.isfinite(g):
-        return (Line("w", "as it is: the step will be refused, since g is not finite", w),)
+        return (FormulaLine("w", "as it is: the step will be refused, since g is not finite", w),)
     lines = condition_lines(optimizer, bank.grad[~bank.frozen], w, g)
     g = lines[-1].value if lines else g
     known = {"w": w, "g": g, **dict(zip(optimizer.row.slots, kept, strict=True))}
-    lines.append(Line("lr", rate_formula(optimizer), optimizer.rate(step)))
+    lines.append(FormulaLine("lr", rate_formula(optimizer), optimizer.rate(step)))
     known |= {"lr": optimizer.rate(step), **optimizer.settings, "step": float(step + 1)}
     lines += constant_lines(optimizer.row, known)
     return (*lines, *update_lines(optimizer.row, known))
@@ -225,44 +227,48 @@ def rate_formula(optimizer: Optimizer) -> str:
     return f"{optimizer.lr:g} * {optimizer.schedule!r}"
 
 
-def condition_lines(optimizer: Optimizer, alive: FloatArray, w: float, g: float) -> list[Line]:
+def condition_lines(
+    optimizer: Optimizer, alive: FloatArray, w: float, g: float
+) -> list[FormulaLine]:
     """What is done to a gradient before the update sees it, if anything is."""
     scale = optimizer.norm_scale(alive)
     lines = []
     if not np.isfinite(g):
         g = 0.0
-        lines.append(Line("g", "0, since it is not finite", g))
+        lines.append(FormulaLine("g", "0, since it is not finite", g))
     if scale != 1.0 or np.isfinite(optimizer.clip_value):
         clipped = clip(g, scale, optimizer.clip_value)
         formula = f"{g:.6g} * {scale:.6g}"
         if np.isfinite(optimizer.clip_value):
             formula = f"clip({formula}, -{optimizer.clip_value:g}, {optimizer.clip_value:g})"
         g = clipped
-        lines.append(Line("g", formula, g))
+        lines.append(FormulaLine("g", formula, g))
     if optimizer.l1 or optimizer.l2:
         parts = [f"{g:.6g}"]
         parts += [f"{optimizer.l1:g} * sign(w)"] if optimizer.l1 else []
         parts += [f"{optimizer.l2:g} * w"] if optimizer.l2 else []
-        lines.append(Line("g", " + ".join(parts), regularize(g, w, optimizer.l1, optimizer.l2)))
+        lines.append(
+            FormulaLine("g", " + ".join(parts), regularize(g, w, optimizer.l1, optimizer.l2))
+        )
     return lines
 
 
-def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[Line]:
+def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
     """The constants of a step, such as Adam's corrections; `known` learns them."""
     settings = [known[name] for name, _ in row.settings]
     values = row.constants(known["step"], *settings)
     names = list(inspect.signature(row.update).parameters)[-len(values) :] if values else []
     formulas = returned(row.constants)
     known |= dict(zip(names, values, strict=True))
-    return [Line(*line) for line in zip(names, formulas, values, strict=True)]
+    return [FormulaLine(*line) for line in zip(names, formulas, values, strict=True)]
 
 
-def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[Line]:
+def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
     """The lines of an optimizer's formula, with this weight's numbers."""
     return function_lines(row.update, dict(known))
 
 
-def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[Line]:
+def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[FormulaLine]:
     """The lines of a formula; where it ends in another formula, the lines of that one follow."""
     lines = []
     for statement in body(function):
@@ -276,11 +282,13 @@ def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[
     return lines
 
 
-def line(name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]) -> Line:
+def line(
+    name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]
+) -> FormulaLine:
     """One statement of a formula of ours, computed; `names` learns the result."""
     code = compile(ast.Expression(formula), "<formula>", "eval")
     names[name] = eval(code, dict(function.__globals__), names)
-    return Line(name, ast.unparse(formula), float(names[name]))
+    return FormulaLine(name, ast.unparse(formula), float(names[name]))
 
 
 def body(function: Callable[..., Any]) -> list[ast.stmt]:

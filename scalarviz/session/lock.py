@@ -10,7 +10,7 @@ from typing import final
 
 from scalarviz.checks.numbers import not_copied
 from scalarviz.engines.common.cores import Guard
-from scalarviz.engines.common.snapshot import HostSnapshot, Numbers, Snapshot
+from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot, SnapshotValues
 from scalarviz.model.bank import Bank
 from scalarviz.session.worker import check_end, hold_at_end
 
@@ -18,7 +18,7 @@ PATIENCE = 0.25  # seconds that a training that plays waits for those who wait f
 
 
 @final
-class Turns:
+class SessionLock:
     """A lock that one thread holds at a time, and the snapshots that wait for it."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Turns:
 class SharedSnapshot(Snapshot):
     """A bank's numbers between two portions; whoever asks for them does not wait."""
 
-    def __init__(self, turns: Turns, bank: Bank) -> None:
+    def __init__(self, turns: SessionLock, bank: Bank) -> None:
         self._turns = turns
         self._bank = bank
         self._copy: HostSnapshot | None = None
@@ -113,7 +113,7 @@ class SharedSnapshot(Snapshot):
             self._turns.serve()
         return self._copy is not None
 
-    def read(self) -> Numbers:
+    def read(self) -> SnapshotValues:
         copy = self._copy
         if copy is None:
             with self._turns.taken():

@@ -12,7 +12,7 @@ from scalarviz.session.trainer import Trainer, numbers_of_bank
 
 
 @final
-class Watching:
+class BankDiff:
     """How the numbers were when the session last looked."""
 
     def __init__(self, trainer: Trainer) -> None:

@@ -19,7 +19,7 @@ from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import NONE
 from scalarviz.model.program import Moment
-from scalarviz.session.outside_writes import Watching
+from scalarviz.session.outside_writes import BankDiff
 from scalarviz.session.timeline import Action, Branch, Clock, Keyframes
 from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
 
@@ -38,7 +38,7 @@ class Here(NamedTuple):
 
 
 @final
-class Course:
+class History:
     """A trainer, its clock, its branches and their keyframes."""
 
     def __init__(self, trainer: Trainer, memory: int) -> None:
@@ -54,8 +54,8 @@ class Course:
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
         self._asking = False  # whether it is elsewhere only for a moment, to look something up
-        self._torn = False  # whether a portion was broken off, by Ctrl-C say
-        self._watching = Watching(trainer)
+        self._interrupted = False  # whether a portion was broken off, by Ctrl-C say
+        self._outside_writes = BankDiff(trainer)
         self.here = self._here()
 
     def _here(self) -> Here:
@@ -69,7 +69,7 @@ class Course:
     @property
     def is_at_work(self) -> bool:
         """Whether it is in the middle of something, such as making a batch."""
-        return self._torn
+        return self._interrupted
 
     # What a user may ask for.
 
@@ -106,11 +106,11 @@ class Course:
         """Go to the newest keyframe at most at this step."""
         frame = self.branch.frame_before(step)
         assert frame is not None, "the keyframe of step 0 is never removed"
-        self._torn = True
+        self._interrupted = True
         self.trainer.restore(frame)
         self.clock = Clock(frame.step)
         self.loss = self.branch.loss_at(frame.step - 1)
-        self._torn = False
+        self._interrupted = False
 
     def forward(self, target: Clock) -> None:
         """Go on to a moment; what was done on the way is done again."""
@@ -144,9 +144,9 @@ class Course:
         stop = target.step if place is None else min(target.step, place[0])
         return stop - self.clock.step
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """If a portion was broken off, make the numbers anew that belong to the clock."""
-        if self._torn:
+        if self._interrupted:
             now = self.clock
             self.restore(now.step)
             try:
@@ -156,7 +156,7 @@ class Course:
                 raise
 
     def _take_steps(self, most: int) -> None:
-        self._torn = True
+        self._interrupted = True
         first, count = self.clock.step, max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
         outcome = self.trainer.steps(first, count)
@@ -168,16 +168,16 @@ class Course:
             self.clock = Clock(first + len(outcome.losses))
         if outcome.bad != NONE:
             self._stop_before_step()
-            self._torn = False
+            self._interrupted = False
             raise self._with_way_back(self.trainer.bank.bad_gradient(outcome.bad))
         if outcome.overflow is not None:
-            self.mend()
+            self.repair()
             self._stop_before_step()
-            self._torn = False
+            self._interrupted = False
             raise self._with_way_back(outcome.overflow)
         self._keep_frame()
         self.each_portion()
-        self._torn = False
+        self._interrupted = False
 
     def _stop_before_step(self) -> None:
         """Go on to the place before "step", moment by moment, with the numbers that are there."""
@@ -202,13 +202,13 @@ class Course:
 
     def _take_operation(self) -> None:
         step, operation = self.clock.place
-        self._torn = True
+        self._interrupted = True
         if operation == 0:
             self.trainer.begin(step)
         try:
             self.trainer.perform(operation)
         except GradientError as error:
-            self._torn = False  # nothing was changed
+            self._interrupted = False  # nothing was changed
             raise self._with_way_back(error) from None
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss
@@ -217,7 +217,7 @@ class Course:
             self.branch.record.record(step, np.array([self.loss]))
             self._keep_frame()
             self.each_portion()
-        self._torn = False
+        self._interrupted = False
 
     def _keep_frame(self) -> None:
         """Keep a frame of this moment, if the last one is some time ago."""
@@ -248,7 +248,7 @@ class Course:
             yield
         finally:
             try:
-                self.mend()
+                self.repair()
                 self.forward(now)
             finally:
                 self._asking = False
@@ -257,7 +257,7 @@ class Course:
 
     def note(self, kind: str, details: dict[str, Any]) -> None:
         """Do something now and journal it; what must wait for the next step is only journalled."""
-        self._take_up()
+        self._apply_queued()
         later = kind in BETWEEN_STEPS and self.clock.operation > 0
         step, operation = (self.clock.step + 1, 0) if later else self.clock.place
         action = Action(step, operation, kind, details, self.clock.place if later else None)
@@ -270,7 +270,7 @@ class Course:
             self.clock = replace(self.clock, actions=self.clock.actions + 1)
         self.branch.end = self.clock
 
-    def _take_up(self) -> None:
+    def _apply_queued(self) -> None:
         """What was asked for within the step before and waited for this place comes first."""
         for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
             if action.asked is None:
@@ -316,19 +316,19 @@ class Course:
 
     def remember(self) -> None:
         """Note how the numbers are now, to notice what others write."""
-        self._watching.remember(self.clock.operation > 0)
+        self._outside_writes.remember(self.clock.operation > 0)
 
     @property
     def remembered(self) -> FloatArray:
         """The weights as they were when the session last looked, at the moment of its clock."""
-        return self._watching.value
+        return self._outside_writes.value
 
-    def notice(self) -> None:
+    def journal_outside_writes(self) -> None:
         """Journal what somebody wrote into the bank since the last `remember`."""
-        for kind, details in list(self._watching.changes()):
+        for kind, details in list(self._outside_writes.changes()):
             self.note(kind, details)
         try:
             self.trainer.check_untouched()
         except OrderError:  # another run stands where this one stood, at the start of a step
-            self._torn = self.clock.operation > 0
+            self._interrupted = self.clock.operation > 0
             raise

@@ -10,14 +10,14 @@ from typing import final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten, size
-from scalarviz.data.batches import Made
+from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import check_losses, in_units, most
-from scalarviz.session.lock import Turns
+from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session
 
 MOST_STEPS = 10_000  # in one call of the kernels
@@ -54,7 +54,7 @@ class Replicas:
             )
         with session.doing():  # nobody changes it meanwhile
             self._begin(session)
-        self._turns = Turns()
+        self._turns = SessionLock()
         self._losses: list[FloatArray] = []
         self.step_index = 0
         self._pace = 1.0  # steps that take about SECONDS
@@ -64,7 +64,7 @@ class Replicas:
 
         trainer = session.course.trainer
         batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
-        if isinstance(batches[0], Made):
+        if isinstance(batches[0], GeneratedBatches):
             raise InputError(
                 f"{session.data} makes its batches by code, which replicas cannot share: make "
                 "tables of samples, such as sv.data.Arrays(inputs, targets)"

@@ -25,13 +25,13 @@ from scalarviz.network.expression import Expression
 from scalarviz.network.network import Network
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
-from scalarviz.session.lock import SharedSnapshot, Turns
-from scalarviz.session.replay import Course
+from scalarviz.session.lock import SessionLock, SharedSnapshot
+from scalarviz.session.replay import History
 from scalarviz.session.standing import Standing
 from scalarviz.session.timeline import Branch, Clock
 from scalarviz.session.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
 from scalarviz.session.units import advance, back
-from scalarviz.session.weight_history import Pins, twin_of
+from scalarviz.session.weight_history import WeightHistory, copy_at_start
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
@@ -106,13 +106,13 @@ class Session(Standing):
         memory = size(memory, "memory")
         with network.bank.guard:  # another session may be training it
             trainer = Trainer(network, settings, loss, batch, seed)
-            self._begin(Course(trainer, memory))
+            self._begin(History(trainer, memory))
 
-    def _begin(self, course: Course) -> None:
+    def _begin(self, course: History) -> None:
         self.course = course
-        self._turns = Turns()
+        self._turns = SessionLock()
         self._player = Player(self._turns)
-        self._pins = Pins(course, self._turns)
+        self._pins = WeightHistory(course, self._turns)
         self._focus = 0
         course.between = self._turns.between
         course.trainer.bank.guard = self._turns.lock
@@ -276,7 +276,7 @@ class Session(Standing):
         copied = Session.__new__(Session)
         with self.doing():
             memory = self.course.keyframes.budget
-            copied._begin(twin_of(self.course, self.network, self.course.clock, memory))
+            copied._begin(copy_at_start(self.course, self.network, self.course.clock, memory))
             copied._pins.take_over(self._pins)
             copied._focus = self._focus
         return copied
@@ -317,11 +317,11 @@ class Session(Standing):
                 )
             self._check_owner()
             try:
-                self.course.notice()
+                self.course.journal_outside_writes()
                 self.course.show()
                 yield
             except BaseException:  # Ctrl-C too: the numbers must belong to the clock
-                self.course.mend()
+                self.course.repair()
                 raise
             finally:
                 self.course.remember()

@@ -11,18 +11,18 @@ from scalarviz.errors import OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.leaf_calls import session_html
 from scalarviz.model.weight import Weight
-from scalarviz.session.explanation import Explanation, Numbers, explain, numbers_of
-from scalarviz.session.replay import Course
+from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
+from scalarviz.session.replay import History
 from scalarviz.session.timeline import Branch, Clock
 from scalarviz.session.trainer import one_row
-from scalarviz.session.weight_history import Pins
+from scalarviz.session.weight_history import WeightHistory
 
 
 class Standing(ABC):
     """The present moment of a course, the numbers of its batch, and the weights that are pinned."""
 
-    course: Course
-    _pins: Pins
+    course: History
+    _pins: WeightHistory
     _focus: int
 
     __reduce_ex__ = not_copied(
@@ -116,7 +116,7 @@ class Standing(ABC):
         self._focus = self.course.check_sample(sample)
 
     @final
-    def numbers(self, operation: str) -> Numbers:
+    def numbers(self, operation: str) -> OperationNumbers:
         """What an operation of the current batch reads and writes, and the gradients by both.
 
         Between two steps the current batch is that of the step that is done, with the operations

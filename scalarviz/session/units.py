@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from scalarviz.process.memory import check_losses
-from scalarviz.session.replay import Course
+from scalarviz.session.replay import History
 from scalarviz.session.timeline import Clock
 
 
-def advance(course: Course, count: int, unit: str) -> None:
+def advance(course: History, count: int, unit: str) -> None:
     """Go on by so many of a unit."""
     if unit in ("operation", "phase"):
         check_losses(course.clock.step + count // len(course.trainer.moments))
@@ -21,7 +21,7 @@ def advance(course: Course, count: int, unit: str) -> None:
         course.forward(target)
 
 
-def back(course: Course, count: int, unit: str) -> None:
+def back(course: History, count: int, unit: str) -> None:
     """Go back by so many of a unit, at most to the start."""
     if unit == "operation":
         back_operations(course, count)
@@ -36,7 +36,7 @@ def back(course: Course, count: int, unit: str) -> None:
         course.go(Clock(max(0, -(-begun // steps) - count) * steps))
 
 
-def after_phase(course: Course) -> Clock:
+def after_phase(course: History) -> Clock:
     """The moment at which the next phase ends."""
     moments, (step, operation) = course.trainer.moments, course.clock.place
     for i in range(operation, len(moments)):
@@ -45,7 +45,7 @@ def after_phase(course: Course) -> Clock:
     return Clock(step + 1)
 
 
-def back_operations(course: Course, count: int) -> None:
+def back_operations(course: History, count: int) -> None:
     """Go back by so many operations."""
     while count > course.clock.operation and course.clock.step > 0:
         count -= course.clock.operation
@@ -58,7 +58,7 @@ def back_operations(course: Course, count: int) -> None:
     course.go(Clock(course.clock.step, max(0, course.clock.operation - count)))
 
 
-def back_phase(course: Course) -> None:
+def back_phase(course: History) -> None:
     """Go back to where the phase of the operation that is done began."""
     if course.clock.operation == 0:
         return back_operations(course, 1)

@@ -13,8 +13,8 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import Guard
 from scalarviz.network.network import Network
-from scalarviz.session.lock import Turns
-from scalarviz.session.replay import MOST_STEPS, Course
+from scalarviz.session.lock import SessionLock
+from scalarviz.session.replay import MOST_STEPS, History
 from scalarviz.session.timeline import Branch, Clock, copies_of
 from scalarviz.session.trainer import Trainer
 from scalarviz.session.worker import Background, Job
@@ -26,10 +26,10 @@ MEMORY = 2**24  # bytes, for keyframes of the copy
 
 
 @final
-class Pins:
+class WeightHistory:
     """The pinned rows of a bank, and the values that they had at some steps of each branch."""
 
-    def __init__(self, course: Course, turns: Turns) -> None:
+    def __init__(self, course: History, turns: SessionLock) -> None:
         self._course = course
         self._turns = turns
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
@@ -55,7 +55,7 @@ class Pins:
         elif not self._values:
             self.stop()
 
-    def take_over(self, other: Pins) -> None:
+    def take_over(self, other: WeightHistory) -> None:
         """Pin what is pinned in the original of a copied course, with what is known of it."""
         with other._lock:
             self._values = {row: dict(known) for row, known in other._values.items()}
@@ -112,7 +112,7 @@ class Pins:
             network, rows = self._course.trainer.network, self.rows
             if not isinstance(network, Network):
                 return
-            twin = twin_of(self._course, network, Clock(), MEMORY)
+            twin = copy_at_start(self._course, network, Clock(), MEMORY)
             number, end = self._course.branch.number, self._course.clock.step
         for step in range(0, end + 1, max(1, end // POINTS)):
             while twin.clock.step < step:
@@ -133,10 +133,10 @@ def limits_of(branch: Branch, now: int) -> dict[int, int]:
     return limits
 
 
-def twin_of(course: Course, network: Network, clock: Clock, memory: int) -> Course:
+def copy_at_start(course: History, network: Network, clock: Clock, memory: int) -> History:
     """The same course on a copy of its network, at a moment of its branch; it goes its own way."""
     trainer, start = course.trainer, course.branches[0].frames[0].settings
     copied = Trainer(network.copy(), start, trainer.loss, trainer.batch, trainer.seed)
-    twin, branches = Course(copied, memory), copies_of(course.branches)
+    twin, branches = History(copied, memory), copies_of(course.branches)
     twin.take_over(branches, branches[course.branches.index(course.branch)], clock)
     return twin

@@ -46,7 +46,7 @@ def literal(value: float) -> str:
     return text if "." in text or "e" in text else f"{text}.0"
 
 
-class Translation:
+class ShaderTranslation:
     """One function on its way into a shader: its names, their types, its statements."""
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 from scalarviz.engines.codegen.kernel_source import parse
 from scalarviz.errors import InputError
 from scalarviz.shaders.math import BUILT_IN, WRITTEN
-from scalarviz.shaders.source import Translation, plain
+from scalarviz.shaders.source import ShaderTranslation, plain
 
 AnyFunction = Callable[..., Any]
 
@@ -63,12 +63,12 @@ class ShaderWriter:
             self._write(key, translation, header, constants)
         return self._names[key]
 
-    def _translation(self, function: AnyFunction) -> Translation:
+    def _translation(self, function: AnyFunction) -> ShaderTranslation:
         check_source(function)
-        return Translation(function, parse(function), self.scalar)
+        return ShaderTranslation(function, parse(function), self.scalar)
 
     def _write(
-        self, key: object, translation: Translation, header: str, constants: list[str]
+        self, key: object, translation: ShaderTranslation, header: str, constants: list[str]
     ) -> None:
         name = self._names[key] = self._new_name(translation.name)
         self._writing.add(key)

@@ -29,13 +29,13 @@ from scalarviz.draw2d.text_blocks import (
     QUIET,
     STRONG,
     Block,
-    Plate,
     Shade,
+    TextPlate,
     least_lines,
     paint,
     plates_block,
 )
-from scalarviz.view.exhibits.exhibit import Exhibit, Look
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 
 # In lines; a panel's frame takes two of its own.
 HEAD, FOOT = 3, 1
@@ -45,7 +45,7 @@ SIDE_BY_SIDE = 64  # the columns that two panels need beside each other
 
 
 @dataclass(frozen=True)
-class Moment:
+class TerminalFrame:
     """All that one picture shows.
 
     scale     the size of weight with the strongest colour
@@ -61,7 +61,7 @@ class Moment:
     losses: FloatArray
     speed: float
     learning_rate: float
-    plates: Sequence[Plate]
+    plates: Sequence[TextPlate]
     scale: float
     epoch: float = 0.0
     engine: str = ""
@@ -71,7 +71,7 @@ class Moment:
     keys: Sequence[str] = ("Ctrl-C stops",)
 
 
-def picture(moment: Moment, look: Look, width: int, height: int) -> RenderableType:
+def picture(moment: TerminalFrame, look: BlockStyle, width: int, height: int) -> RenderableType:
     """The whole picture of one moment, in so many columns and lines."""
     room = height - HEAD - (FOOT if moment.note else 0)
     rows = [Layout(head(moment, width), size=HEAD)]
@@ -89,7 +89,7 @@ def picture(moment: Moment, look: Look, width: int, height: int) -> RenderableTy
 
 
 def under(
-    moment: Moment, exhibit: Exhibit | None, look: Look, width: int, room: int
+    moment: TerminalFrame, exhibit: Exhibit | None, look: BlockStyle, width: int, room: int
 ) -> list[Layout]:
     """The loss, with something beside it or not, and the weights below, if there is room."""
     wish = exhibit.lines(width, room) if exhibit else max(LEAST_TOP, room // 3)
@@ -103,12 +103,12 @@ def under(
     return [Layout(tops(moment, exhibit, look, width, top)), weights]
 
 
-def shade(moment: Moment, look: Look) -> Shade | None:
+def shade(moment: TerminalFrame, look: BlockStyle) -> Shade | None:
     """How values become colours, if they do."""
     return (lambda values: look.map(values, moment.scale)) if look.color else None
 
 
-def head(moment: Moment, width: int) -> RenderableType:
+def head(moment: TerminalFrame, width: int) -> RenderableType:
     """Three lines: what it is, the numbers, and how far the training has come."""
     loss = f"{moment.losses[-1]:#.3g}" if len(moment.losses) else "-"
     steps = f"{moment.steps:,}"
@@ -135,7 +135,7 @@ def head(moment: Moment, width: int) -> RenderableType:
     return Padding(Group(title_line(moment, width), numbers, bar), (0, 1))
 
 
-def title_line(moment: Moment, width: int) -> Text:
+def title_line(moment: TerminalFrame, width: int) -> Text:
     """The title, and on the right the epoch and the engine, if there is room for them."""
     title = Text.assemble(("scalarviz", ACCENT + STRONG), "  ", moment.title)
     place = f"epoch {moment.epoch:,.1f}  engine {moment.engine}" if moment.engine else ""
@@ -147,7 +147,7 @@ def title_line(moment: Moment, width: int) -> Text:
 
 
 def tops(
-    moment: Moment, exhibit: Exhibit | None, look: Look, width: int, height: int
+    moment: TerminalFrame, exhibit: Exhibit | None, look: BlockStyle, width: int, height: int
 ) -> RenderableType:
     """The loss and what is learned, side by side; where it is narrow, the latter alone."""
     if exhibit is None:
@@ -163,7 +163,7 @@ def tops(
     return both
 
 
-def loss_panel(moment: Moment, width: int, height: int) -> Panel:
+def loss_panel(moment: TerminalFrame, width: int, height: int) -> Panel:
     """The curve of the losses."""
     title = Text("loss", STRONG)
     if moment.held_out is not None and math.isfinite(moment.held_out):
@@ -172,7 +172,7 @@ def loss_panel(moment: Moment, width: int, height: int) -> Panel:
     return panel(title, curve_block(moment.losses, width - 4, height - 2))
 
 
-def exhibit_panel(exhibit: Exhibit, look: Look, width: int, height: int) -> Panel:
+def exhibit_panel(exhibit: Exhibit, look: BlockStyle, width: int, height: int) -> Panel:
     """What is learned."""
     block = exhibit.block(look, max(1, width - 4), max(1, height - 2))
     title = Text(exhibit.title, STRONG)
@@ -180,7 +180,7 @@ def exhibit_panel(exhibit: Exhibit, look: Look, width: int, height: int) -> Pane
     return panel(title, block)
 
 
-def legend(moment: Moment, look: Look) -> Text:
+def legend(moment: TerminalFrame, look: BlockStyle) -> Text:
     """The scale of colours with its ends as numbers, and how many weights lie beyond them."""
     text = Text.assemble(("weights", STRONG), f"  {-moment.scale:g} ", style=PLAIN)
     if look.color:
@@ -194,7 +194,7 @@ def legend(moment: Moment, look: Look) -> Text:
     return text.append(f"  {beyond} beyond" if beyond else "", QUIET)
 
 
-def foot(moment: Moment, width: int) -> RenderableType:
+def foot(moment: TerminalFrame, width: int) -> RenderableType:
     """One line: how fast it goes and why, or where it stands; and the keys, as many as fit."""
     keys = list(moment.keys)
     while len(keys) > 1 and len(moment.note) + sum(len(key) + 2 for key in keys) > width - 2:

@@ -33,9 +33,9 @@ from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.session import Session
 from scalarviz.terminal.keys import Keys, NoKeys, keyboard
-from scalarviz.terminal.picture import Moment, picture
+from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train
-from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.view.exhibits.exhibit import BlockStyle
 
 DRAWING = 1 / 4  # of the time at most, if training could use it
 HANDLE = ("←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
@@ -57,12 +57,12 @@ def watch(
     show, keep = Show.of(show), keep or Keep()
     pace, end = Pace(show, speed), end_of(show, steps)
     console = Console()
-    look = Look(color_map(theme), console.color_system in ("256", "truecolor"))
+    look = BlockStyle(color_map(theme), console.color_system in ("256", "truecolor"))
     if console.no_color:
-        look = Look(look.map, False)
+        look = BlockStyle(look.map, False)
     if not can_draw(console):
         return train(show, steps, keep)
-    return Watching(show, pace, end, look, console, keep).run()
+    return TerminalSession(show, pace, end, look, console, keep).run()
 
 
 def color_map(theme: str) -> ColorMap:
@@ -74,11 +74,11 @@ def color_map(theme: str) -> ColorMap:
 
 
 @final
-class Watching:
+class TerminalSession:
     """A show on a screen of its own, which is given back whatever happens."""
 
     def __init__(
-        self, show: Show, pace: Pace, end: int, look: Look, console: Console, keep: Keep
+        self, show: Show, pace: Pace, end: int, look: BlockStyle, console: Console, keep: Keep
     ) -> None:
         self.show = show
         self.session = show.session
@@ -189,13 +189,13 @@ class Watching:
             return ("Ctrl-C stops",)
         return ("space goes on" if self.paused else "space pauses", *HANDLE)
 
-    def moment(self, note: str) -> Moment:
+    def moment(self, note: str) -> TerminalFrame:
         """What there is to see of the session now."""
         session = self.session
         with session.doing():
             values = np.asarray(session.network.bank.value, np.float64)
             self.scale = max(self.scale, round_up(spread(values)))
-            return Moment(
+            return TerminalFrame(
                 title=self.show.title,
                 step=session.step_index,
                 steps=self.end,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from vispy import gloo
 
-from scalarviz.view.frame_data import Sight
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.offscreen import drawing
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import Camera
@@ -40,7 +40,7 @@ class Canvas:
     def render(
         self,
         picture: Picture,
-        sight: Sight,
+        frame_data: FrameData,
         camera: Camera,
         ratio: float = 1.0,
         samples: int = 1,
@@ -48,7 +48,7 @@ class Canvas:
         """(height, width, 3) bytes; each is the mean of `samples` squared."""
 
         def draw(width: int, height: int, ratio: float) -> None:
-            picture.draw(sight, camera, width, height, ratio)
+            picture.draw(frame_data, camera, width, height, ratio)
 
         return self.frame(draw, ratio, samples)
 

@@ -1,4 +1,4 @@
-"""Charts: the course of the loss, and small lines of a weight's history, on paper."""
+"""Charts: the course of the loss, and small lines of a weight's history, on a canvas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import round_down, round_up
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.frame_data import Curve
 from scalarviz.view.scene.frame import Box
@@ -16,9 +16,9 @@ from scalarviz.view.scene.frame import Box
 AXIS, TICKS = 42.0, 18.0  # pixels: left of a curve, below it
 
 
-def panel(paper: Paper, box: Box, title: str, theme: Theme, right: str = "") -> Box:
+def panel(canvas: Canvas2D, box: Box, title: str, theme: Theme, right: str = "") -> Box:
     """A panel with a title, and something on its right; the room inside it."""
-    paper.box(
+    canvas.box(
         box.x,
         box.y,
         box.width,
@@ -30,27 +30,27 @@ def panel(paper: Paper, box: Box, title: str, theme: Theme, right: str = "") -> 
     room = box.width - 24.0
     taken = 0.0
     if right:
-        right = paper.fit(right, 0.6 * room, size=12)
-        taken = paper.measure(right, size=12) + 10.0
-        paper.text(
+        right = canvas.fit(right, 0.6 * room, size=12)
+        taken = canvas.measure(right, size=12) + 10.0
+        canvas.text(
             box.right - 12.0, box.y + 19.0, right, size=12, color=theme.quiet, anchor="right"
         )
-    title = paper.fit(title, room - taken, size=12, bold=True)
-    paper.text(box.x + 12.0, box.y + 19.0, title, size=12, color=theme.ink, bold=True)
+    title = canvas.fit(title, room - taken, size=12, bold=True)
+    canvas.text(box.x + 12.0, box.y + 19.0, title, size=12, color=theme.ink, bold=True)
     return Box(box.x + 12.0, box.y + 28.0, max(0.0, room), max(0.0, box.height - 38.0))
 
 
-def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
+def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
     """Losses on a logarithmic scale, where the clock stands, and the other branch as a ghost."""
     loss = "" if math.isnan(curve.loss) else f"{curve.loss:#.3g}"
-    inside = panel(paper, box, "loss", theme, loss)
+    inside = panel(canvas, box, "loss", theme, loss)
     losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
     if inside.height < 30.0 or inside.width < 80.0:
         return
     if not len(losses):
         middle = inside.y + inside.height / 2
-        paper.text(inside.x, middle, "no step has been taken yet", size=12, color=theme.quiet)
+        canvas.text(inside.x, middle, "no step has been taken yet", size=12, color=theme.quiet)
         return
     high = round_up(float(losses.max()))
     low = min(round_down(float(losses.min())), high / 10.0)
@@ -66,23 +66,23 @@ def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
 
     for value in ticks(low, high, plot.height):
         y = float(place(np.zeros(1), np.array([value]))[0, 1])
-        paper.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
-        paper.text(plot.x - 6.0, y + 4.0, f"{value:g}", size=11, color=theme.quiet, anchor="right")
-    with paper.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
+        canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
+        canvas.text(plot.x - 6.0, y + 4.0, f"{value:g}", size=11, color=theme.quiet, anchor="right")
+    with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         if len(curve.ghost_steps):
             ghost = place(curve.ghost_steps, curve.ghost_losses)
-            paper.line(thinned(ghost, plot.width), theme.ghost, width=1.3)
+            canvas.line(thinned(ghost, plot.width), theme.ghost, width=1.3)
         if len(curve.steps):
-            paper.line(
+            canvas.line(
                 thinned(place(curve.steps, curve.losses), plot.width), theme.accent, width=1.6
             )
         x = plot.x + curve.at / last * plot.width
-        paper.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
+        canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
         if math.isfinite(curve.loss) and curve.loss > 0.0:
             x, y = place(np.array([curve.at]), np.array([curve.loss]))[0].tolist()
-            paper.disc(x, y, 3.5, theme.ink)
-    paper.text(plot.x, plot.bottom + 14.0, "0", size=11, color=theme.quiet)
-    paper.text(
+            canvas.disc(x, y, 3.5, theme.ink)
+    canvas.text(plot.x, plot.bottom + 14.0, "0", size=11, color=theme.quiet)
+    canvas.text(
         plot.right,
         plot.bottom + 14.0,
         f"step {last:,.0f}",
@@ -92,7 +92,7 @@ def loss_panel(paper: Paper, box: Box, curve: Curve, theme: Theme) -> None:
     )
     if len(curve.ghost_steps) and plot.width > 190.0:
         middle = plot.x + plot.width / 2
-        paper.text(
+        canvas.text(
             middle,
             plot.bottom + 14.0,
             "grey: other branch",
@@ -122,7 +122,9 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
     return np.stack([np.repeat(x, 2), np.stack([low, high], axis=1).ravel()], axis=1)
 
 
-def sparkline(paper: Paper, box: Box, steps: FloatArray, values: FloatArray, theme: Theme) -> None:
+def sparkline(
+    canvas: Canvas2D, box: Box, steps: FloatArray, values: FloatArray, theme: Theme
+) -> None:
     """The history of a weight, with its least and its largest value."""
     good = np.isfinite(values)
     if good.sum() < 2:
@@ -134,11 +136,11 @@ def sparkline(paper: Paper, box: Box, steps: FloatArray, values: FloatArray, the
     y = box.bottom - 3.0 - (values - low) / room * (box.height - 6.0)
     if low < 0.0 < high:
         zero = box.bottom - 3.0 + low / room * (box.height - 6.0)
-        paper.segments([(box.x, zero)], [(box.x + box.width - 58.0, zero)], theme.faint)
-    paper.line(thinned(np.stack([x, y], axis=1), box.width), theme.accent, width=1.5)
-    paper.disc(float(x[-1]), float(y[-1]), 2.5, theme.ink)
+        canvas.segments([(box.x, zero)], [(box.x + box.width - 58.0, zero)], theme.faint)
+    canvas.line(thinned(np.stack([x, y], axis=1), box.width), theme.accent, width=1.5)
+    canvas.disc(float(x[-1]), float(y[-1]), 2.5, theme.ink)
     for value, at in ((high, box.y + 9.0), (low, box.bottom - 1.0)):
-        paper.text(
+        canvas.text(
             box.right,
             at,
             f"{value:.3g}",

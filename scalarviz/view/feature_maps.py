@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.frame_data import Sight
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (
     crosses,
     faded,
@@ -18,7 +18,7 @@ from scalarviz.view.neuron_colors import (
     readable,
     short,
 )
-from scalarviz.view.scene.frame import Projection, Seen
+from scalarviz.view.scene.frame import ProjectedPoints, Projection
 from scalarviz.view.scene.plates import Neurons
 
 NUMBERED = 11.0  # pixels between two pictures, from which channels have their numbers
@@ -28,7 +28,12 @@ HIGHEST = 4096  # rows of one image
 
 
 def draw_pictures(
-    paper: Paper, see: Projection, line: Neurons, bright: float, sight: Sight, theme: Theme
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    bright: float,
+    frame_data: FrameData,
+    theme: Theme,
 ) -> None:
     """A picture a channel: what the neurons give, or what they add up to while that is all."""
     corners = line.corners()
@@ -37,20 +42,20 @@ def draw_pictures(
     good = np.asarray(np.isfinite(xy).all(axis=(1, 2)))
     if not good.any():
         return
-    ground, values = rgb((theme.ground,))[0], sight.buffers.values
+    ground, values = rgb((theme.ground,))[0], frame_data.buffers.values
     name = next((name for name in (line.values, line.sums) if name in values), "")
     depth = depths(seen)[good]
     if name:
-        colors = faded(painted(name, values[name], sight, theme), bright, ground)
-        colors[left_out(line, sight)] = ground
-        paste(paper, xy[good], colors, line.shape, good, depth)
-    frame(paper, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
-    numbers_of_channels(paper, xy, seen, line, theme)
-    write_on_pictures(paper, see, line, name, sight, theme)
-    draw_gradients(paper, xy[good], line, sight, good, depth, theme)
+        colors = faded(painted(name, values[name], frame_data, theme), bright, ground)
+        colors[left_out(line, frame_data)] = ground
+        paste(canvas, xy[good], colors, line.shape, good, depth)
+    frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
+    numbers_of_channels(canvas, xy, seen, line, theme)
+    write_on_pictures(canvas, see, line, name, frame_data, theme)
+    draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
 
 
-def depths(seen: Seen) -> FloatArray:
+def depths(seen: ProjectedPoints) -> FloatArray:
     """Of the left and the right side of each picture."""
     upper_left, right, lower_left = seen.depth.reshape(-1, 3).T
     half = 0.5 * (lower_left - upper_left)
@@ -58,7 +63,7 @@ def depths(seen: Seen) -> FloatArray:
 
 
 def paste(
-    paper: Paper,
+    canvas: Canvas2D,
     xy: FloatArray,
     colors: FloatArray,
     shape: tuple[int, ...],
@@ -75,10 +80,10 @@ def paste(
     image = columns.reshape(high * height, wide * width, 3)
     column, row = np.divmod(np.arange(channels), most)
     parts = np.stack([column / wide, row / high, (column + 1) / wide, (row + 1) / high], axis=1)
-    paper.images(xy, image, parts[good], depth=depth)
+    canvas.images(xy, image, parts[good], depth=depth)
 
 
-def frame(paper: Paper, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
+def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
     """A thin line around each picture."""
     first, right, down = xy[:, 0], xy[:, 1], xy[:, 2]
     last = right + down - first
@@ -89,11 +94,11 @@ def frame(paper: Paper, xy: FloatArray, color: FloatArray, depth: FloatArray) ->
         (last, down, end, left),
         (down, first, left, left),
     ):
-        paper.segments(start, stop, color, width=1.0, depth=np.stack([near, far], axis=1))
+        canvas.segments(start, stop, color, width=1.0, depth=np.stack([near, far], axis=1))
 
 
 def numbers_of_channels(
-    paper: Paper, xy: FloatArray, seen: Seen, line: Neurons, theme: Theme
+    canvas: Canvas2D, xy: FloatArray, seen: ProjectedPoints, line: Neurons, theme: Theme
 ) -> None:
     """The number of each channel below its picture, where there is room between two."""
     if len(xy) < 2 or not np.isfinite(xy[:2]).all():
@@ -106,45 +111,45 @@ def numbers_of_channels(
         if np.isfinite(left + down).all():
             place = down[0], down[1] + 9.0
             depth = float(seen.depth[3 * channel])
-            paper.text(*place, str(channel), size=9, color=theme.quiet, depth=depth)
+            canvas.text(*place, str(channel), size=9, color=theme.quiet, depth=depth)
 
 
 def write_on_pictures(
-    paper: Paper, see: Projection, line: Neurons, name: str, sight: Sight, theme: Theme
+    canvas: Canvas2D, see: Projection, line: Neurons, name: str, frame_data: FrameData, theme: Theme
 ) -> None:
     """Crosses over numbers that are left out, and the numbers themselves, seen from near."""
-    chosen = left_out(line, sight)
+    chosen = left_out(line, frame_data)
     seen = see(line.points) if name or chosen.any() else None
     if seen is None or not np.isfinite(seen.unit).any():
         return
     pixel = float(np.nanmedian(seen.unit)) * line.side
     if pixel >= CROSSED:
-        crosses(paper, seen.xy, np.full(len(seen.xy), 0.4 * pixel), seen.depth, chosen, theme)
+        crosses(canvas, seen.xy, np.full(len(seen.xy), 0.4 * pixel), seen.depth, chosen, theme)
     inside = np.isfinite(seen.xy).all(axis=1) & (seen.xy > 0.0).all(axis=1)
     inside &= (seen.xy < [see.width, see.height]).all(axis=1) & ~chosen
     if not name or pixel < WRITTEN or inside.sum() > MOST_WRITTEN:
         return
-    values = sight.buffers.values[name]
-    colors = painted(name, values, sight, theme)
+    values = frame_data.buffers.values[name]
+    colors = painted(name, values, frame_data, theme)
     size = min(13.0, 0.3 * pixel)
     for i in np.flatnonzero(inside).tolist():
         (x, y), depth = seen.xy[i].tolist(), float(seen.depth[i]) - 1e-4
         ink = readable(colors[i])
         words = short(float(values[i]))
-        paper.text(x, y + 0.36 * size, words, size=size, color=ink, anchor="center", depth=depth)
+        canvas.text(x, y + 0.36 * size, words, size=size, color=ink, anchor="center", depth=depth)
 
 
 def draw_gradients(
-    paper: Paper,
+    canvas: Canvas2D,
     xy: FloatArray,
     line: Neurons,
-    sight: Sight,
+    frame_data: FrameData,
     good: FloatArray,
     depth: FloatArray,
     theme: Theme,
 ) -> None:
     """The gradient that has come back, as a smaller picture in the lower right corner."""
-    found = flow_parts(line, sight)
+    found = flow_parts(line, frame_data)
     size = np.linalg.norm(xy[0, 1] - xy[0, 0])
     if found is None or size < 8.0:
         return
@@ -154,5 +159,5 @@ def draw_gradients(
     small = np.stack([corner, corner + right, corner + down], axis=1)
     near = depth - 1e-4
     colors = theme.map(np.where(flow == 0.0, 0.0, np.sign(flow) * part))
-    paste(paper, small, colors, line.shape, good, near)
-    frame(paper, small, rgb((theme.ground,))[0], near)
+    paste(canvas, small, colors, line.shape, good, near)
+    frame(canvas, small, rgb((theme.ground,))[0], near)

@@ -16,7 +16,7 @@ NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
-class Cubes:
+class CubeValues:
     """What the cubes show, one number a row of the bank.
 
     colors, sizes      the numbers
@@ -105,7 +105,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Sight:
+class FrameData:
     """One picture.
 
     moment    what was done last, if it is shown by light; `part` of it is done, 0 to 1
@@ -117,7 +117,7 @@ class Sight:
     """
 
     layout: Layout
-    cubes: Cubes
+    cubes: CubeValues
     buffers: Buffers = Buffers()
     curve: Curve = Curve()
     words: Words = Words()

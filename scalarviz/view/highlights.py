@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.frame_data import Sight
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import readable
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
@@ -18,28 +18,30 @@ MOST_ARROWS = 1500
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
 
-def draw_marks(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> None:
+def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """The cubes that are hovered over and pinned, as edges of a box around them; frozen ones."""
-    if sight.hover is not None:
-        mark(paper, see, sight, sight.hover.row, theme.ink, 1.2)
-    if sight.pinned is not None:
-        mark(paper, see, sight, sight.pinned.row, theme.accent, 2.2)
-    if sight.cubes.frozen is not None:
-        for row in np.flatnonzero(sight.cubes.frozen)[:MOST_ARROWS].tolist():
-            hold(paper, see, sight, row, theme)
+    if frame_data.hover is not None:
+        mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
+    if frame_data.pinned is not None:
+        mark(canvas, see, frame_data, frame_data.pinned.row, theme.accent, 2.2)
+    if frame_data.cubes.frozen is not None:
+        for row in np.flatnonzero(frame_data.cubes.frozen)[:MOST_ARROWS].tolist():
+            hold(canvas, see, frame_data, row, theme)
 
 
-def mark(paper: Paper, see: Projection, sight: Sight, row: int, color: str, width: float) -> None:
-    seen = see(corners_of(sight, row, 0.5))
+def mark(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, color: str, width: float
+) -> None:
+    seen = see(corners_of(frame_data, row, 0.5))
     if len(seen.xy) == 8 and np.isfinite(seen.xy).all():
         pairs = np.array([*EDGES, (3, 7)])
         depth = np.maximum(seen.depth[pairs] - 2e-3, -1.0)
-        paper.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
+        canvas.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
 
 
-def hold(paper: Paper, see: Projection, sight: Sight, row: int, theme: Theme) -> None:
+def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
     """A frozen cube stands between two bars."""
-    corners = corners_of(sight, row, 0.5)
+    corners = corners_of(frame_data, row, 0.5)
     if not len(corners):
         return
     seen = see(corners[[1, 3, 5, 7]])
@@ -49,12 +51,12 @@ def hold(paper: Paper, see: Projection, sight: Sight, row: int, theme: Theme) ->
         depth = max(float(seen.depth.min()) - 1e-4, -1.0)
         for x in (low[0] + 0.5, high[0] - 0.5):
             ends = [(x, low[1] + rest)], [(x, high[1] - rest)]
-            paper.segments(*ends, theme.ink, width=1.6, depth=depth)
+            canvas.segments(*ends, theme.ink, width=1.6, depth=depth)
 
 
-def corners_of(sight: Sight, row: int, half: float) -> FloatArray:
+def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
     """The corners of the box around a cube; none if it stands nowhere."""
-    found = sight.layout.plate_of(row)
+    found = frame_data.layout.plate_of(row)
     if found is None:
         return np.zeros((0, 3))
     plate, i, j = found
@@ -62,19 +64,21 @@ def corners_of(sight: Sight, row: int, half: float) -> FloatArray:
     return plate.point(j + 0.5 + sides[:, 0], i + 0.5 + sides[:, 1], sides[:, 2])
 
 
-def draw_changes(paper: Paper, see: Projection, sight: Sight, part: float, theme: Theme) -> None:
+def draw_changes(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, part: float, theme: Theme
+) -> None:
     """What a step does: each cube's old color around it, and an arrow up or down."""
-    before = sight.cubes.before
+    before = frame_data.cubes.before
     if before is None or len(before) > MOST_ARROWS:
         return
-    for i, plate in enumerate(sight.layout.plates):
-        draw_changes_of(paper, see, sight, i, plate, before, part, theme)
+    for i, plate in enumerate(frame_data.layout.plates):
+        draw_changes_of(canvas, see, frame_data, i, plate, before, part, theme)
 
 
 def draw_changes_of(
-    paper: Paper,
+    canvas: Canvas2D,
     see: Projection,
-    sight: Sight,
+    frame_data: FrameData,
     number: int,
     plate: Plate,
     before: FloatArray,
@@ -82,9 +86,9 @@ def draw_changes_of(
     theme: Theme,
 ) -> None:
     row, column, rows = plate.cells()
-    old, new = before[rows], sight.cubes.colors[rows]
+    old, new = before[rows], frame_data.cubes.colors[rows]
     middle = see(plate.point(column + 0.5, row + 0.5, HALF))
-    scale = float(sight.cubes.color_scales[number])
+    scale = float(frame_data.cubes.color_scales[number])
     outlines = theme.map(old, scale)
     fills = theme.map(new, scale)
     for i in range(len(rows)):
@@ -93,7 +97,7 @@ def draw_changes_of(
         if not np.isfinite(x) or unit < ARROWS:
             continue
         side = 0.92 * unit
-        paper.box(
+        canvas.box(
             x - side / 2,
             y - side / 2,
             side,
@@ -109,4 +113,4 @@ def draw_changes_of(
             head = max(4.0, 0.22 * unit)
             ink = readable(fills[i])
             width = max(1.2, 0.05 * unit)
-            paper.arrow((x, y + reach), (x, y - reach), ink, width=width, head=head)
+            canvas.arrow((x, y + reach), (x, y - reach), ink, width=width, head=head)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.frame_data import Sight
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.scene.plates import Neurons
 
 
-def painted(buffer: str, values: FloatArray | None, sight: Sight, theme: Theme) -> FloatArray:
+def painted(
+    buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
+) -> FloatArray:
     """The color of each neuron: its true one if it stands for a color, else by its number."""
-    if buffer in sight.buffers.tints and values is not None:
-        return sight.buffers.tints[buffer]
-    return theme.map(np.zeros(0) if values is None else values, sight.buffers.scale)
+    if buffer in frame_data.buffers.tints and values is not None:
+        return frame_data.buffers.tints[buffer]
+    return theme.map(np.zeros(0) if values is None else values, frame_data.buffers.scale)
 
 
 def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
@@ -38,9 +40,9 @@ def short(value: float) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-def flow_parts(line: Neurons, sight: Sight) -> tuple[FloatArray, FloatArray] | None:
+def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
     """The gradients that have come back to a line, and how large they are: .25 to 1; or None."""
-    flows = sight.buffers.flows
+    flows = frame_data.buffers.flows
     flow = next((flows[name] for name in line.buffers if name in flows), None)
     if flow is None:
         return None
@@ -51,16 +53,16 @@ def flow_parts(line: Neurons, sight: Sight) -> tuple[FloatArray, FloatArray] | N
         return flow, np.clip(1.0 + np.log10(np.abs(flow) / top) / 3.0, 0.25, 1.0)
 
 
-def left_out(line: Neurons, sight: Sight) -> FloatArray:
+def left_out(line: Neurons, frame_data: FrameData) -> FloatArray:
     """Which of its numbers a dropout leaves out."""
-    names = [name for name in line.buffers if name in sight.buffers.left_out]
-    if names and line.values in sight.buffers.values:
-        return sight.buffers.left_out[names[0]] > 0.0
+    names = [name for name in line.buffers if name in frame_data.buffers.left_out]
+    if names and line.values in frame_data.buffers.values:
+        return frame_data.buffers.left_out[names[0]] > 0.0
     return np.zeros(len(line.points), np.bool_)
 
 
 def crosses(
-    paper: Paper,
+    canvas: Canvas2D,
     xy: FloatArray,
     reach: FloatArray,
     depth: FloatArray,
@@ -74,5 +76,5 @@ def crosses(
     width = np.clip(0.25 * reach[:, 0], 1.2, 3.0)
     for way in ((1.0, 1.0), (1.0, -1.0)):
         ends = xy - reach * way, xy + reach * way
-        paper.segments(*ends, theme.ground, width=width + 2.0, depth=depth)
-        paper.segments(*ends, theme.quiet, width=width, depth=depth)
+        canvas.segments(*ends, theme.ground, width=width + 2.0, depth=depth)
+        canvas.segments(*ends, theme.quiet, width=width, depth=depth)

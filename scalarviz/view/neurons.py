@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.feature_maps import draw_pictures
-from scalarviz.view.frame_data import Sight
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (
     crosses,
     faded,
@@ -27,42 +27,47 @@ NAMES, NUMBERS = 11.0, 17.0  # pixels to a cell, from which they are seen
 
 
 def draw_neurons(
-    paper: Paper, see: Projection, line: Neurons, bright: float, sight: Sight, theme: Theme
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    bright: float,
+    frame_data: FrameData,
+    theme: Theme,
 ) -> None:
     """Discs: inside what a neuron gives, around it a ring of what it adds up to; or pictures."""
-    draw_way(paper, see, line, bright, theme)
+    draw_way(canvas, see, line, bright, theme)
     if line.shape:
-        draw_pictures(paper, see, line, bright, sight, theme)
+        draw_pictures(canvas, see, line, bright, frame_data, theme)
         return
     seen = see(line.points)
     good = np.asarray(np.isfinite(seen.xy).all(axis=1))
     if not good.any():
         return
     xy, radius, depth = seen.xy[good], RADIUS * seen.unit[good], seen.depth[good]
-    buffers = sight.buffers
+    buffers = frame_data.buffers
     ground = rgb((theme.ground,))[0]
     inside = buffers.values.get(line.values)
-    fill = faded(painted(line.values, inside, sight, theme), bright, ground)
+    fill = faded(painted(line.values, inside, frame_data, theme), bright, ground)
     around = buffers.values.get(line.sums) if line.sums else None
     rim = faded(np.tile(rgb((theme.quiet,)), (len(line.points), 1)), bright, ground)
     width = np.maximum(1.0, 0.06 * radius)
     if around is not None:
-        rim = faded(painted(line.sums, around, sight, theme), bright, ground)
+        rim = faded(painted(line.sums, around, frame_data, theme), bright, ground)
         width = np.maximum(1.5, 0.24 * radius)
     hatch = buffers.saturated.get(line.values, np.zeros(len(line.points)))
     # A little ground between the ring and what is inside keeps the two apart.
-    paper.discs(xy, radius, rim[good], depth=depth)
-    paper.discs(xy, radius - width, ground, depth=depth)
+    canvas.discs(xy, radius, rim[good], depth=depth)
+    canvas.discs(xy, radius - width, ground, depth=depth)
     if inside is not None:
         inner = (radius - width) * (0.86 if around is not None else 1.0)
-        paper.discs(xy, inner, fill[good], depth=depth, hatch=0.75 * hatch[good])
-    crosses(paper, xy, 0.8 * radius, depth, left_out(line, sight)[good], theme)
-    write_on_neurons(paper, xy, radius, depth, line, inside, good, fill, theme)
-    draw_flows(paper, xy, radius, good, line, sight, theme)
+        canvas.discs(xy, inner, fill[good], depth=depth, hatch=0.75 * hatch[good])
+    crosses(canvas, xy, 0.8 * radius, depth, left_out(line, frame_data)[good], theme)
+    write_on_neurons(canvas, xy, radius, depth, line, inside, good, fill, theme)
+    draw_flows(canvas, xy, radius, good, line, frame_data, theme)
 
 
 def write_on_neurons(
-    paper: Paper,
+    canvas: Canvas2D,
     xy: FloatArray,
     radius: FloatArray,
     depth: FloatArray,
@@ -84,21 +89,21 @@ def write_on_neurons(
             size = float(round(min(15.0, max(9.0, 0.30 * unit))))
             if known and unit > 2.0 * NUMBERS:
                 above = y - radius[i] - 4.0
-                paper.text(
+                canvas.text(
                     x, above, words, size=size, color=theme.quiet, anchor="center", bold=True
                 )
                 words = ""
         if known and not words and unit > 2.0 * NUMBERS and inside is not None:
             words = short(float(inside[place]))
             # As large as fits into the inner disc.
-            fits = 1.15 * float(radius[i]) / max(paper.measure(words, size=10.0), 1.0) * 10.0
+            fits = 1.15 * float(radius[i]) / max(canvas.measure(words, size=10.0), 1.0) * 10.0
             size = float(int(min(14.0, fits)))
             if size < 7.0:
                 continue
         if words:
             ink = readable(fill[place]) if known else theme.quiet
             middle = y + 0.36 * size
-            paper.text(
+            canvas.text(
                 x,
                 middle,
                 words,
@@ -110,26 +115,26 @@ def write_on_neurons(
 
 
 def draw_flows(
-    paper: Paper,
+    canvas: Canvas2D,
     xy: FloatArray,
     radius: FloatArray,
     good: FloatArray,
     line: Neurons,
-    sight: Sight,
+    frame_data: FrameData,
     theme: Theme,
 ) -> None:
     """The gradient that has come back to a neuron: a dot on its rim, larger where it is larger."""
-    found = flow_parts(line, sight)
+    found = flow_parts(line, frame_data)
     if found is None or radius[0] < 4.0:
         return
     flow, part = (each[good] for each in found)
     # On the far side, so that the wires into and out of the neuron stay visible.
     places = xy + radius[:, np.newaxis] * [0.75, 0.75]
-    paper.discs(places, 0.42 * radius * part + 1.6, theme.ground)
-    paper.discs(places, 0.42 * radius * part, theme.map(np.sign(flow) * 0.85))
+    canvas.discs(places, 0.42 * radius * part + 1.6, theme.ground)
+    canvas.discs(places, 0.42 * radius * part, theme.map(np.sign(flow) * 0.85))
 
 
-def draw_way(paper: Paper, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:
+def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:
     """The straight way to these neurons, which ends in an arrow."""
     if line.way is None:
         return
@@ -138,18 +143,18 @@ def draw_way(paper: Paper, see: Projection, line: Neurons, bright: float, theme:
         ground = rgb((theme.ground,))[0]
         color = faded(rgb((theme.quiet,)), bright, ground)[0]
         width = min(3.0, max(1.4, 0.12 * float(np.median(seen.unit))))
-        paper.line(seen.xy, color, width=width, depth=seen.depth)
+        canvas.line(seen.xy, color, width=width, depth=seen.depth)
         start, end = seen.xy[-2:].tolist()
-        paper.arrow(start, end, color, width=width, head=5.0 * width, depth=float(seen.depth[-1]))
+        canvas.arrow(start, end, color, width=width, head=5.0 * width, depth=float(seen.depth[-1]))
 
 
-def draw_errors(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> None:
+def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Beside each output how far it is from what it should be: a bar, and the number."""
-    target, lines = sight.buffers.target, sight.layout.neurons
+    target, lines = frame_data.buffers.target, frame_data.layout.neurons
     if target is None or not lines:
         return
     line = lines[-1]
-    values = sight.buffers.values.get(line.values)
+    values = frame_data.buffers.values.get(line.values)
     seen = see(line.points)
     is_close = seen.unit[0] >= 2.0 * NAMES and not line.shape
     if values is None or len(values) != len(target) or not is_close:
@@ -167,10 +172,10 @@ def draw_errors(paper: Paper, see: Projection, sight: Sight, theme: Theme) -> No
         words = f"{short(values[i])} - {short(target[i])}"
         size = float(round(min(12.0, 0.24 * seen.unit[i])))
         if in_a_row:
-            paper.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
+            canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
             below = y + low + reach + size + 2.0
-            paper.text(x, below, short(error), size=size, color=theme.ink, anchor="center")
+            canvas.text(x, below, short(error), size=size, color=theme.ink, anchor="center")
         else:
-            paper.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
+            canvas.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
             words = f"{words} = {short(error)}"
-            paper.text(x + low + reach + 5.0, y + 0.35 * size, words, size=size, color=theme.ink)
+            canvas.text(x + low + reach + 5.0, y + 0.35 * size, words, size=size, color=theme.ink)

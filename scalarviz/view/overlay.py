@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.frame_data import Cubes, Sight, Words
+from scalarviz.view.frame_data import CubeValues, FrameData, Words
 from scalarviz.view.inspector import wrapped
 from scalarviz.view.scene.frame import MARGIN, Box, Division
 
@@ -19,82 +19,86 @@ LINE = 17.0  # each
 Button = tuple[Box, str]  # something to press, and what it is called
 
 
-def draw_head(paper: Paper, box: Box, words: Words, theme: Theme) -> float:
+def draw_head(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> float:
     """The title of the show, and a sentence about it; where they end on the right."""
     room = box.width - 2.0 * MARGIN
     large = box.height >= 50.0
     size = 18.0 if large else 14.0
-    title = paper.fit(words.title, room, size=size, bold=True)
-    wide = paper.text(MARGIN, box.y + 12.0 + size, title, size=size, color=theme.ink, bold=True)
+    title = canvas.fit(words.title, room, size=size, bold=True)
+    wide = canvas.text(MARGIN, box.y + 12.0 + size, title, size=size, color=theme.ink, bold=True)
     if large:
-        about = paper.fit(words.about, room, size=13)
-        wide = max(wide, paper.text(MARGIN, box.y + 50.0, about, size=13, color=theme.quiet))
+        about = canvas.fit(words.about, room, size=13)
+        wide = max(wide, canvas.text(MARGIN, box.y + 50.0, about, size=13, color=theme.quiet))
     return MARGIN + wide
 
 
-def draw_foot(paper: Paper, box: Box, words: Words, theme: Theme) -> None:
+def draw_foot(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> None:
     """The status: names and values from left to right, as many as there is room for."""
-    paper.box(0.0, box.y, box.width, box.height, theme.panel)
-    paper.segments([(0.0, box.y)], [(box.width, box.y)], theme.rim)
+    canvas.box(0.0, box.y, box.width, box.height, theme.panel)
+    canvas.segments([(0.0, box.y)], [(box.width, box.y)], theme.rim)
     x, y = MARGIN, box.y + 19.5
     for name, value in words.status:
-        wide = paper.measure(name, size=12) + paper.measure(value, size=12, bold=True) + 5.0
+        wide = canvas.measure(name, size=12) + canvas.measure(value, size=12, bold=True) + 5.0
         if x + wide > box.width - MARGIN:
             break
         if name:
-            x += paper.text(x, y, name, size=12, color=theme.quiet) + 5.0
-        x += paper.text(x, y, value, size=12, color=theme.ink, bold=True) + 20.0
+            x += canvas.text(x, y, name, size=12, color=theme.quiet) + 5.0
+        x += canvas.text(x, y, value, size=12, color=theme.ink, bold=True) + 20.0
 
 
-def draw_strip(paper: Paper, box: Box, sight: Sight, theme: Theme) -> None:
+def draw_strip(canvas: Canvas2D, box: Box, frame_data: FrameData, theme: Theme) -> None:
     """Below the scene: the legend on the left, and what the operation does beside it."""
     room = box.width - 2.0 * MARGIN
-    caption = sight.words.caption
+    caption = frame_data.words.caption
     if caption is None or room > LEGEND + 280.0:
         legend = Box(MARGIN, box.y + 6.0, LEGEND, box.height - 12.0)
-        draw_legend(paper, legend, sight.cubes, theme, alone=caption is None)
+        draw_legend(canvas, legend, frame_data.cubes, theme, alone=caption is None)
         left = MARGIN + LEGEND + 28.0
     else:
         left = MARGIN
     if caption is not None:
-        draw_caption(paper, Box(left, box.y, box.width - left - MARGIN, box.height), caption, theme)
+        draw_caption(
+            canvas, Box(left, box.y, box.width - left - MARGIN, box.height), caption, theme
+        )
 
 
 def draw_caption(
-    paper: Paper, box: Box, caption: tuple[str, str, Sequence[str]], theme: Theme
+    canvas: Canvas2D, box: Box, caption: tuple[str, str, Sequence[str]], theme: Theme
 ) -> None:
     """A title, the formula beside it if there is room, and the real numbers below."""
     title, formula, numbers = caption
     parts = [(line, i == 0) for i, line in enumerate((formula, *numbers)) if line]
     lines = [
-        (part, strong) for line, strong in parts for part in wrapped(paper, line, box.width, 12.5)
+        (part, strong) for line, strong in parts for part in wrapped(canvas, line, box.width, 12.5)
     ]
     y = box.y + 22.0
-    for line, size in heading(paper, title, box.width):
-        paper.text(box.x, y, line, size=size, color=theme.ink, bold=True)
+    for line, size in heading(canvas, title, box.width):
+        canvas.text(box.x, y, line, size=size, color=theme.ink, bold=True)
         y += size + 4.0
     room = max(1, int((box.bottom - y) // 17.0) + 1)
     for i, (line, strong) in enumerate(lines[:room]):
         if i == room - 1 and len(lines) > room:
-            line = paper.fit(line + " " * 40, box.width, size=12.5, mono=True)  # ends in "..."
+            line = canvas.fit(line + " " * 40, box.width, size=12.5, mono=True)  # ends in "..."
         color = theme.ink if strong else theme.quiet
-        paper.text(box.x, y, line, size=12.5, color=color, mono=True)
+        canvas.text(box.x, y, line, size=12.5, color=color, mono=True)
         y += 17.0
 
 
-def heading(paper: Paper, title: str, width: float) -> list[tuple[str, float]]:
+def heading(canvas: Canvas2D, title: str, width: float) -> list[tuple[str, float]]:
     """A title in one line if it fits, else smaller, else in two; each line with its size."""
     for size in (16.0, 13.0):
-        if paper.measure(title, size=size, bold=True) <= width:
+        if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
     words, first = title.split(), ""
-    while words and paper.measure(f"{first} {words[0]}", size=13.0, bold=True) <= width:
+    while words and canvas.measure(f"{first} {words[0]}", size=13.0, bold=True) <= width:
         first = f"{first} {words.pop(0)}".strip()
-    rest = paper.fit(" ".join(words), width, size=13.0, bold=True)
+    rest = canvas.fit(" ".join(words), width, size=13.0, bold=True)
     return [(line, 13.0) for line in (first, rest) if line]
 
 
-def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme, *, alone: bool) -> None:
+def draw_legend(
+    canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, *, alone: bool
+) -> None:
     """What colors and sizes stand for, with the numbers at both ends.
 
     Sizes stand below colors, or beside them if there is room: if the legend stands `alone`.
@@ -105,28 +109,28 @@ def draw_legend(paper: Paper, box: Box, cubes: Cubes, theme: Theme, *, alone: bo
     y = box.y + 12.0
     beyond = f"  ({cubes.clipped:,} beyond)" if cubes.clipped else ""
     words = f"color: {cubes.color}{beyond}"
-    paper.text(box.x, y, words, size=12, color=theme.ink, bold=True)
+    canvas.text(box.x, y, words, size=12, color=theme.ink, bold=True)
     bar = theme.map(np.linspace(-1.0, 1.0, 128))[np.newaxis]
-    paper.image(box.x, y + 7.0, box.width, 10.0, bar, smooth=True)
+    canvas.image(box.x, y + 7.0, box.width, 10.0, bar, smooth=True)
     ends = ("-max" + of, "0", "+max" + of) if of else (f"{-scale:.3g}", "0", f"+{scale:.3g}")
     for part, (text, anchor) in zip(
         (0.0, 0.5, 1.0), zip(ends, ("left", "center", "right"), strict=True), strict=True
     ):
         at = box.x + part * box.width
-        paper.text(at, y + 30.0, text, size=11, color=theme.quiet, anchor=anchor)
+        canvas.text(at, y + 30.0, text, size=11, color=theme.quiet, anchor=anchor)
     if box.height <= 80.0 and not alone:
         return
     left, y = (box.x, y + 50.0) if box.height > 80.0 else (box.right + 28.0, y)
-    paper.text(left, y, f"size: {size_name(cubes.size)}, log", size=12, color=theme.ink, bold=True)
+    canvas.text(left, y, f"size: {size_name(cubes.size)}, log", size=12, color=theme.ink, bold=True)
     x = left + 1.0
     tops = np.asarray(cubes.size_scales)
     top = float(tops[0]) if len(tops) else 1.0
     for i in range(5):
         side = 13.0 * (0.35 + 0.65 * i / 4)
-        paper.box(x, y + 20.0 - side, side, side, theme.quiet, radius=1.5)
+        canvas.box(x, y + 20.0 - side, side, side, theme.quiet, radius=1.5)
         x += side + 5.0
     text = f"{top * 1e-4:.1g} and less, to {top:.2g}" if not of else "from 1/10000 of the largest"
-    paper.text(x + 3.0, y + 19.0, text, size=11, color=theme.quiet)
+    canvas.text(x + 3.0, y + 19.0, text, size=11, color=theme.quiet)
 
 
 def size_name(channel: str) -> str:
@@ -135,7 +139,7 @@ def size_name(channel: str) -> str:
 
 
 def draw_chips(
-    paper: Paper, division: Division, sight: Sight, head: float, theme: Theme
+    canvas: Canvas2D, division: Division, frame_data: FrameData, head: float, theme: Theme
 ) -> list[Button]:
     """Messages in the upper right of the scene, each with something to press, or nothing.
 
@@ -143,13 +147,13 @@ def draw_chips(
     """
     chips = []
     room = min(max(0.8 * division.scene.width - 2.0 * MARGIN - 28.0, 40.0), MESSAGE)
-    for words, action in sight.chips:
-        more = paper.measure(action, size=13, bold=True) + 14.0 if action else 0.0
-        wide = paper.measure(words, size=13) + more
+    for words, action in frame_data.chips:
+        more = canvas.measure(action, size=13, bold=True) + 14.0 if action else 0.0
+        wide = canvas.measure(words, size=13) + more
         if wide <= room:
             chips.append(([words], action, wide + 28.0))
         else:  # what can be pressed gets a line of its own
-            lines = paper.wrap(words, room, MOST_LINES, size=13) + [""] * bool(action)
+            lines = canvas.wrap(words, room, MOST_LINES, size=13) + [""] * bool(action)
             chips.append((lines, action, room + 28.0))
     right = division.scene.right - MARGIN
     reach = any(right - wide < head + MARGIN for _, _, wide in chips)
@@ -157,25 +161,25 @@ def draw_chips(
     buttons = []
     for lines, action, wide in chips:
         box = Box(right - wide, y, wide, 30.0 + LINE * (len(lines) - 1))
-        paper.box(box.x, box.y, box.width, box.height, theme.panel, radius=15.0, outline=theme.rim)
+        canvas.box(box.x, box.y, box.width, box.height, theme.panel, radius=15.0, outline=theme.rim)
         for i, line in enumerate(lines):
-            paper.text(box.x + 14.0, y + 19.5 + LINE * i, line, size=13, color=theme.ink)
+            canvas.text(box.x + 14.0, y + 19.5 + LINE * i, line, size=13, color=theme.ink)
         if action:
             end = box.right - 14.0
             color, base = theme.accent, box.bottom - 10.5
-            paper.text(end, base, action, size=13, color=color, bold=True, anchor="right")
+            canvas.text(end, base, action, size=13, color=color, bold=True, anchor="right")
             buttons.append((box, action))
         y += box.height + 6.0
     return buttons
 
 
 def draw_offers(
-    paper: Paper, division: Division, offers: Sequence[str], theme: Theme
+    canvas: Canvas2D, division: Division, offers: Sequence[str], theme: Theme
 ) -> list[Button]:
     """Large choices, in a row if they fit, else below each other, over the lower scene."""
     if not offers:
         return []
-    widths = [paper.measure(each, size=14, bold=True) + 36.0 for each in offers]
+    widths = [canvas.measure(each, size=14, bold=True) + 36.0 for each in offers]
     scene = division.scene
     in_row = sum(widths) + 10.0 * (len(offers) - 1) < scene.width - 2.0 * MARGIN
     buttons = []
@@ -185,8 +189,8 @@ def draw_offers(
     for words, width in zip(offers, widths, strict=True):
         if not in_row:
             x = scene.x + (scene.width - width) / 2.0
-        paper.box(x, y, width, 38.0, theme.accent, radius=19.0)
-        paper.text(
+        canvas.box(x, y, width, 38.0, theme.accent, radius=19.0)
+        canvas.text(
             x + width / 2.0,
             y + 24.0,
             words,
@@ -201,26 +205,26 @@ def draw_offers(
 
 
 def draw_help(
-    paper: Paper, division: Division, keys: Sequence[tuple[str, str]], theme: Theme
+    canvas: Canvas2D, division: Division, keys: Sequence[tuple[str, str]], theme: Theme
 ) -> None:
     """All keys, over everything else."""
     if not keys:
         return
     whole = division.whole
     size = 13.0
-    first = max(paper.measure(key, size=size, bold=True) for key, _ in keys) + 18.0
-    second = max(paper.measure(meaning, size=size) for _, meaning in keys)
+    first = max(canvas.measure(key, size=size, bold=True) for key, _ in keys) + 18.0
+    second = max(canvas.measure(meaning, size=size) for _, meaning in keys)
     columns = 1 if len(keys) * 22.0 + 90.0 < whole.height else 2
     rows = -(-len(keys) // columns)
     wide = min(whole.width - 20.0, columns * (first + second + 30.0) + 34.0)
     high = min(whole.height - 20.0, rows * 22.0 + 76.0)
     x, y = (whole.width - wide) / 2.0, (whole.height - high) / 2.0
-    paper.box(0.0, 0.0, whole.width, whole.height, theme.ground + "b0")
-    paper.box(x, y, wide, high, theme.panel[:7], radius=12.0, outline=theme.rim)
-    paper.text(x + 22.0, y + 32.0, "Keys", size=17, color=theme.ink, bold=True)
-    with paper.clip(x, y, wide, high):
+    canvas.box(0.0, 0.0, whole.width, whole.height, theme.ground + "b0")
+    canvas.box(x, y, wide, high, theme.panel[:7], radius=12.0, outline=theme.rim)
+    canvas.text(x + 22.0, y + 32.0, "Keys", size=17, color=theme.ink, bold=True)
+    with canvas.clip(x, y, wide, high):
         for i, (key, meaning) in enumerate(keys):
             left = x + 22.0 + (i // rows) * (first + second + 30.0)
             base = y + 62.0 + (i % rows) * 22.0
-            paper.text(left, base, key, size=size, color=theme.accent, bold=True)
-            paper.text(left + first, base, meaning, size=size, color=theme.ink)
+            canvas.text(left, base, key, size=size, color=theme.accent, bold=True)
+            canvas.text(left + first, base, meaning, size=size, color=theme.ink)

@@ -8,15 +8,15 @@ import numpy as np
 from vispy import gloo
 from vispy.visuals.transforms import MatrixTransform, NullTransform
 
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.renderer import Ink
+from scalarviz.draw2d.renderer import Renderer
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.model.program import Program
 from scalarviz.view import overlay
 from scalarviz.view.charts import loss_panel, panel
 from scalarviz.view.cubes.cubes import Cubes
-from scalarviz.view.frame_data import Sight
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_changes, draw_marks
 from scalarviz.view.inspector import draw_hover, draw_inspector, inspector_height
 from scalarviz.view.lights import Lights, lights
@@ -44,7 +44,7 @@ class Picture:
         self._cubes: Cubes | None = None
         self._layout: Layout | None = None
         self._shown: Any = None
-        self._ink = Ink()
+        self._ink = Renderer()
 
     def set_theme(self, name: str) -> None:
         """Other colors from now on."""
@@ -58,59 +58,63 @@ class Picture:
             self._cubes.release()
             self._cubes = None
 
-    def see(self, sight: Sight, camera: Camera, width: float, height: float) -> Projection:
+    def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Where the points of the scene are in a picture of so many logical pixels."""
         box = Division.of(width, height).inner
-        points = sight.layout.points()
+        points = frame_data.layout.points()
         reach = float(np.linalg.norm(points - np.array(camera.target), axis=1).max()) + 2.0
         return Projection(camera, box, width, height, reach)
 
-    def draw(self, sight: Sight, camera: Camera, width: int, height: int, ratio: float) -> None:
+    def draw(
+        self, frame_data: FrameData, camera: Camera, width: int, height: int, ratio: float
+    ) -> None:
         """Draw it, so many device pixels large; `ratio` of them are a logical pixel."""
         if width < 2 or height < 2:
             return  # a window that was made as small as that shows nothing
         wide, high = width / ratio, height / ratio
-        see = self.see(sight, camera, wide, high)
-        lit = lights(sight.layout, self.program, sight.moment, sight.part)
+        see = self.see(frame_data, camera, wide, high)
+        lit = lights(frame_data.layout, self.program, frame_data.moment, frame_data.part)
         gloo.set_viewport(0, 0, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
-        self._draw_cubes(sight, see, lit, width, height)
-        paper = Paper(wide, high, ratio)
+        self._draw_cubes(frame_data, see, lit, width, height)
+        canvas = Canvas2D(wide, high, ratio)
         division = Division.of(wide, high)
-        draw_scenery(paper, see, sight, lit, self.theme)
-        if sight.moment is not None and sight.moment.kind == "step":
-            draw_changes(paper, see, sight, sight.part, self.theme)
-        if self._is_about_outputs(sight):
-            draw_errors(paper, see, sight, self.theme)
-        draw_marks(paper, see, sight, self.theme)
-        self._write(paper, division, sight, see)
-        self._ink.draw(paper, width, height)
-        self.words = paper.words
+        draw_scenery(canvas, see, frame_data, lit, self.theme)
+        if frame_data.moment is not None and frame_data.moment.kind == "step":
+            draw_changes(canvas, see, frame_data, frame_data.part, self.theme)
+        if self._is_about_outputs(frame_data):
+            draw_errors(canvas, see, frame_data, self.theme)
+        draw_marks(canvas, see, frame_data, self.theme)
+        self._write(canvas, division, frame_data, see)
+        self._ink.draw(canvas, width, height)
+        self.words = canvas.words
 
-    def _write(self, paper: Paper, division: Division, sight: Sight, see: Projection) -> None:
+    def _write(
+        self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
+    ) -> None:
         theme = self.theme
-        overlay.draw_strip(paper, division.strip, sight, theme)
-        self._draw_panels(paper, division.side, sight)
-        overlay.draw_foot(paper, division.foot, sight.words, theme)
-        head = overlay.draw_head(paper, division.head, sight.words, theme)
-        self.buttons = overlay.draw_chips(paper, division, sight, head, theme)
-        self.buttons += overlay.draw_offers(paper, division, sight.offers, theme)
-        draw_hover(paper, see, sight, theme, division.scene)
-        overlay.draw_help(paper, division, sight.help, theme)
+        overlay.draw_strip(canvas, division.strip, frame_data, theme)
+        self._draw_panels(canvas, division.side, frame_data)
+        overlay.draw_foot(canvas, division.foot, frame_data.words, theme)
+        head = overlay.draw_head(canvas, division.head, frame_data.words, theme)
+        self.buttons = overlay.draw_chips(canvas, division, frame_data, head, theme)
+        self.buttons += overlay.draw_offers(canvas, division, frame_data.offers, theme)
+        draw_hover(canvas, see, frame_data, theme, division.scene)
+        overlay.draw_help(canvas, division, frame_data.help, theme)
 
-    def _is_about_outputs(self, sight: Sight) -> bool:
+    def _is_about_outputs(self, frame_data: FrameData) -> bool:
         """Whether the loss is shown, or the gradient by the outputs."""
-        moment, program = sight.moment, self.program
+        moment, program = frame_data.moment, self.program
         if moment is None or program is None or moment.kind not in ("loss", "delta"):
             return False
         return moment.kind == "loss" or moment.operation == len(program.operations) - 1
 
-    def _draw_panels(self, paper: Paper, side: Box, sight: Sight) -> None:
+    def _draw_panels(self, canvas: Canvas2D, side: Box, frame_data: FrameData) -> None:
         """The loss, what is learned, and the pinned weight: one below the other, or in a row."""
         if side.height < 40.0 or side.width < 40.0:
             return
-        exhibit, card = sight.exhibit, sight.pinned
+        exhibit, card = frame_data.exhibit, frame_data.pinned
         if side.width > 1.6 * side.height:
             parts = 1 + (exhibit is not None) + (card is not None)
             wide = (side.width - GAP * (parts - 1)) / parts
@@ -119,7 +123,7 @@ class Picture:
             ]
         else:
             most = 0.64 * side.height
-            card_high = inspector_height(paper, card, side.width, most) if card else 0.0
+            card_high = inspector_height(canvas, card, side.width, most) if card else 0.0
             room = side.height - (card_high + GAP if card else 0.0)
             loss_high = min(240.0, room)
             if exhibit is not None:
@@ -132,20 +136,20 @@ class Picture:
                 boxes.append(Box(side.x, top, side.width, wish))
             if card is not None:
                 boxes.append(Box(side.x, boxes[-1].bottom + GAP, side.width, card_high))
-        loss_panel(paper, boxes[0], sight.curve, self.theme)
+        loss_panel(canvas, boxes[0], frame_data.curve, self.theme)
         if exhibit is not None:
             title = exhibit.title.partition("  ")[0]
-            inside = panel(paper, boxes[1], title, self.theme, exhibit.aside)
+            inside = panel(canvas, boxes[1], title, self.theme, exhibit.aside)
             if inside.height > 12.0:
-                exhibit.paint(paper, inside, self.theme)
+                exhibit.paint(canvas, inside, self.theme)
         if card is not None:
-            draw_inspector(paper, boxes[-1], card, self.theme)
+            draw_inspector(canvas, boxes[-1], card, self.theme)
 
     def _draw_cubes(
-        self, sight: Sight, see: Projection, lit: Lights, width: int, height: int
+        self, frame_data: FrameData, see: Projection, lit: Lights, width: int, height: int
     ) -> None:
-        cubes = self._visual(sight)
-        shown = sight.cubes
+        cubes = self._visual(frame_data)
+        shown = frame_data.cubes
         if self._shown is not shown:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
@@ -155,15 +159,15 @@ class Picture:
         cubes.transform.matrix = see.matrix.T  # a new transform would compile the shaders anew
         cubes.draw()
 
-    def _visual(self, sight: Sight) -> Cubes:
+    def _visual(self, frame_data: FrameData) -> Cubes:
         """The cubes of this layout; made anew only when it changes."""
-        if self._cubes is None or self._layout is not sight.layout:
+        if self._cubes is None or self._layout is not frame_data.layout:
             self.release()
-            self._cubes = Cubes(sight.layout.plates, len(sight.cubes.colors))
+            self._cubes = Cubes(frame_data.layout.plates, len(frame_data.cubes.colors))
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
             self._cubes.transform = MatrixTransform()
             detach(self._cubes)
-            self._layout, self._shown = sight.layout, None
+            self._layout, self._shown = frame_data.layout, None
         return self._cubes
 
 

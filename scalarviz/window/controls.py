@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from scalarviz.controller.controller import Desk
-from scalarviz.controller.state import Pinned, State
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.state import PinnedWeight, State
 from scalarviz.window.fields import LogTrack, Names, NumberField, Tick, Track
 from scalarviz.window.look import LOOKS, icon
 from scalarviz.window.options import OptionsPanel
@@ -32,14 +32,14 @@ TRACK = 84  # how wide the track of a number is
 
 
 @final
-class Controls(QFrame):
+class ControlBar(QFrame):
     """All controls. What they show comes from `show_state`; what they do goes to the desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, controller: Controller) -> None:
         super().__init__()
         self.setAccessibleName("Controls")
         self.setAutoFillBackground(True)
-        self.desk = desk
+        self.controller = controller
         self._row: int | None = None  # the weight whose number is shown
         self._shown: dict[str, object] = {}
         self._make_time()
@@ -51,39 +51,39 @@ class Controls(QFrame):
         layout.addLayout(self._other_rows())
 
     def _make_time(self) -> None:
-        desk = self.desk
-        self.start = button("Back to the start", lambda: desk.seek(0))
-        self.back = button("Back", lambda: desk.step(-1))
-        self.play = button("Play", desk.toggle_play)
-        self.on = button("On", lambda: desk.step(+1))
-        self.unit = self._names("What the arrows move by", desk.set_unit)
+        controller = self.controller
+        self.start = button("Back to the start", lambda: controller.seek(0))
+        self.back = button("Back", lambda: controller.step(-1))
+        self.play = button("Play", controller.toggle_play)
+        self.on = button("On", lambda: controller.step(+1))
+        self.unit = self._names("What the arrows move by", controller.set_unit)
         self.timeline = Track("Timeline")
         self.timeline.setToolTip("Every step so far; wedges are where branches leave")
-        self.timeline.valueChanged.connect(desk.seek)
+        self.timeline.valueChanged.connect(controller.seek)
         self.where = QLabel()
         self.where.setAccessibleName("Where the training stands")
         self.where.setMinimumWidth(230)
 
     def _make_rows(self) -> None:
-        desk = self.desk
+        controller = self.controller
         self.speed = LogTrack("Speed", *SPEEDS, endless=True)
         self.speed.setToolTip("Steps a second; at the right end as fast as it goes")
-        self.speed.moved.connect(desk.set_speed)
+        self.speed.moved.connect(controller.set_speed)
         self.speed_text = quiet("", 62)
         self.rate = LogTrack("Learning rate", *RATES)
-        self.rate.moved.connect(desk.set_rate)
+        self.rate.moved.connect(controller.set_rate)
         self.rate_text = NumberField("Learning rate")
         self.rate_text.setFixedWidth(66)
-        self.rate_text.given.connect(partial(desk.set_option, "lr"))
-        self.rate_text.dragged.connect(desk.set_rate)
+        self.rate_text.given.connect(partial(controller.set_option, "lr"))
+        self.rate_text.dragged.connect(controller.set_rate)
         for track in (self.speed, self.rate):
             track.setFixedWidth(TRACK)
-        self.color = self._names("What colours stand for", partial(desk.set_channel, "color"))
-        self.sizes = self._names("What sizes stand for", partial(desk.set_channel, "size"))
-        self.before = button("The sample before (<)", desk.previous_sample)
+        self.color = self._names("What colours stand for", partial(controller.set_channel, "color"))
+        self.sizes = self._names("What sizes stand for", partial(controller.set_channel, "size"))
+        self.before = button("The sample before (<)", controller.previous_sample)
         self.focus = quiet("", 62)
         self.focus.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.after = button("The next sample (>)", desk.next_sample)
+        self.after = button("The next sample (>)", controller.next_sample)
         for each, text, width in ((self.before, "<", 26), (self.after, ">", 26)):
             each.setText(text)
             each.setFixedWidth(width)
@@ -94,12 +94,12 @@ class Controls(QFrame):
         self.frozen = Tick("frozen")
         self.frozen.setToolTip("Keep this weight from moving")
         self.frozen.clicked.connect(self._freeze)
-        self.undo = button("Undo the last edit or freeze (Z)", desk.undo)
+        self.undo = button("Undo the last edit or freeze (Z)", controller.undo)
         self.undo.setText("Undo")
         self.undo.setFixedWidth(56)
         self.options = button("Options of the scene", self._open_options)
         self.options.setText("Options")
-        self.panel = OptionsPanel(self, desk)
+        self.panel = OptionsPanel(self, controller)
 
     def _time_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -142,17 +142,17 @@ class Controls(QFrame):
     def edit_pinned(self) -> None:
         """Have the pinned weight's value typed."""
         if self._row is None:
-            self.desk.ask_for_pin()
+            self.controller.ask_for_pin()
         else:
             self.value.edit()
 
     def _edit(self, value: str | float, *, dragged: bool = False) -> None:
         if self._row is not None:
-            self.desk.edit(self._row, value, dragged=dragged)
+            self.controller.edit(self._row, value, dragged=dragged)
 
     def _freeze(self, on: bool) -> None:
         if self._row is not None:
-            self.desk.freeze(self._row, on)
+            self.controller.freeze(self._row, on)
         self._shown.clear()
 
     def _open_options(self) -> None:
@@ -207,7 +207,7 @@ class Controls(QFrame):
             self.timeline.update()
         self.where.setText(state.where)
 
-    def _show_pinned(self, pinned: Pinned | None) -> None:
+    def _show_pinned(self, pinned: PinnedWeight | None) -> None:
         self._row = None if pinned is None else pinned.row
         name = "click a cube to pin its weight" if pinned is None else pinned.name
         self.value.setToolTip(f"{name}: type a number and press Return, or drag it sideways")

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.window.look import dress
 
 Role = QDialogButtonBox.ButtonRole
@@ -29,9 +29,11 @@ class Farewell(QDialog):
     `leave` closes the window; it is called when they are written, or when nobody wants them.
     """
 
-    def __init__(self, parent: QWidget, desk: Desk, leave: Callable[[], object]) -> None:
+    def __init__(
+        self, parent: QWidget, controller: Controller, leave: Callable[[], object]
+    ) -> None:
         super().__init__(parent)
-        self.desk = desk
+        self.controller = controller
         self.leave = leave
         self._failures = 0
         self.setWindowTitle("scalarviz")
@@ -63,13 +65,13 @@ class Farewell(QDialog):
     @property
     def needed(self) -> bool:
         """Whether there is something to ask."""
-        return bool(self.desk.exports.going)
+        return bool(self.controller.exports.going)
 
     def ask(self) -> None:
         """Open, with the window staying as it is."""
         self._say("still being written. If discarded, nothing is kept.")
-        dress(self, self.desk.state.theme)
-        self._failures = self.desk.exports.failures
+        dress(self, self.controller.state.theme)
+        self._failures = self.controller.exports.failures
         self.bar.hide()
         self.finish.show()
         self.finish.setDefault(True)
@@ -82,11 +84,11 @@ class Farewell(QDialog):
         if not self.isVisible() or self.needed:
             return
         self.hide()
-        if self.desk.exports.failures == self._failures:
+        if self.controller.exports.failures == self._failures:
             self.leave()
 
     def _wait(self) -> None:
-        self.desk.pause()  # so that it is written sooner
+        self.controller.pause()  # so that it is written sooner
         self._say("being finished. The window closes then.")
         self.finish.hide()
         self.bar.show()
@@ -94,11 +96,11 @@ class Farewell(QDialog):
         self.adjustSize()
 
     def _discard(self) -> None:
-        self.desk.exports.stop()
+        self.controller.exports.stop()
         self.hide()
         self.leave()
 
     def _say(self, what: str) -> None:
-        *others, last = self.desk.exports.going or ["It"]
+        *others, last = self.controller.exports.going or ["It"]
         names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
         self.said.setText(f"{names} {what}")

@@ -27,10 +27,10 @@ from PySide6.QtWidgets import (
 )
 
 from scalarviz.controller.autosave import Keep
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.startup import Opening
 from scalarviz.process.interrupt import Stop
-from scalarviz.window.controls import Controls
+from scalarviz.window.controls import ControlBar
 from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress
 from scalarviz.window.menus import Menus
@@ -62,15 +62,15 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # which have the focus on
 
 
 @final
-class Window(QMainWindow):
+class MainWindow(QMainWindow):
     """A face of a desk.
 
     `error` is what went wrong in drawing, after which the window closed itself.
     """
 
-    def __init__(self, desk: Desk, stop: Stop, keep: Keep | None = None) -> None:
+    def __init__(self, controller: Controller, stop: Stop, keep: Keep | None = None) -> None:
         super().__init__()
-        self.desk = desk
+        self.controller = controller
         self.stop = stop
         self.keep = keep or Keep()
         self.error: Exception | None = None
@@ -79,12 +79,12 @@ class Window(QMainWindow):
         self._theme = ""
         self._count = 0
         self.opening: Opening | None = None
-        self.view = View(desk, self._fail)
-        self.controls = Controls(desk)
-        self.menus = Menus(self, desk, self.photograph)
-        self.farewell = Farewell(self, desk, self.close)
-        desk.start_editing = self.controls.edit_pinned
-        desk.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
+        self.view = View(controller, self._fail)
+        self.controls = ControlBar(controller)
+        self.menus = Menus(self, controller, self.photograph)
+        self.farewell = Farewell(self, controller, self.close)
+        controller.start_editing = self.controls.edit_pinned
+        controller.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
         self.setCentralWidget(self._body())
         self.setAcceptDrops(True)
         self.resize(*SIZE)
@@ -134,28 +134,30 @@ class Window(QMainWindow):
         try:
             if self.opening is not None and self.view.drawn:
                 self.opening.attend()
-            self.desk.attend()
+            self.controller.attend()
             self.farewell.attend()
-            if self.keep.due and not self.desk.warming.held:
-                self.desk.do(partial(self.keep.now_and_then, self.desk.session), name="keep")
-            self.desk.drawing(self._refresh)
+            if self.keep.due and not self.controller.warming.held:
+                self.controller.do(
+                    partial(self.keep.now_and_then, self.controller.session), name="keep"
+                )
+            self.controller.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            rest = REST * spent if self.desk.playing.flat_out else 1.0
+            rest = REST * spent if self.controller.playing.flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:
         self._count += 1
-        moves = self.desk.stage.tick(perf_counter())
+        moves = self.controller.stage.tick(perf_counter())
         if self._count % LOOKS == 0:
             self._show_state()
-        if moves or self.view.stale or self.desk.session.playing:
+        if moves or self.view.stale or self.controller.session.playing:
             self.view.refresh()
         # What is to be painted is painted now, not when Qt finds time for it.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self) -> None:
-        state = self.desk.state
+        state = self.controller.state
         if state == self._state and self.controls.shows_all:
             return
         self._state, self.view.stale = state, True
@@ -199,7 +201,7 @@ class Window(QMainWindow):
         if event.isAutoRepeat() and name == "space":
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        return self.desk.press(name, shift)
+        return self.controller.press(name, shift)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
@@ -209,7 +211,7 @@ class Window(QMainWindow):
         files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if files:
             event.acceptProposedAction()
-            self.desk.drop(files[0])
+            self.controller.drop(files[0])
 
     def photograph(self, path: str) -> str:
         """Write what is seen to a file, and say whether that went well."""
@@ -227,7 +229,7 @@ class Window(QMainWindow):
             return
         self.loop.quit()
         self._timer.stop()
-        self.desk.quit()
+        self.controller.quit()
         self.view.close()
         event.accept()
 

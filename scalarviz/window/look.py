@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QToolTip, QWidget
 
 
 @dataclass(frozen=True)
-class Look:
+class ThemeColors:
     """The colours of a theme."""
 
     ground: str
@@ -25,7 +25,7 @@ class Look:
 
 
 LOOKS = {
-    "dark": Look(
+    "dark": ThemeColors(
         ground="#0e1116",
         panel="#151a21",
         raised="#262e39",
@@ -36,7 +36,7 @@ LOOKS = {
         accent="#8f6cf0",
         on_accent="#0e1116",
     ),
-    "light": Look(
+    "light": ThemeColors(
         ground="#ffffff",
         panel="#f4f5f7",
         raised="#ffffff",
@@ -58,7 +58,7 @@ def theme_of(name: str) -> str:
     return "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
 
 
-def palette_of(look: Look) -> QPalette:
+def palette_of(look: ThemeColors) -> QPalette:
     """The colours of a theme, as Qt's Fusion style takes them."""
     palette, role = QPalette(), QPalette.ColorRole
     for which, color in {

@@ -10,7 +10,7 @@ from typing import final
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMessageBox
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.state import State
 
 RUNS = "Trainings (*.safetensors)"
@@ -26,9 +26,11 @@ Act = Callable[[], object]
 class Menus:
     """What there is besides the controls; each entry says its key."""
 
-    def __init__(self, window: QMainWindow, desk: Desk, photograph: Callable[[str], str]) -> None:
+    def __init__(
+        self, window: QMainWindow, controller: Controller, photograph: Callable[[str], str]
+    ) -> None:
         self.window = window
-        self.desk = desk
+        self.controller = controller
         self.photograph = photograph
         self._make_file()
         self._make_time()
@@ -45,37 +47,37 @@ class Menus:
         self._add(menu, "Export a video of it so far…", self._record)
         self._add(menu, "Export the next step as a page…", self._tell)
         menu.addSeparator()
-        self._add(menu, "Quit\tQ", lambda: self.desk.leave())
+        self._add(menu, "Quit\tQ", lambda: self.controller.leave())
 
     def _make_time(self) -> None:
         menu = self._menu("&Time")
-        self._add(menu, "Play or pause\tSpace", self.desk.toggle_play)
-        self._add(menu, "One operation on\t.", lambda: self.desk.operation(+1))
-        self._add(menu, "One operation back\t,", lambda: self.desk.operation(-1))
-        self._add(menu, "Start again\tR", self.desk.reset)
-        self.undo = self._add(menu, "Undo the last edit or freeze\tZ", self.desk.undo)
+        self._add(menu, "Play or pause\tSpace", self.controller.toggle_play)
+        self._add(menu, "One operation on\t.", lambda: self.controller.operation(+1))
+        self._add(menu, "One operation back\t,", lambda: self.controller.operation(-1))
+        self._add(menu, "Start again\tR", self.controller.reset)
+        self.undo = self._add(menu, "Undo the last edit or freeze\tZ", self.controller.undo)
         menu.addSeparator()
         self.branches = menu.addMenu("Branches")
         self.branches.aboutToShow.connect(self._fill_branches)
 
     def _make_view(self) -> None:
-        menu, stage = self._menu("&View"), self.desk.stage
+        menu, stage = self._menu("&View"), self.controller.stage
         for number, name in enumerate(CAMERAS, 1):
             self._add(menu, f"{name.capitalize()}\t{number}", partial(stage.look, name))
         self._add(menu, "The pinned weight closely\tF", stage.frame_pinned)
         self._add(menu, "Everything\tEsc", stage.frame_all)
         menu.addSeparator()
-        self.layout = self._add(menu, "Layers as posters\tL", lambda: self.desk.press("l"))
+        self.layout = self._add(menu, "Layers as posters\tL", lambda: self.controller.press("l"))
         self.per_layer = self._add(menu, "Colours of each layer by themselves", self._per_layer)
         self._add(menu, "Fit the colours to the numbers", stage.rescale)
         menu.addSeparator()
-        self.light = self._add(menu, "Light\tD", lambda: self.desk.press("d"))
+        self.light = self._add(menu, "Light\tD", lambda: self.controller.press("d"))
         for action in (self.layout, self.per_layer, self.light):
             action.setCheckable(True)
 
     def _make_help(self) -> None:
         menu = self._menu("&Help")
-        self._add(menu, "Keys\t?", lambda: self.desk.press("?"))
+        self._add(menu, "Keys\t?", lambda: self.controller.press("?"))
         self._add(menu, "About", self._about)
 
     def show_state(self, state: State) -> None:
@@ -96,51 +98,51 @@ class Menus:
 
     def _fill_branches(self) -> None:
         self.branches.clear()
-        group, state = QActionGroup(self.branches), self.desk.state
+        group, state = QActionGroup(self.branches), self.controller.state
         for fork in state.branches:
             start = "the start" if fork.parent < 0 else f"step {fork.start:,}"
             text = f"{fork.number}: from {start} to step {fork.end:,}"
-            action = self._add(self.branches, text, partial(self.desk.switch, fork.number))
+            action = self._add(self.branches, text, partial(self.controller.switch, fork.number))
             action.setCheckable(True)
             action.setChecked(fork.number == state.branch)
             group.addAction(action)
 
     def _per_layer(self) -> None:
-        self.desk.stage.per_layer = not self.desk.stage.per_layer
+        self.controller.stage.per_layer = not self.controller.stage.per_layer
 
     def _open(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self.window, "Open a training", "", RUNS)
         if path:
-            self.desk.load(path)
+            self.controller.load(path)
 
     def _save(self) -> None:
         name = "run.safetensors"
         path, _ = QFileDialog.getSaveFileName(self.window, "Save this training", name, RUNS)
         if path:
-            self.desk.save(Path(path).with_suffix(".safetensors"))
+            self.controller.save(Path(path).with_suffix(".safetensors"))
 
     def _learn(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self.window, "Learn another picture", "", PHOTOS)
         if path:
-            self.desk.drop(path)
+            self.controller.drop(path)
 
     def _photograph(self) -> None:
         name = "network.png"
         path, _ = QFileDialog.getSaveFileName(self.window, "Export what is seen", name, IMAGES)
         if path:
-            self.desk.tell(self.photograph(path))
+            self.controller.tell(self.photograph(path))
 
     def _record(self) -> None:
         name = "network.mp4"
         path, _ = QFileDialog.getSaveFileName(self.window, "Export a video", name, VIDEOS)
         if path:
-            self.desk.export(path)
+            self.controller.export(path)
 
     def _tell(self) -> None:
         name = "step.html"
         path, _ = QFileDialog.getSaveFileName(self.window, "Export the next step", name, PAGES)
         if path:
-            self.desk.export(path)
+            self.controller.export(path)
 
     def _about(self) -> None:
         text = "Every cube is a weight.\nDrag to turn, right-drag to move, the wheel zooms."

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.controller.controller import Desk
-from scalarviz.controller.options import Choice
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.options import OptionChoice
 from scalarviz.window.fields import Tick
 from scalarviz.window.look import dress
 
@@ -29,11 +29,11 @@ LARGEST = 2**31 - 1
 class OptionsPanel(QFrame):
     """What can be chosen of a scene; which choice begins another training is said beside it."""
 
-    def __init__(self, parent: QWidget, desk: Desk) -> None:
+    def __init__(self, parent: QWidget, controller: Controller) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Options of the scene")
-        self.desk = desk
+        self.controller = controller
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(14, 12, 14, 12)
         self._grid.setHorizontalSpacing(10)
@@ -41,22 +41,22 @@ class OptionsPanel(QFrame):
 
     def open_above(self, button: QWidget) -> None:
         """Show the options as they are now."""
-        state = self.desk.state
+        state = self.controller.state
         dress(self, state.theme)
-        runs_on = Choice("engine", str, state.engine, state.engines, "what it runs on", False)
+        runs_on = OptionChoice("engine", str, state.engine, state.engines, "what it runs on", False)
         self._fill((runs_on, *state.options))
         self.adjustSize()
         corner = button.mapToGlobal(QPoint(button.width(), 0))
         self.move(max(0, corner.x() - self.width()), max(0, corner.y() - self.height() - 4))
         self.show()
 
-    def _fill(self, choices: tuple[Choice, ...]) -> None:
+    def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
         while item := self._grid.takeAt(0):
             if widget := item.widget():
                 widget.deleteLater()
         for row, choice in enumerate(choices):
             label = QLabel(choice.name)
-            field = field_of(choice, self.desk)
+            field = field_of(choice, self.controller)
             field.setAccessibleName(choice.name)
             field.setToolTip(choice.help)
             label.setBuddy(field)
@@ -67,12 +67,12 @@ class OptionsPanel(QFrame):
             self._grid.addWidget(note, row, 2)
 
 
-def field_of(choice: Choice, desk: Desk) -> QWidget:
+def field_of(choice: OptionChoice, controller: Controller) -> QWidget:
     """The control that suits an option."""
     if choice.kind is bool:
         box = Tick()
         box.setChecked(choice.value)
-        box.toggled.connect(partial(desk.set_option, choice.name))
+        box.toggled.connect(partial(controller.set_option, choice.name))
         return box
     if choice.choices:
         combo = QComboBox()
@@ -81,14 +81,14 @@ def field_of(choice: Choice, desk: Desk) -> QWidget:
             names.insert(0, str(choice.value))
         combo.addItems(names)
         combo.setCurrentText(str(choice.value))
-        combo.textActivated.connect(partial(desk.set_option, choice.name))
+        combo.textActivated.connect(partial(controller.set_option, choice.name))
         return combo
     if choice.kind is int:
         spin = QSpinBox()
         spin.setRange(0, LARGEST)
         spin.setValue(choice.value)
         spin.setKeyboardTracking(False)  # a number is chosen when it is complete
-        spin.valueChanged.connect(partial(desk.set_option, choice.name))
+        spin.valueChanged.connect(partial(controller.set_option, choice.name))
         return spin
     line = QLineEdit(str(choice.value))
     line.setMaximumWidth(160)
@@ -96,7 +96,7 @@ def field_of(choice: Choice, desk: Desk) -> QWidget:
     def chosen() -> None:
         if line.isModified():
             line.setModified(False)
-            desk.set_option(choice.name, line.text())
+            controller.set_option(choice.name, line.text())
 
     line.editingFinished.connect(chosen)
     return line

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
 from scalarviz.errors import DisplayError
 from scalarviz.view.offscreen import (
@@ -90,13 +90,13 @@ class View(QObject):
     `failed` is called with what went wrong in drawing, once; nothing is drawn any more then.
     """
 
-    def __init__(self, desk: Desk, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, controller: Controller, failed: Callable[[Exception], None]) -> None:
         super().__init__()
-        self.desk = desk
+        self.controller = controller
         self.drawn = False  # whether there is a first picture
         self.stale = True  # whether something has changed since the last picture
         self._failed: Callable[[Exception], None] | None = failed
-        self.pointer = Pointer(desk)
+        self.pointer = Pointer(controller)
         self.canvas = make_canvas()
         self.canvas.events.draw.connect(self._draw)
         self.widget = cast(QWidget, self.canvas.native)
@@ -121,7 +121,7 @@ class View(QObject):
         """Free the memory of the picture; nothing can be drawn any more."""
         with turn:
             self.canvas.set_current()
-            self.desk.stage.release()
+            self.controller.stage.release()
             self.canvas.context.flush_commands()
 
     def _draw(self, event: object) -> None:
@@ -132,7 +132,7 @@ class View(QObject):
         try:
             with turn:
                 self.canvas.set_current()
-                self.desk.drawing(partial(self.desk.stage.draw, width, height, ratio))
+                self.controller.drawing(partial(self.controller.stage.draw, width, height, ratio))
                 self.canvas.context.flush_commands()
             self.drawn = True
         except Exception as error:  # it would be lost in Qt
@@ -158,7 +158,7 @@ class View(QObject):
         elif isinstance(event, QNativeGestureEvent):
             if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
                 at = event.position()
-                self.desk.stage.zoom(1.0 + event.value(), at.x(), at.y())
+                self.controller.stage.zoom(1.0 + event.value(), at.x(), at.y())
         elif event.type() == QEvent.Type.Leave:
             self.pointer.leave()
             self.stale = True

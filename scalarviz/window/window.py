@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.controller.autosave import Keep
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
-from scalarviz.controller.picture import Picture
+from scalarviz.controller.picture import PictureProtocol
 from scalarviz.errors import DisplayError
 from scalarviz.errors.visible_text import say
 from scalarviz.presenter.show import Show
@@ -48,36 +48,42 @@ def watch(
     show, keep = Show.of(show), keep or Keep()
     check_window()
     from scalarviz.controller.startup import Opening
-    from scalarviz.window.frame import Window, application, quick_turns
+    from scalarviz.window.frame import MainWindow, application, quick_turns
     from scalarviz.window.look import reduces_motion, theme_of
 
     application()
     stage = make_stage(show, theme_of(theme), reduced_motion or reduces_motion())
-    desk = Desk(show, stage, recipe, steps=steps, speed=speed)
+    controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     start = show.session.step_index
     with quick_turns(), Stop() as stop:
-        window = Window(desk, stop, keep)
+        window = MainWindow(controller, stop, keep)
         if size is not None:
             window.resize(*size)
-        opening = Opening(desk, True if tour else None, play=play)
+        opening = Opening(controller, True if tour else None, play=play)
         try:
             window.run(opening)
         finally:
-            desk.quit()
-            say(*desk.exports.told)
+            controller.quit()
+            say(*controller.exports.told)
             window.release()
-    desk.rest()
+    controller.rest()
     if window.error is None:
-        say(closing(desk.show, min(start, desk.session.step_index), desk.session.step_index))
-    desk.warming.leave()
-    if saved := keep.at_end(desk.session, stop.asked):
+        say(
+            closing(
+                controller.show,
+                min(start, controller.session.step_index),
+                controller.session.step_index,
+            )
+        )
+    controller.warming.leave()
+    if saved := keep.at_end(controller.session, stop.asked):
         say(saved)
     if window.error is not None:
         raise window.error
     return stop.code
 
 
-def make_stage(show: Show, theme: str, reduced_motion: bool) -> Picture:
+def make_stage(show: Show, theme: str, reduced_motion: bool) -> PictureProtocol:
     """The picture of a show."""
     from scalarviz.presenter.answers import AT_ONCE
     from scalarviz.presenter.stage import Stage

@@ -25,7 +25,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.data.batches import Batches, InOrder, Points, Shuffled
-from scalarviz.engines.cuda.missing import cuda_lack
+from scalarviz.engines.cuda.missing import missing_for_cuda
 from scalarviz.model.precision import Precision
 
 SIZES = [12, 64, 64, 64, 64, 3]
@@ -248,7 +248,7 @@ def card() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    lack = cuda_lack()
+    lack = missing_for_cuda()
     if lack:
         print(f"The cuda engine cannot run here: {lack}.")
         return 1

@@ -54,7 +54,7 @@ def watched(name: str) -> float:
     from scalarviz.window import window
 
     show, found = show_of(name), {}
-    session, run = show.session, window_frame.Window.run
+    session, run = show.session, window_frame.MainWindow.run
 
     def timed(self, *arguments):
         def begin() -> None:
@@ -69,7 +69,7 @@ def watched(name: str) -> float:
         QTimer.singleShot(round(1e3 * (WARM + SECONDS)), end)
         return run(self, *arguments)
 
-    window_frame.Window.run = timed
+    window_frame.MainWindow.run = timed
     with redirect_stdout(sys.stderr):  # it says at the end what was learned
         window.watch(show, speed=0.0, theme="dark", tour=False)
     return found["rate"]

@@ -197,8 +197,8 @@ def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None
     stage = Stage(session)
     assert stage.channels == ["value", "gradient", "last change", "m", "v", "w*x", "x*g"]
     stage.color = stage.size = "m"
-    assert not stage.sight().cubes.colors.any()
+    assert not stage.frame_data().cubes.colors.any()
     session.advance(1)
-    seen = stage.sight().cubes
+    seen = stage.frame_data().cubes
     assert (seen.colors == net.bank.slots["m"]).all() and seen.colors.any()
     assert seen.clipped == 0  # the scale was chosen when there were numbers to choose it by

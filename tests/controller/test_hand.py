@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.startup import Opening
 from scalarviz.presenter.answers import AT_ONCE
@@ -81,142 +81,151 @@ def gate() -> Iterator[Gate]:
 
 
 @pytest.fixture
-def desk(gate: Gate) -> Any:
+def controller(gate: Gate) -> Any:
     show = Show(gate.session)
-    return Desk(show, FakeStage(show))  # type: ignore[arg-type]  # as much of one as it needs
+    return Controller(show, FakeStage(show))  # type: ignore[arg-type]  # as much of one as it needs
 
 
-def settle(desk: Any) -> None:
-    wait_for(lambda: (desk.attend(), not desk.hand.busy)[1])
+def settle(controller: Any) -> None:
+    wait_for(lambda: (controller.attend(), not controller.hand.busy)[1])
 
 
 DEEDS: dict[str, Callable[[Any, Path], object]] = {
-    "pause": lambda desk, path: desk.pause(),
-    "play": lambda desk, path: desk.play(),
-    "speed": lambda desk, path: desk.set_speed(100.0),
-    "step": lambda desk, path: desk.step(+1),
-    "far": lambda desk, path: desk.step(+1, 500),
-    "back": lambda desk, path: desk.step(-1),
-    "operation": lambda desk, path: desk.operation(+1),
-    "seek": lambda desk, path: desk.seek(1),
-    "reset": lambda desk, path: desk.reset(),
-    "rate": lambda desk, path: desk.set_rate(0.25),
-    "scale": lambda desk, path: desk.press("up"),
-    "engine": lambda desk, path: desk.set_engine("python"),
-    "activation": lambda desk, path: desk.set_activation(0, "relu"),
-    "edit": lambda desk, path: desk.edit(3, 0.5),
-    "freeze": lambda desk, path: desk.freeze(3, True),
-    "undo": lambda desk, path: desk.undo(),
-    "sample": lambda desk, path: desk.next_sample(),
-    "branch": lambda desk, path: desk.press("b"),
-    "save": lambda desk, path: desk.save(path / "run.safetensors"),
-    "option": lambda desk, path: desk.set_option("lr", "0.125"),
-    "click": lambda desk, path: desk.click(1.0, 1.0),
-    "quit": lambda desk, path: desk.quit(),
+    "pause": lambda controller, path: controller.pause(),
+    "play": lambda controller, path: controller.play(),
+    "speed": lambda controller, path: controller.set_speed(100.0),
+    "step": lambda controller, path: controller.step(+1),
+    "far": lambda controller, path: controller.step(+1, 500),
+    "back": lambda controller, path: controller.step(-1),
+    "operation": lambda controller, path: controller.operation(+1),
+    "seek": lambda controller, path: controller.seek(1),
+    "reset": lambda controller, path: controller.reset(),
+    "rate": lambda controller, path: controller.set_rate(0.25),
+    "scale": lambda controller, path: controller.press("up"),
+    "engine": lambda controller, path: controller.set_engine("python"),
+    "activation": lambda controller, path: controller.set_activation(0, "relu"),
+    "edit": lambda controller, path: controller.edit(3, 0.5),
+    "freeze": lambda controller, path: controller.freeze(3, True),
+    "undo": lambda controller, path: controller.undo(),
+    "sample": lambda controller, path: controller.next_sample(),
+    "branch": lambda controller, path: controller.press("b"),
+    "save": lambda controller, path: controller.save(path / "run.safetensors"),
+    "option": lambda controller, path: controller.set_option("lr", "0.125"),
+    "click": lambda controller, path: controller.click(1.0, 1.0),
+    "quit": lambda controller, path: controller.quit(),
 }
 
 
 @pytest.mark.parametrize("deed", DEEDS)
 def test_no_command_waits_for_the_step_that_goes_on(
-    deed: str, desk: Any, gate: Gate, tmp_path: Path
+    deed: str, controller: Any, gate: Gate, tmp_path: Path
 ) -> None:
-    with gate.closed(desk.play):
+    with gate.closed(controller.play):
         start = time.perf_counter()
-        DEEDS[deed](desk, tmp_path)
+        DEEDS[deed](controller, tmp_path)
         for _ in range(3):
-            desk.attend()
-            desk.state  # noqa: B018  # to read it is the point
-        desk.playing.undisturbed(lambda: None)
+            controller.attend()
+            controller.state  # noqa: B018  # to read it is the point
+        controller.playing.undisturbed(lambda: None)
         assert time.perf_counter() - start < SOON
-    settle(desk)
-    desk.quit()
-    desk.rest()
-    assert not desk.session.playing and not desk.hand.busy
+    settle(controller)
+    controller.quit()
+    controller.rest()
+    assert not controller.session.playing and not controller.hand.busy
 
 
-def test_no_picture_waits_twice_for_one_step(desk: Any, gate: Gate) -> None:
-    with gate.closed(desk.play):
-        desk.drawing(lambda: None)
+def test_no_picture_waits_twice_for_one_step(controller: Any, gate: Gate) -> None:
+    with gate.closed(controller.play):
+        controller.drawing(lambda: None)
         start = time.perf_counter()
         for _ in range(20):
-            desk.drawing(lambda: None)
+            controller.drawing(lambda: None)
         assert time.perf_counter() - start < AT_ONCE
-    desk.pause()
-    settle(desk)
+    controller.pause()
+    settle(controller)
 
 
-def test_what_was_asked_for_meanwhile_is_done_in_order(desk: Any, gate: Gate) -> None:
-    with gate.closed(desk.play):
-        desk.set_rate(0.25)
-        desk.press("up")
-        desk.press("up")
-        desk.edit(3, 0.5)
-        desk.freeze(3, True)
-        desk.pause()
-        assert desk.session.learning_rate == 0.1 and not desk.session.current_branch.journal
-    settle(desk)
-    assert desk.session.learning_rate == 1.0 and desk.session.network.bank.value[3] == 0.5
-    kinds = [action.kind for action in desk.session.current_branch.journal]
+def test_what_was_asked_for_meanwhile_is_done_in_order(controller: Any, gate: Gate) -> None:
+    with gate.closed(controller.play):
+        controller.set_rate(0.25)
+        controller.press("up")
+        controller.press("up")
+        controller.edit(3, 0.5)
+        controller.freeze(3, True)
+        controller.pause()
+        assert (
+            controller.session.learning_rate == 0.1
+            and not controller.session.current_branch.journal
+        )
+    settle(controller)
+    assert (
+        controller.session.learning_rate == 1.0 and controller.session.network.bank.value[3] == 0.5
+    )
+    kinds = [action.kind for action in controller.session.current_branch.journal]
     assert kinds == ["learning rate"] * 3 + ["edit", "freeze"]
-    assert desk.state.edits == 2
+    assert controller.state.edits == 2
 
 
-def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(desk: Any, gate: Gate) -> None:
+def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(
+    controller: Any, gate: Gate
+) -> None:
     gate.seconds = 0.15
-    start, at = time.perf_counter(), desk.session.step_index
-    desk.step(+1, 3)
-    assert time.perf_counter() - start < 0.12 and desk.hand.busy
-    desk.attend()
-    settle(desk)
-    assert desk.session.step_index == at + 3
+    start, at = time.perf_counter(), controller.session.step_index
+    controller.step(+1, 3)
+    assert time.perf_counter() - start < 0.12 and controller.hand.busy
+    controller.attend()
+    settle(controller)
+    assert controller.session.step_index == at + 3
     start = time.perf_counter()
     for step in range(at + 3):
-        desk.seek(step)
+        controller.seek(step)
     assert time.perf_counter() - start < 0.12
-    settle(desk)
-    assert desk.session.step_index == at + 2
+    settle(controller)
+    assert controller.session.step_index == at + 2
     gate.seconds = 0.0
 
 
-def test_an_error_and_a_branch_are_told_when_they_are_there(desk: Any, gate: Gate) -> None:
-    desk.seek(1)
-    desk.hand.patience, gate.seconds = 0.0, 0.1
-    desk.step(+1)
-    desk.set_activation(0, "no such")
-    desk.edit(3, 0.5)
-    assert desk.message == ""
-    settle(desk)
-    first, second = desk.stage.notices
+def test_an_error_and_a_branch_are_told_when_they_are_there(controller: Any, gate: Gate) -> None:
+    controller.seek(1)
+    controller.hand.patience, gate.seconds = 0.0, 0.1
+    controller.step(+1)
+    controller.set_activation(0, "no such")
+    controller.edit(3, 0.5)
+    assert controller.message == ""
+    settle(controller)
+    first, second = controller.stage.notices
     assert first.startswith("unknown activation 'no such'")
     assert second.startswith("New branch from step 2; the old future is kept")
     gate.seconds = 0.0
 
 
-def test_an_error_of_the_last_portion_is_told_though_it_was_paused(desk: Any, gate: Gate) -> None:
-    with gate.closed(desk.play):
-        desk.pause()
-        assert desk.message == ""
+def test_an_error_of_the_last_portion_is_told_though_it_was_paused(
+    controller: Any, gate: Gate
+) -> None:
+    with gate.closed(controller.play):
+        controller.pause()
+        assert controller.message == ""
         gate.session.network.bank.grad[:] = 0.0
         gate.fails = True
-    wait_for(lambda: (desk.attend(), "the disk is gone" in desk.message)[1])
+    wait_for(lambda: (controller.attend(), "the disk is gone" in controller.message)[1])
     gate.fails = False
-    settle(desk)
+    settle(controller)
 
 
 def test_a_tour_goes_on_though_its_operations_take_long(
-    desk: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    controller: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("scalarviz.controller.tour.seen", lambda: tmp_path / "seen")
     monkeypatch.setattr("scalarviz.controller.tour.OPENING", 0.0)
     monkeypatch.setattr("scalarviz.controller.tour.OPERATION", 0.0)
-    desk.seek(0)
-    settle(desk)
-    desk.hand.patience, gate.seconds = 0.0, 0.05
-    opening = Opening(desk, True, play=False)
+    controller.seek(0)
+    settle(controller)
+    controller.hand.patience, gate.seconds = 0.0, 0.05
+    opening = Opening(controller, True, play=False)
     end = time.perf_counter() + 20.0
     while opening.tour.active and time.perf_counter() < end:
         opening.attend()
-        desk.attend()
+        controller.attend()
         time.sleep(0.002)
     gate.seconds = 0.0
-    assert desk.session.step_index == 1 and (tmp_path / "seen").exists()
+    assert controller.session.step_index == 1 and (tmp_path / "seen").exists()

@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile, warming
-from scalarviz.controller.controller import WAIT, Desk
+from scalarviz.controller.controller import WAIT, Controller
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.registry import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -44,13 +44,13 @@ def make(compiler: Path) -> Iterator[Callable[..., Any]]:
 
     def make(session: sv.Session) -> Any:
         show = Show(session, steps=1_000_000)
-        desk = Desk(show, FakeStage(show))  # type: ignore[arg-type]
-        made.append(desk)
-        return desk
+        controller = Controller(show, FakeStage(show))  # type: ignore[arg-type]
+        made.append(controller)
+        return controller
 
     yield make
-    for desk in made:
-        desk.quit()
+    for controller in made:
+        controller.quit()
 
 
 def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
@@ -58,54 +58,57 @@ def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
     return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine=engine, **given)
 
 
-def attended(desk: Any, happened: Callable[[], object]) -> None:
+def attended(controller: Any, happened: Callable[[], object]) -> None:
     end = time.perf_counter() + 10.0
     while not happened():
         assert time.perf_counter() < end
-        desk.attend()
+        controller.attend()
         time.sleep(0.002)
 
 
 def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
     s = network_session()
-    desk = make(s)
-    assert s.engine == "python" and not desk.warming.held
-    desk.step(+1, 3)
-    desk.attend()
-    assert desk.state.status.startswith("Compiling for float32 networks: ")
+    controller = make(s)
+    assert s.engine == "python" and not controller.warming.held
+    controller.step(+1, 3)
+    controller.attend()
+    assert controller.state.status.startswith("Compiling for float32 networks: ")
     (compiler / "float32").touch()
-    attended(desk, lambda: s.engine == "cpu")
-    assert "from now on the engine cpu does the work" in desk.message and not desk.state.status
-    desk.step(+1, 3)
+    attended(controller, lambda: s.engine == "cpu")
+    assert (
+        "from now on the engine cpu does the work" in controller.message
+        and not controller.state.status
+    )
+    controller.step(+1, 3)
     values = s.network.bank.value.copy()
-    desk.seek(0)
-    desk.seek(6)
+    controller.seek(0)
+    controller.seek(6)
     assert (s.network.bank.value == values).all()
 
 
 def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path) -> None:
     s = network_session()
-    desk = make(s)
+    controller = make(s)
     for deed in (
-        desk.reset,
-        lambda: desk.step(+1, 2),
-        lambda: desk.seek(0),
-        lambda: desk.edit(0, 0.5),
-        desk.undo,
-        lambda: desk.operation(+1),
-        lambda: desk.operation(-1),
-        lambda: desk.switch(0),
-        lambda: desk.switch(1),
-        lambda: [s.seek(0), desk.drawing(lambda: None)],  # past the desk
-        lambda: [s.reset(), desk.drawing(lambda: None)],
-        lambda: desk.set_engine("cpu"),
-        lambda: desk.set_activation(0, "relu"),
+        controller.reset,
+        lambda: controller.step(+1, 2),
+        lambda: controller.seek(0),
+        lambda: controller.edit(0, 0.5),
+        controller.undo,
+        lambda: controller.operation(+1),
+        lambda: controller.operation(-1),
+        lambda: controller.switch(0),
+        lambda: controller.switch(1),
+        lambda: [s.seek(0), controller.drawing(lambda: None)],  # past the desk
+        lambda: [s.reset(), controller.drawing(lambda: None)],
+        lambda: controller.set_engine("cpu"),
+        lambda: controller.set_activation(0, "relu"),
     ):
         deed()
         assert s.engine == "python", deed
     (compiler / "float32").touch()
-    attended(desk, lambda: s.engine == "cpu")
-    desk.reset()
+    attended(controller, lambda: s.engine == "cpu")
+    controller.reset()
     assert s.engine == "cpu"
 
 
@@ -113,29 +116,29 @@ def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
     make: Any, compiler: Path
 ) -> None:
     s = network_session()
-    desk = make(s)
-    desk.step(+1, 5)
+    controller = make(s)
+    controller.step(+1, 5)
     (compiler / "float32").touch()
-    attended(desk, lambda: s.engine == "cpu")
-    desk.seek(2)
+    attended(controller, lambda: s.engine == "cpu")
+    controller.seek(2)
     assert s.engine == "python"  # so it was
-    desk.attend()
+    controller.attend()
     assert s.engine == "python" and s.course.branch.number == 0
-    desk.edit(0, 0.25)
-    attended(desk, lambda: s.engine == "cpu")
+    controller.edit(0, 0.25)
+    attended(controller, lambda: s.engine == "cpu")
     assert s.course.branch.number == 1
 
 
 def test_objects_that_somebody_has_chosen_stay(make: Any, compiler: Path) -> None:
     s = network_session()
-    desk = make(s)
-    desk.step(+1)
-    desk.set_engine("cpu")
-    desk.set_engine("python")
+    controller = make(s)
+    controller.step(+1)
+    controller.set_engine("cpu")
+    controller.set_engine("python")
     (compiler / "float32").touch()
-    attended(desk, lambda: not desk.warming.said)
-    desk.step(+1)
-    desk.attend()
+    attended(controller, lambda: not controller.warming.said)
+    controller.step(+1)
+    controller.attend()
     assert s.engine == "python"
 
 
@@ -143,13 +146,13 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
     make: Any, compiler: Path
 ) -> None:
     s = network_session("python")
-    desk = make(s)
-    assert not desk.warming.said
-    desk.set_engine("cpu")
-    assert s.engine == "python" and "as soon as its kernels are compiled" in desk.message
-    desk.step(+1)
+    controller = make(s)
+    assert not controller.warming.said
+    controller.set_engine("cpu")
+    assert s.engine == "python" and "as soon as its kernels are compiled" in controller.message
+    controller.step(+1)
     (compiler / "float32").touch()
-    attended(desk, lambda: s.engine == "cpu")
+    attended(controller, lambda: s.engine == "cpu")
 
 
 def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
@@ -160,27 +163,27 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
     frames = course.branch.frames
     frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
     course.trainer.adopt(on_cpu)
-    desk = make(s)
-    assert desk.warming.held and desk.stage.asleep
+    controller = make(s)
+    assert controller.warming.held and controller.stage.asleep
     clock = s.clock
     for deed in (
-        desk.play,
-        desk.reset,
-        desk.undo,
-        lambda: desk.step(-1),
-        lambda: desk.edit(0, 1.0),
-        lambda: desk.set_engine("python"),
-        lambda: desk.set_option("map", "grey"),
-        lambda: desk.click(3, 4),
-        lambda: desk.save(compiler / "it.safetensors"),
-        lambda: desk.export(compiler / "it.mp4"),
+        controller.play,
+        controller.reset,
+        controller.undo,
+        lambda: controller.step(-1),
+        lambda: controller.edit(0, 1.0),
+        lambda: controller.set_engine("python"),
+        lambda: controller.set_option("map", "grey"),
+        lambda: controller.click(3, 4),
+        lambda: controller.save(compiler / "it.safetensors"),
+        lambda: controller.export(compiler / "it.mp4"),
     ):
-        desk.message = ""
+        controller.message = ""
         deed()
-        assert desk.message == WAIT and s.clock == clock and s.engine == "cpu"
+        assert controller.message == WAIT and s.clock == clock and s.engine == "cpu"
     (compiler / "float32").touch()
-    attended(desk, lambda: not desk.warming.held)
-    assert not desk.stage.asleep and s.engine == "cpu"
+    attended(controller, lambda: not controller.warming.held)
+    assert not controller.stage.asleep and s.engine == "cpu"
 
 
 def test_a_network_too_large_for_objects_is_held(
@@ -188,8 +191,8 @@ def test_a_network_too_large_for_objects_is_held(
 ) -> None:
     monkeypatch.setattr(warming, "LIGHT", 1.0)
     s = network_session()
-    desk = make(s)
-    assert desk.warming.held and s.engine == "cpu"
+    controller = make(s)
+    assert controller.warming.held and s.engine == "cpu"
 
 
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
@@ -204,15 +207,15 @@ def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -
     kept.advance(2)
     kept.to("cpu")
     kept.save(compiler / "it.safetensors")
-    desk = make(network_session("python"))
-    before = desk.session
-    desk.load(compiler / "it.safetensors")
-    assert desk.session is before and "opens as soon as" in desk.message
+    controller = make(network_session("python"))
+    before = controller.session
+    controller.load(compiler / "it.safetensors")
+    assert controller.session is before and "opens as soon as" in controller.message
     (compiler / "float32").touch()
-    attended(desk, lambda: desk.session is not before)
-    assert desk.session.step_index == 2 and desk.session.engine == "cpu"
-    desk.load(compiler / "none.safetensors")
-    assert "none.safetensors" in desk.message
+    attended(controller, lambda: controller.session is not before)
+    assert controller.session.step_index == 2 and controller.session.engine == "cpu"
+    controller.load(compiler / "none.safetensors")
+    assert "none.safetensors" in controller.message
 
 
 def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
@@ -232,14 +235,14 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
     slope = sv.Value(0.5)
     line = sv.compile(lambda x: slope * x, inputs=1)
     s = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="cpu")
-    desk = make(s)
+    controller = make(s)
     assert s.engine == "python"
-    desk.attend()
-    assert desk.state.status.startswith("Compiling for float64 functions: ")
-    desk.reset()
-    desk.step(+1)
+    controller.attend()
+    assert controller.state.status.startswith("Compiling for float64 functions: ")
+    controller.reset()
+    controller.step(+1)
     (compiler / "expression-float64").touch()
-    attended(desk, lambda: s.engine == "cpu")
+    attended(controller, lambda: s.engine == "cpu")
 
 
 def test_a_formula_that_is_added_meanwhile_is_compiled_too(
@@ -249,19 +252,19 @@ def test_a_formula_that_is_added_meanwhile_is_compiled_too(
     monkeypatch.setattr(
         precompile, "is_ready", lambda kind: asked.append(precompile.mark_of(kind)) or True
     )
-    desk = make(network_session())
+    controller = make(network_session())
     monkeypatch.setitem(ACTIVATIONS, "own", ACTIVATIONS["relu"])
-    desk.set_activation(0, "own")
+    controller.set_activation(0, "own")
     assert asked[0] != asked[-1]
 
 
 def test_who_leaves_takes_the_engine_along(make: Any) -> None:
     s = network_session()
-    desk = make(s)
-    desk.step(+1)
-    desk.quit()
-    desk.warming.leave()
-    assert s.engine == "cpu" and not desk.warming.said
+    controller = make(s)
+    controller.step(+1)
+    controller.quit()
+    controller.warming.leave()
+    assert s.engine == "cpu" and not controller.warming.said
 
 
 def test_where_another_process_fails_a_thread_of_this_one_compiles(
@@ -271,8 +274,8 @@ def test_where_another_process_fails_a_thread_of_this_one_compiles(
     monkeypatch.setattr(precompile, "COMMAND", ("-c", "raise SystemExit(1)"))
     monkeypatch.setattr(precompile, "compile_kind", compiled.append)
     s = network_session()
-    desk = make(s)
-    attended(desk, lambda: s.engine == "cpu")
+    controller = make(s)
+    attended(controller, lambda: s.engine == "cpu")
     assert compiled == ["float32"]
 
 
@@ -360,7 +363,7 @@ def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.Mo
         session.advance(2)
         session.advance(min(len(session.operations), 80) + 1, "operation")
         stage.pin(0)
-        stage.sight()
+        stage.frame_data()
         stage.captioned()
         session.reset()
         session.history(0, wait=True)

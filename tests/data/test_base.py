@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.data.batches import InOrder, Made, Picked, Points, Shuffled
+from scalarviz.data.batches import GeneratedBatches, InOrder, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 
 TABLE = np.arange(20.0).reshape(10, 2), np.arange(10.0)[:, np.newaxis]
@@ -171,7 +171,7 @@ def draw(step: int, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_generated_data_come_from_step_batch_and_seed() -> None:
     batches = data.Generated(draw, inputs=2, outputs=1).batches(5, seed=8)
-    assert isinstance(batches, Made)
+    assert isinstance(batches, GeneratedBatches)
     assert same(batches.at(3), draw(3, 5, 8))
     assert same(batches.block(2, 4).at(3), draw(3, 5, 8))
     assert len(data.Generated(draw, inputs=2, outputs=1, samples=6).batches(None).at(0)[0]) == 6

@@ -9,7 +9,7 @@ import PIL.Image
 import pytest
 
 from scalarviz.displays.cells import Scale, cell, ink_on, legend, pixels
-from scalarviz.displays.svg import LOOK, Drawing, image
+from scalarviz.displays.svg import LOOK, SvgDrawing, image
 from scalarviz.draw2d.colors import MAPS, contrast, rgb, to_bytes
 from tests.displays.drawn import Drawn
 
@@ -44,14 +44,14 @@ def test_the_number_on_a_cell_can_be_read(x: float) -> None:
 
 @pytest.mark.parametrize("number", [-1.23456e-5, -0.0123456, 123456.789, np.inf, np.nan])
 def test_a_number_stays_inside_its_cell(number: float) -> None:
-    drawing = Drawing()
+    drawing = SvgDrawing()
     cell(drawing, (0, 0, 62, 27), number, Scale(1.0, False))
     drawn = Drawn(image(drawing, ""))
     assert drawn.width == pytest.approx(62 + 36)
 
 
 def test_a_legend_says_where_the_scale_ends() -> None:
-    drawing = Drawing()
+    drawing = SvgDrawing()
     legend(drawing, 0, 0, Scale(0.5, True))
     assert Drawn(image(drawing, "")).texts == ["≤ −0.5", "0", "≥ 0.5"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.displays.layered import GAP, Layout, lay_out
+from scalarviz.displays.layered import GAP, GraphLayout, lay_out
 
 Graph = list[list[int]]
 
@@ -63,7 +63,7 @@ def test_the_same_graph_has_the_same_layout(inputs: Graph) -> None:
     assert lay_out(inputs, [40.0] * len(inputs)) == lay_out(inputs, [40.0] * len(inputs))
 
 
-def crossed(layout: Layout, inputs: Graph) -> bool:
+def crossed(layout: GraphLayout, inputs: Graph) -> bool:
     (a, b), (c, d) = [(x[0], i) for i, x in enumerate(inputs) if x]
     y = layout.heights
     return (y[a] - y[c]) * (y[b] - y[d]) < 0

@@ -9,7 +9,7 @@ from scalarviz.displays.svg import (
     LOOK,
     MARGIN,
     WIDEST,
-    Drawing,
+    SvgDrawing,
     attribute,
     image,
     shorten,
@@ -21,7 +21,7 @@ NASTY = "<a & b> \"c\" 'd' \x00 \ud800 é 中"
 
 
 def test_texts_are_escaped_and_come_back() -> None:
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.text(0, 10, NASTY)
     drawing.words(0, 30, [("x < y", False), ("1 & 2", True)])
     drawn = Drawn(image(drawing, NASTY))
@@ -33,7 +33,7 @@ def test_texts_are_escaped_and_come_back() -> None:
 
 
 def test_a_card_has_room_for_everything() -> None:
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.rect(10, 20, 300, 5)
     drawing.circle(10, 90, 10)
     drawn = Drawn(image(drawing, ""))
@@ -41,12 +41,12 @@ def test_a_card_has_room_for_everything() -> None:
 
 
 def test_a_card_has_a_ground_of_its_own() -> None:
-    (card,) = Drawn(image(Drawing(), "")).all("rect", "card")
+    (card,) = Drawn(image(SvgDrawing(), "")).all("rect", "card")
     assert card.attrib["fill"] == LOOK.ground == "#ffffff"
 
 
 def test_a_wide_drawing_is_scrolled_and_keeps_its_size() -> None:
-    narrow, wide = Drawing(), Drawing()
+    narrow, wide = SvgDrawing(), SvgDrawing()
     narrow.rect(0, 0, 500, 10)
     wide.rect(0, 0, 2000, 10)
     assert image(narrow, "").startswith("<img") and "min-width" not in image(narrow, "")
@@ -56,11 +56,11 @@ def test_a_wide_drawing_is_scrolled_and_keeps_its_size() -> None:
 
 
 def test_every_image_fits_into_the_page() -> None:
-    assert "max-width: 100%" in image(Drawing(), "")
+    assert "max-width: 100%" in image(SvgDrawing(), "")
 
 
 def test_an_anchored_text_reaches_as_far_as_it_does() -> None:
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.text(100, 10, "mmmm", 10.0, anchor="end")
     assert drawing.right == 100
     drawing.text(100, 10, "mmmm", 10.0, anchor="middle")
@@ -83,7 +83,7 @@ def test_numbers_are_written_briefly() -> None:
 
 
 def test_pixels_come_as_a_picture_in_the_drawing() -> None:
-    drawing = Drawing()
+    drawing = SvgDrawing()
     drawing.image(1, 2, 3, 4, b"pixels")
     (element,) = ElementTree.fromstring(drawing.card()).iter("{http://www.w3.org/2000/svg}image")
     assert base64.b64decode(element.attrib["href"].partition(",")[2]) == b"pixels"

@@ -10,14 +10,14 @@ import pytest
 from scalarviz.draw2d import batch as quads
 from scalarviz.draw2d import fonts
 from scalarviz.draw2d.batch import color, joins
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.fonts import ATLAS, Atlas
 from scalarviz.errors import InputError
 
 
-def rows(paper: Paper) -> np.ndarray:
+def rows(canvas: Canvas2D) -> np.ndarray:
     """The 24 numbers of each shape on the paper."""
-    vertices, _, _ = paper.vertices()
+    vertices, _, _ = canvas.vertices()
     return vertices.view(np.float32).reshape(-1, 4, quads.COLUMNS)[:, 0]
 
 
@@ -27,24 +27,24 @@ def test_needs_neither_vispy_nor_opengl() -> None:
 
 
 def test_every_shape_has_four_corners_and_two_triangles() -> None:
-    paper = Paper(100, 100)
-    paper.box(0, 0, 10, 10, "#ffffff")
-    paper.discs(np.zeros((3, 2)), 4.0, "#ffffff")
-    vertices, indices, batches = paper.vertices()
+    canvas = Canvas2D(100, 100)
+    canvas.box(0, 0, 10, 10, "#ffffff")
+    canvas.discs(np.zeros((3, 2)), 4.0, "#ffffff")
+    vertices, indices, batches = canvas.vertices()
     assert len(vertices) == 16 and len(indices) == 24 and indices.max() == 15
     assert [(batch.start, batch.stop) for batch in batches] == [(0, 4)]
     np.testing.assert_array_equal(vertices["a_style"][:4, 2] - quads.BOX, [0, 1, 2, 3])
 
 
 def test_the_order_of_calls_is_kept_whatever_the_kind_of_shape() -> None:
-    paper = Paper(100, 100)
-    paper.box(0, 0, 2, 2, "#ffffff")
-    paper.segments([[0, 0]], [[2, 0]], "#ffffff")
-    paper.text(0, 0, "ab")
-    paper.disc(0, 0, 1, "#ffffff")
-    paper.arrow((0, 0), (5, 0), "#ffffff")
-    paper.image(0, 0, 2, 2, np.zeros((1, 1, 3)))
-    kinds = rows(paper)[:, quads.KIND]
+    canvas = Canvas2D(100, 100)
+    canvas.box(0, 0, 2, 2, "#ffffff")
+    canvas.segments([[0, 0]], [[2, 0]], "#ffffff")
+    canvas.text(0, 0, "ab")
+    canvas.disc(0, 0, 1, "#ffffff")
+    canvas.arrow((0, 0), (5, 0), "#ffffff")
+    canvas.image(0, 0, 2, 2, np.zeros((1, 1, 3)))
+    kinds = rows(canvas)[:, quads.KIND]
     expected = [quads.BOX, quads.CAPSULE, quads.LETTER, quads.LETTER, quads.BOX, quads.ARROW]
     assert kinds.tolist() == [*expected, quads.IMAGE]
 
@@ -52,7 +52,7 @@ def test_the_order_of_calls_is_kept_whatever_the_kind_of_shape() -> None:
 def test_many_at_once_are_the_same_as_one_by_one() -> None:
     xy, radius, depth = [(1.0, 2.0), (30.0, 4.0)], [2.0, 3.0], [0.5, -0.25]
     fill, outline = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)], [(0, 0, 0, 1), (1, 1, 1, 0.5)]
-    together, apart = Paper(50, 50), Paper(50, 50)
+    together, apart = Canvas2D(50, 50), Canvas2D(50, 50)
     together.discs(xy, radius, np.array(fill), outline=np.array(outline), depth=depth, hatch=0.5)
     together.boxes(xy, (5, 6), "#102030", radius=2.0, outline="#ffffff", line=[1.0, 2.0])
     for (x, y), r, z, f, o in zip(xy, radius, depth, fill, outline, strict=True):
@@ -67,38 +67,38 @@ def test_many_at_once_are_the_same_as_one_by_one() -> None:
 )
 def test_a_colour_is_written_in_three_ways(value: object) -> None:
     assert color(value) == pytest.approx((1.0, 128 / 255, 0.0, 1.0))
-    paper = Paper(10, 10)
-    paper.box(0, 0, 1, 1, value)
-    assert rows(paper)[0, quads.FILL].tolist() == [255 * 256 + 128, 255]
+    canvas = Canvas2D(10, 10)
+    canvas.box(0, 0, 1, 1, value)
+    assert rows(canvas)[0, quads.FILL].tolist() == [255 * 256 + 128, 255]
 
 
 @pytest.mark.parametrize("value", ["red", "#ff", "", "ff8000", (1.0, 0.0), 3.0])
 def test_what_is_no_colour_is_refused(value: object) -> None:
     with pytest.raises(InputError, match="is no colour: write"):
-        Paper(10, 10).box(0, 0, 1, 1, value)
+        Canvas2D(10, 10).box(0, 0, 1, 1, value)
 
 
 def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
-    paper = Paper(10, 10)
-    paper.box(0, 0, 1, 1, (2.0, -1.0, 0.0))
-    paper.box(0, 0, 1, 1, (float("nan"), 0.0, 0.0))
-    assert rows(paper)[:, quads.FILL].tolist() == [[255 * 256, 255], [255 * 256, 255 * 256 + 255]]
+    canvas = Canvas2D(10, 10)
+    canvas.box(0, 0, 1, 1, (2.0, -1.0, 0.0))
+    canvas.box(0, 0, 1, 1, (float("nan"), 0.0, 0.0))
+    assert rows(canvas)[:, quads.FILL].tolist() == [[255 * 256, 255], [255 * 256, 255 * 256 + 255]]
 
 
 def test_words_are_remembered_in_order() -> None:
-    paper, other = Paper(100, 100), Paper(100, 100)
-    paper.text(0, 10, "one")
+    canvas, other = Canvas2D(100, 100), Canvas2D(100, 100)
+    canvas.text(0, 10, "one")
     other.text(0, 10, "three → four")
-    paper.text(0, 20, "two", depth=0.5)
-    paper.extend(other)
-    assert paper.words == ["one", "two", "three → four"]
+    canvas.text(0, 20, "two", depth=0.5)
+    canvas.extend(other)
+    assert canvas.words == ["one", "two", "three → four"]
 
 
 def test_a_character_that_no_font_has_is_written_otherwise() -> None:
-    paper = Paper(100, 100)
-    assert paper.measure("漢字") == paper.measure("??")
-    assert paper.measure("a\x07b\u00ad") == paper.measure("a?b?")
-    assert paper.measure("a\u00a0b\tc") == paper.measure("a b    c")
+    canvas = Canvas2D(100, 100)
+    assert canvas.measure("漢字") == canvas.measure("??")
+    assert canvas.measure("a\x07b\u00ad") == canvas.measure("a?b?")
+    assert canvas.measure("a\u00a0b\tc") == canvas.measure("a b    c")
 
 
 def test_a_sign_that_the_font_lacks_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,12 +109,14 @@ def test_a_sign_that_the_font_lacks_is_spelt_out(monkeypatch: pytest.MonkeyPatch
 
 
 def test_width_is_that_of_the_widest_line() -> None:
-    paper = Paper(100, 100)
-    assert paper.measure("long line\nshort") == paper.measure("long line")
-    assert paper.text(0, 0, "long line\nshort", bold=True) == paper.measure("long line", bold=True)
-    assert paper.measure("iii", mono=True) == paper.measure("MMM", mono=True)
-    assert paper.measure("MMM") > paper.measure("iii")
-    assert paper.measure("") == 0.0
+    canvas = Canvas2D(100, 100)
+    assert canvas.measure("long line\nshort") == canvas.measure("long line")
+    assert canvas.text(0, 0, "long line\nshort", bold=True) == canvas.measure(
+        "long line", bold=True
+    )
+    assert canvas.measure("iii", mono=True) == canvas.measure("MMM", mono=True)
+    assert canvas.measure("MMM") > canvas.measure("iii")
+    assert canvas.measure("") == 0.0
 
 
 def test_width_is_what_the_font_says() -> None:
@@ -123,28 +125,30 @@ def test_width_is_what_the_font_says() -> None:
     for letter in "Weight 3":
         face.load_char(letter, freetype.FT_LOAD_NO_SCALE)
         expected += 16.0 * face.glyph.advance.x / face.units_per_EM
-    assert Paper(1, 1).measure("Weight 3", size=16) == pytest.approx(expected, abs=0.01)
+    assert Canvas2D(1, 1).measure("Weight 3", size=16) == pytest.approx(expected, abs=0.01)
 
 
 def test_measures_are_logical_pixels_at_any_ratio() -> None:
     words = "loss 0.1234 after 500 steps"
-    assert Paper(1, 1, 2.0).measure(words) == pytest.approx(Paper(1, 1).measure(words), rel=1e-3)
+    assert Canvas2D(1, 1, 2.0).measure(words) == pytest.approx(
+        Canvas2D(1, 1).measure(words), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("width", [0.0, 5.0, 20.0, 60.0, 100.0, 1000.0])
 def test_what_fit_returns_fits(width: float) -> None:
-    paper, words = Paper(100, 100), "a name that is too long"
-    short = paper.fit(words, width)
-    assert paper.measure(short) <= width
+    canvas, words = Canvas2D(100, 100), "a name that is too long"
+    short = canvas.fit(words, width)
+    assert canvas.measure(short) <= width
     assert short in ("", words) or (short.endswith("...") and words.startswith(short[:-3]))
-    assert (short == words) == (width >= paper.measure(words))
-    assert (short == "") == (width < paper.measure("..."))
+    assert (short == words) == (width >= canvas.measure(words))
+    assert (short == "") == (width < canvas.measure("..."))
 
 
 def test_letters_start_on_whole_device_pixels() -> None:
-    paper = Paper(100, 100, 1.5)
-    paper.text(10.123, 20.456, "crisp", anchor="center")
-    middle, half = rows(paper)[:, quads.MIDDLE], rows(paper)[:, quads.HALF]
+    canvas = Canvas2D(100, 100, 1.5)
+    canvas.text(10.123, 20.456, "crisp", anchor="center")
+    middle, half = rows(canvas)[:, quads.MIDDLE], rows(canvas)[:, quads.HALF]
     corners = (middle - half) * 1.5
     np.testing.assert_allclose(corners, np.round(corners), atol=1e-4)
 
@@ -152,39 +156,39 @@ def test_letters_start_on_whole_device_pixels() -> None:
 def test_anchors_shift_words_by_their_width() -> None:
     lefts = {}
     for anchor in ("left", "center", "right"):
-        paper = Paper(200, 100)
-        width = paper.text(100, 50, "anchored", anchor=anchor)
-        lefts[anchor] = (rows(paper)[:, 0] - rows(paper)[:, 2]).min()
+        canvas = Canvas2D(200, 100)
+        width = canvas.text(100, 50, "anchored", anchor=anchor)
+        lefts[anchor] = (rows(canvas)[:, 0] - rows(canvas)[:, 2]).min()
     assert lefts["left"] - lefts["center"] == pytest.approx(width / 2, abs=1.0)
     assert lefts["left"] - lefts["right"] == pytest.approx(width, abs=1.0)
 
 
 def test_a_halo_lies_behind_all_letters() -> None:
-    paper = Paper(100, 100)
-    paper.text(0, 20, "ab", color="#ffffff", outline="#ff0000")
-    assert rows(paper)[:, quads.FILL].tolist() == [[65280, 255]] * 2 + [[65535, 65535]] * 2
-    halves = rows(paper)[:, quads.HALF]
+    canvas = Canvas2D(100, 100)
+    canvas.text(0, 20, "ab", color="#ffffff", outline="#ff0000")
+    assert rows(canvas)[:, quads.FILL].tolist() == [[65280, 255]] * 2 + [[65535, 65535]] * 2
+    halves = rows(canvas)[:, quads.HALF]
     np.testing.assert_array_equal(halves[:2] - halves[2:], 2.0)
 
 
 def test_nan_breaks_a_line() -> None:
-    paper = Paper(100, 100)
-    paper.line([(0, 0), (10, 0), (np.nan, 5), (20, 0), (30, 0), (40, np.inf)], "#ffffff")
-    assert rows(paper)[:, quads.MIDDLE].tolist() == [[5, 0], [25, 0]]
+    canvas = Canvas2D(100, 100)
+    canvas.line([(0, 0), (10, 0), (np.nan, 5), (20, 0), (30, 0), (40, np.inf)], "#ffffff")
+    assert rows(canvas)[:, quads.MIDDLE].tolist() == [[5, 0], [25, 0]]
 
 
 def test_what_is_nowhere_is_not_drawn() -> None:
-    paper, nan = Paper(100, 100), float("nan")
-    paper.box(nan, 0, 1, 1, "#ffffff")
-    paper.disc(0, float("inf"), 1, "#ffffff")
-    paper.discs([(nan, 0), (5, 5)], 1.0, "#ffffff")
-    paper.image(nan, 0, 1, 1, np.zeros((1, 1, 3)))
-    paper.line([], "#ffffff")
-    paper.line([(1, 1)], "#ffffff")
-    paper.segments([(0, 0), (np.inf, 0)], [(np.nan, 0), (np.inf, 0)], "#ffffff")
-    assert paper.text(nan, 0, "still measured") > 0.0
-    assert rows(paper)[:, quads.MIDDLE].tolist() == [[5, 5]]
-    assert [batch.image for batch in paper.vertices()[2]] == [None]
+    canvas, nan = Canvas2D(100, 100), float("nan")
+    canvas.box(nan, 0, 1, 1, "#ffffff")
+    canvas.disc(0, float("inf"), 1, "#ffffff")
+    canvas.discs([(nan, 0), (5, 5)], 1.0, "#ffffff")
+    canvas.image(nan, 0, 1, 1, np.zeros((1, 1, 3)))
+    canvas.line([], "#ffffff")
+    canvas.line([(1, 1)], "#ffffff")
+    canvas.segments([(0, 0), (np.inf, 0)], [(np.nan, 0), (np.inf, 0)], "#ffffff")
+    assert canvas.text(nan, 0, "still measured") > 0.0
+    assert rows(canvas)[:, quads.MIDDLE].tolist() == [[5, 5]]
+    assert [batch.image for batch in canvas.vertices()[2]] == [None]
 
 
 def test_a_line_is_cut_where_its_pieces_meet() -> None:
@@ -199,49 +203,49 @@ def test_a_line_is_cut_where_its_pieces_meet() -> None:
 
 
 def test_points_that_do_not_move_are_no_pieces() -> None:
-    paper = Paper(100, 100)
-    paper.line([(0, 0), (0, 0), (10, 0), (10, 0)], "#ffffff", depth=[0.0, 0.1, 0.2, 0.3])
-    assert len(rows(paper)) == 1
-    assert rows(paper)[0, quads.DEPTH].tolist() == pytest.approx([0.0, 0.2])
+    canvas = Canvas2D(100, 100)
+    canvas.line([(0, 0), (0, 0), (10, 0), (10, 0)], "#ffffff", depth=[0.0, 0.1, 0.2, 0.3])
+    assert len(rows(canvas)) == 1
+    assert rows(canvas)[0, quads.DEPTH].tolist() == pytest.approx([0.0, 0.2])
 
 
 def test_clips_inside_clips_meet_and_end() -> None:
-    paper = Paper(100, 100)
-    with paper.clip(0, 0, 50, 50):
-        with paper.clip(10, 20, 100, 10):
-            paper.disc(0, 0, 1, "#ffffff")
-        paper.discs([(0, 0)], 1, "#ffffff")
-    paper.disc(0, 0, 1, "#ffffff")
-    clips = rows(paper)[:, quads.CLIP].tolist()
+    canvas = Canvas2D(100, 100)
+    with canvas.clip(0, 0, 50, 50):
+        with canvas.clip(10, 20, 100, 10):
+            canvas.disc(0, 0, 1, "#ffffff")
+        canvas.discs([(0, 0)], 1, "#ffffff")
+    canvas.disc(0, 0, 1, "#ffffff")
+    clips = rows(canvas)[:, quads.CLIP].tolist()
     assert clips[:2] == [[10, 20, 50, 30], [0, 0, 50, 50]]
     assert clips[2][0] < -1e6 and clips[2][2] > 1e6
 
 
 def test_another_paper_goes_on_top_with_its_images() -> None:
-    paper, other = Paper(100, 100), Paper(100, 100)
-    paper.image(0, 0, 1, 1, np.zeros((1, 1, 3)))
+    canvas, other = Canvas2D(100, 100), Canvas2D(100, 100)
+    canvas.image(0, 0, 1, 1, np.zeros((1, 1, 3)))
     other.disc(5, 5, 1, "#ffffff")
     other.image(7, 7, 2, 2, np.ones((2, 3, 3)), smooth=True)
-    paper.extend(other)
-    assert rows(paper)[:, quads.KIND].tolist() == [quads.IMAGE, quads.BOX, quads.IMAGE]
-    first, second = paper.vertices()[2]
+    canvas.extend(other)
+    assert rows(canvas)[:, quads.KIND].tolist() == [quads.IMAGE, quads.BOX, quads.IMAGE]
+    first, second = canvas.vertices()[2]
     assert (first.start, first.stop, second.start, second.stop) == (0, 2, 2, 3)
     assert second.image.smooth and second.image.pixels.shape == (2, 3, 4)
     with pytest.raises(InputError, match="ratios differ: 1 and 2"):
-        paper.extend(Paper(100, 100, 2.0))
+        canvas.extend(Canvas2D(100, 100, 2.0))
 
 
 def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
-    paper = Paper(10, 10)
+    canvas = Canvas2D(10, 10)
     corners = np.array([[(1, 1), (1, 1), (1, 5)], [(1, 1), (3, 1), (1, 5)]])
-    paper.images(corners, np.zeros((1, 1, 3)), np.tile([0.0, 0.0, 1.0, 1.0], (2, 1)))
-    assert len(rows(paper)) == 1
+    canvas.images(corners, np.zeros((1, 1, 3)), np.tile([0.0, 0.0, 1.0, 1.0], (2, 1)))
+    assert len(rows(canvas)) == 1
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 2, 5), (0, 2, 3), (2, 2, 2, 3)])
 def test_what_is_no_image_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"4\)"):
-        Paper(10, 10).image(0, 0, 1, 1, np.zeros(shape))
+        Canvas2D(10, 10).image(0, 0, 1, 1, np.zeros(shape))
 
 
 def test_the_atlas_grows_and_what_is_on_it_stays_put() -> None:
@@ -256,9 +260,9 @@ def test_the_atlas_grows_and_what_is_on_it_stays_put() -> None:
 
 
 def test_the_same_words_again_add_nothing_to_the_atlas() -> None:
-    Paper(10, 10).text(0, 0, "again and again")
+    Canvas2D(10, 10).text(0, 0, "again and again")
     before = ATLAS.version
-    Paper(10, 10).text(3, 4, "again and again")
+    Canvas2D(10, 10).text(3, 4, "again and again")
     assert ATLAS.version == before
 
 

@@ -12,7 +12,11 @@ import pytest
 import scalarviz as sv
 from scalarviz.data import batches as kinds
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.reference import Numbers, operation_backward, operation_forward
+from scalarviz.engines.common.reference import (
+    OperationArrays,
+    operation_backward,
+    operation_forward,
+)
 from scalarviz.engines.cuda import calls, tables
 from scalarviz.engines.cuda import plan as plan
 from scalarviz.engines.cuda.api import cuda
@@ -229,7 +233,7 @@ def test_what_lies_between_can_be_read() -> None:
         operation = net.program.operations[moment.operation]
         source, target = operation.source, operation.target
         if moment.kind == "forward":
-            given = Numbers(value, net.bank.state, 0, expected[source])
+            given = OperationArrays(value, net.bank.state, 0, expected[source])
             expected[target] = operation_forward(operation, given)
             assert run.values(target) == pytest.approx(expected[target])
         elif moment.kind in ("delta", "input gradient"):
@@ -237,7 +241,7 @@ def test_what_lies_between_can_be_read() -> None:
             if moment.kind == "delta" and operation.kind != "activation":
                 continue
             x, y, g = expected[source], expected[target], flows[target]
-            given = Numbers(value, net.bank.state, 0, x, y=y, upstream=g)
+            given = OperationArrays(value, net.bank.state, 0, x, y=y, upstream=g)
             assert run.gradients(source) == pytest.approx(operation_backward(operation, given))
     assert run.loss == pytest.approx(sv.Loss()(expected[net.program.outputs], targets))
     assert (run.targets() == targets).all()
@@ -276,8 +280,10 @@ DRAWS: dict[str, Batches] = {
     "shuffled": kinds.Shuffled(*TABLES, 6, seed=2**63 + 11),
     "picked": kinds.Picked(*TABLES, 6, seed=2**64 - 1),
     "points": kinds.Points(PICTURE, 7, 20, seed=3),
-    "window": kinds.Points(PICTURE, 7, 20, 4, kinds.Window(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)),
-    "made": kinds.Made(made, (2, 3), 6),
+    "window": kinds.Points(
+        PICTURE, 7, 20, 4, kinds.PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)
+    ),
+    "made": kinds.GeneratedBatches(made, (2, 3), 6),
 }
 
 
@@ -393,7 +399,7 @@ def mixed_gradients(net: sv.Network, batch: Array, targets: Array, scale: float)
     """The gradients with everything that is kept rounded, in plain numpy."""
     weights, values, flows = half(net.bank.value), {net.program.inputs: batch}, {}
     for operation in net.program.operations:
-        given = Numbers(weights, net.bank.state, 0, values[operation.source])
+        given = OperationArrays(weights, net.bank.state, 0, values[operation.source])
         y = operation_forward(operation, given)
         values[operation.target] = half(y)
     loss = sv.Loss()
@@ -406,7 +412,7 @@ def mixed_gradients(net: sv.Network, batch: Array, targets: Array, scale: float)
         if operation.kind == "affine":
             found = np.concatenate([(g.T @ x).ravel(), g.sum(axis=0)])
             grad[operation.parameters.start : operation.parameters.stop] += half(found) / scale
-        given = Numbers(weights, net.bank.state, 0, x, y=y, upstream=g)
+        given = OperationArrays(weights, net.bank.state, 0, x, y=y, upstream=g)
         flows[operation.source] = half(operation_backward(operation, given))
     return grad
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scalarviz.engines.cuda import missing as lacking
-from scalarviz.engines.cuda.missing import cuda_lack
+from scalarviz.engines.cuda.missing import missing_for_cuda
 
 
 class Driver:
@@ -55,7 +55,7 @@ def a_machine_with_numba_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_driver(driver: Driver | None, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(lacking, "load_driver", lambda: driver)
-    return cuda_lack()
+    return missing_for_cuda()
 
 
 def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_a_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 def test_asking_loads_nothing_where_there_is_no_gpu() -> None:
     program = (
         "import sys; from scalarviz.engines.cuda import missing as lacking;"
-        "lacking.load_driver = lambda: None; print(lacking.cuda_lack());"
+        "lacking.load_driver = lambda: None; print(lacking.missing_for_cuda());"
         "sys.exit(any(name.startswith(('numba.cuda', 'numba_cuda')) for name in sys.modules))"
     )
     command = [sys.executable, "-W", "error", "-c", program]

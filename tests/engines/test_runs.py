@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.data.batches import Batches, InOrder, Made, Picked, Points, Shuffled, Window
+from scalarviz.data.batches import (
+    Batches,
+    GeneratedBatches,
+    InOrder,
+    Picked,
+    PictureTransform,
+    Points,
+    Shuffled,
+)
 from scalarviz.engines.common.base import Run
 from scalarviz.errors import GradientError, InputError
 from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
@@ -35,9 +43,11 @@ DRAWS: dict[str, Batches] = {
     "shuffled alone": Shuffled(INPUTS, TARGETS, 1, seed=2**40),
     "picked": Picked(INPUTS, TARGETS, 3, seed=5),
     "points": Points(PICTURE, 6, 20, seed=5),
-    "zoomed": Points(PICTURE, 6, 20, seed=5, window=Window(0.5, 0.0, 0.0, 0.5, 0.25, 0.25)),
-    "flipped": Points(PICTURE, 6, 20, seed=5, window=Window(0.0, 1.0, 1.0, 0.0)),
-    "made": Made(make, (2, 3), 4),
+    "zoomed": Points(
+        PICTURE, 6, 20, seed=5, window=PictureTransform(0.5, 0.0, 0.0, 0.5, 0.25, 0.25)
+    ),
+    "flipped": Points(PICTURE, 6, 20, seed=5, window=PictureTransform(0.0, 1.0, 1.0, 0.0)),
+    "made": GeneratedBatches(make, (2, 3), 4),
 }
 
 
@@ -199,7 +209,7 @@ def test_a_bad_gradient_ends_the_run_before_it_is_applied(engine: str) -> None:
 
 
 def test_made_batches_must_have_the_size_they_were_announced_with() -> None:
-    batches = Made(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
+    batches = GeneratedBatches(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
     assert batches.at(3)[0].shape == (3, 2)
     with pytest.raises(
         InputError, match=r"shapes \(\(4, 2\), \(4, 1\)\), where .* there must be as many"
@@ -217,11 +227,14 @@ def test_the_last_batch_of_an_epoch_may_be_smaller() -> None:
 
 def test_points_look_where_the_window_says() -> None:
     picture = np.arange(6.0).reshape(2, 3, 1)  # 2 high, 3 wide
-    plain, flipped = Points(picture, 4, 8), Points(picture, 4, 8, window=Window(0, 1, 1, 0))
+    plain, flipped = (
+        Points(picture, 4, 8),
+        Points(picture, 4, 8, window=PictureTransform(0, 1, 1, 0)),
+    )
     (u, v) = np.array([[0.0, 0.99, 0.4], [0.0, 0.2, 0.99]])
     assert list(plain.texels(u, v)) == [0, 2, 4]
     assert list(flipped.texels(v, u)) == [0, 2, 4]
-    outside = Points(picture, 4, 8, window=Window(u0=5.0, v0=-5.0))
+    outside = Points(picture, 4, 8, window=PictureTransform(u0=5.0, v0=-5.0))
     assert list(outside.texels(u, v)) == [2, 2, 2]
 
 

@@ -75,7 +75,7 @@ def view(count: int) -> None:
     """Live pictures of a notebook, each in place of the one before."""
     import asyncio
 
-    from scalarviz.controller.controller import Desk
+    from scalarviz.controller.controller import Controller
     from scalarviz.notebook.live import Live
     from scalarviz.presenter.show import Show
     from scalarviz.presenter.stage import Stage
@@ -84,7 +84,9 @@ def view(count: int) -> None:
         session = made()
         for i in range(count):
             show = Show(session, title="colours")
-            live = Live(Desk(show, Stage(show)), SIZES[i % 2], play=False, tour=False, follow=False)
+            live = Live(
+                Controller(show, Stage(show)), SIZES[i % 2], play=False, tour=False, follow=False
+            )
             live.snapshot()
             live.close()
             await asyncio.sleep(0)
@@ -97,14 +99,14 @@ def window(count: int) -> None:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.frame import Window, application
+    from scalarviz.window.frame import MainWindow, application
 
     application()
     session = made()
 
     def look(timer: Any) -> None:
         for each in QApplication.topLevelWidgets():
-            if isinstance(each, Window) and each.isVisible() and each.view.drawn:
+            if isinstance(each, MainWindow) and each.isVisible() and each.view.drawn:
                 timer.stop()
                 each.close()
 

@@ -15,7 +15,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameError
-from scalarviz.export.render import Look
+from scalarviz.export.render import RenderOptions
 from scalarviz.export.video import png
 from scalarviz.notebook import show
 from scalarviz.view.offscreen import make_canvas
@@ -120,7 +120,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
         lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
         lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
         lambda: show.watch(session, size=size),
-        lambda: Look(size=size),
+        lambda: RenderOptions(size=size),
     ]
     sentence = "a picture has a width and a height, such as size=(800, 500), not "
     sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
@@ -133,7 +133,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
 def test_a_size_may_be_a_list_or_an_array(session: sv.Session) -> None:
     for size in ([64, 48], np.array([64, 48])):
         assert sv.picture(session, size=size, samples=1).shape == (48, 64, 3)
-    assert Look(size=[64, 48]) == Look(size=(64, 48))  # type: ignore[arg-type]
+    assert RenderOptions(size=[64, 48]) == RenderOptions(size=(64, 48))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_video_that_could_not_be_kept_trains_nothing(
 
 
 def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
-    look = Look(size=(160, 100), samples=1)
+    look = RenderOptions(size=(160, 100), samples=1)
     sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)
     with opened(tmp_path / "a.gif") as gif:
         assert gif.size == (160, 100)
@@ -305,5 +305,5 @@ def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
 
 
 def test_a_look_is_what_it_says() -> None:
-    look = Look(size=(64, 48), theme="light")
+    look = RenderOptions(size=(64, 48), theme="light")
     assert look.size == (64, 48) and json.dumps(look.camera) == '"perspective"'

@@ -66,8 +66,8 @@ def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
 
     async def program() -> None:
         live = watch(colours())
-        live.desk.step(+1)
-        live.desk.export(tmp_path / "it.mp4")
+        live.controller.step(+1)
+        live.controller.export(tmp_path / "it.mp4")
         live.close()
         assert "it.mp4 is still being written" in capsys.readouterr().out
         await until(lambda: (tmp_path / "it.mp4").exists())
@@ -87,7 +87,9 @@ def test_while_kernels_are_compiled_the_objects_do_the_work(
         assert session.engine == "python" and live.bundle()["image/png"]
         session.reset()  # a cell does so
         assert session.engine == "cpu" and live.snapshot() and session.engine == "python"
-        await until(lambda: live.desk.state.status.startswith("Compiling for float32 networks"))
+        await until(
+            lambda: live.controller.state.status.startswith("Compiling for float32 networks")
+        )
         live.close()
         assert session.engine == "cpu"
 
@@ -160,7 +162,7 @@ def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
         browser = Browser(live.canvas)
         browser.opens()
         await until(lambda: browser.frames)
-        stage = live.desk.stage
+        stage = live.controller.stage
         places = ((x, y) for y in range(60, 220, 4) for x in range(20, 400, 4))
         at = next(place for place in places if stage.cube_at(*place) is not None)
         row = stage.cube_at(*at)
@@ -193,8 +195,8 @@ def test_the_theme_is_that_of_the_page_unless_somebody_chose() -> None:
         follows, stays = watch(colours()), watch(colours(), theme="light")
         for live in (follows, stays):
             Browser(live.canvas).say("theme", light=False)
-        await until(lambda: follows.desk.stage.theme == "dark")
-        assert stays.desk.stage.theme == "light"
+        await until(lambda: follows.controller.stage.theme == "dark")
+        assert stays.controller.stage.theme == "light"
         for live in (follows, stays):
             live.close()
 
@@ -221,9 +223,9 @@ def test_two_trainings_side_by_side_do_not_mix() -> None:
             browser.opens()
         for browser in browsers:
             await until(lambda browser=browser: browser.frames)
-        lives[0].desk.step(+1, 50)
+        lives[0].controller.step(+1, 50)
         await until(lambda: len(browsers[0].frames) > 1)
-        assert [live.desk.session.step_index for live in lives] == [50, 0]
+        assert [live.controller.session.step_index for live in lives] == [50, 0]
         first, second = (picture(browser.frames[-1]) for browser in browsers)
         assert np.abs(first - second).max() > 50
         for live in lives:
@@ -239,14 +241,14 @@ def test_an_output_that_is_gone_lets_the_training_rest_and_a_newer_one_takes_ove
         browser = Browser(old.canvas)
         browser.opens()
         await until(lambda: browser.frames)
-        old.desk.play()
+        old.controller.play()
         assert session.playing
         browser.elsewhere(lambda: setattr(old.canvas, "_has_visible_views", False))
         browser.say("gone")
         await until(lambda: not session.playing)
         assert not old.closed
         new = watch(session)
-        new.desk.play()
+        new.controller.play()
         await until(lambda: old.closed)
         assert session.playing
         new.close()
@@ -293,13 +295,13 @@ def test_an_error_is_told_once_below_the_picture_and_life_goes_on(
         live = watch(session)
         said: list[str] = []
         asked: list[int] = []
-        attend = live.desk.attend
+        attend = live.controller.attend
         monkeypatch.setattr(live.canvas.errors, "append_stderr", said.append)
-        monkeypatch.setattr(live.desk, "attend", lambda: asked.append(1 // 0))
+        monkeypatch.setattr(live.controller, "attend", lambda: asked.append(1 // 0))
         await until(lambda: said)
         await asyncio.sleep(0.2)
         assert len(said) == 1 and "ZeroDivisionError" in said[0]
-        monkeypatch.setattr(live.desk, "attend", attend)
+        monkeypatch.setattr(live.controller, "attend", attend)
         session.advance(3)
         await until(lambda: live.controls.where.value.startswith("3 of 3"))
         live.close()
@@ -321,11 +323,11 @@ def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
         first, beside = watch(colours()), watch(colours())
         in_cell(monkeypatch, "cell b", 2)
         other = watch(colours())
-        first.desk.play()
+        first.controller.play()
         in_cell(monkeypatch, "cell a", 3)
         again = watch(colours())
         assert [live.closed for live in (first, beside, other, again)] == [True, True, False, False]
-        assert not first.desk.session.playing
+        assert not first.controller.session.playing
         for live in (other, again):
             live.close()
 
@@ -339,7 +341,7 @@ def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
         session = colours()
         in_cell(monkeypatch, "cell a", 1)
         first = watch(session)
-        first.desk.play()
+        first.controller.play()
         in_cell(monkeypatch, "cell a", 2)
         again = watch(session)
         assert first.closed
@@ -373,13 +375,13 @@ def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
         browser = Browser(live.canvas)
         browser.opens()
         await until(lambda: browser.frames)
-        before = live.desk.session
-        live.desk.set_option("hidden", "5")
-        assert live.desk.session is not before
-        live.desk.play()
+        before = live.controller.session
+        live.controller.set_option("hidden", "5")
+        assert live.controller.session is not before
+        live.controller.play()
         browser.elsewhere(lambda: setattr(live.canvas, "_has_visible_views", False))
         browser.say("gone")
-        await until(lambda: not live.desk.session.playing)
+        await until(lambda: not live.controller.session.playing)
         assert not live.closed
         live.close()
 
@@ -425,7 +427,7 @@ def test_keys_that_a_browser_needs_are_left_to_it() -> None:
     async def program() -> None:
         live = watch(colours())
         pressed: list[tuple[str, bool]] = []
-        live.desk.press = lambda key, shift=False: bool(pressed.append((key, shift)))
+        live.controller.press = lambda key, shift=False: bool(pressed.append((key, shift)))
         browser = Browser(live.canvas)
         browser.say("key_down", key="r", modifiers=["Control"])
         browser.say("key_down", key="ArrowRight", modifiers=["Shift"])
@@ -440,8 +442,8 @@ def test_keys_that_a_browser_needs_are_left_to_it() -> None:
 def test_a_notebook_is_not_left_by_a_key() -> None:
     async def program() -> None:
         live = watch(colours())
-        assert "q" not in [key for key, _ in live.desk.stage.keys]
-        live.desk.press("q")
+        assert "q" not in [key for key, _ in live.controller.stage.keys]
+        live.controller.press("q")
         assert not live.closed
         live.close()
 

@@ -78,12 +78,12 @@ def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
         live = sv.watch(session)
         await asyncio.sleep(0.1)
         assert not session.playing
-        assert live.desk.playing.speed == show.SPEED
-        assert live.desk.playing.until is None
+        assert live.controller.playing.speed == show.SPEED
+        assert live.controller.playing.until is None
         live.close()
         chosen = sv.watch(session, steps=7, speed=0)
-        assert chosen.desk.playing.speed is None
-        assert chosen.desk.playing.until == 7
+        assert chosen.controller.playing.speed is None
+        assert chosen.controller.playing.until == 7
         chosen.close()
 
     asyncio.run(program())

@@ -65,10 +65,15 @@ def test_an_error_is_raised_where_it_was_asked_and_once() -> None:
 
 def seen(stage: Stage) -> Any:
     """Everything that is said, and that is computed for it."""
-    sight = stage.sight()
-    card = sight.pinned
+    frame_data = stage.frame_data()
+    card = frame_data.pinned
     assert card is not None
-    return sight.words, card.lines, sight.buffers.values, stage.reading.numbers.value.tolist()
+    return (
+        frame_data.words,
+        card.lines,
+        frame_data.buffers.values,
+        stage.reading.numbers.value.tolist(),
+    )
 
 
 def test_a_picture_does_not_wait_for_the_step_that_goes_on() -> None:
@@ -80,8 +85,8 @@ def test_a_picture_does_not_wait_for_the_step_that_goes_on() -> None:
         stage.color = "last change"
         for now in (0.0, 0.1):
             stage.tick(now)
-            stage.sight()
-        Stage(Show(gate.session), patience=AT_ONCE).sight()
+            stage.frame_data()
+        Stage(Show(gate.session), patience=AT_ONCE).frame_data()
         assert time.perf_counter() - start < SOON
     gate.session.history(4, wait=True)
 
@@ -94,14 +99,14 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
     for stage in stages:
         stage.color = "last change"
         stage.pin(4)
-        stage.sight()
+        stage.frame_data()
     wait_for(lambda: not stages[0].reading.pending)
     s.advance(3, unit)
     gate.seconds = 0.2
     start = time.perf_counter()
     seen(stages[0])
     assert time.perf_counter() - start < SOON and stages[0].tick(1.0)
-    wait_for(lambda: (stages[0].sight(), not stages[0].reading.pending)[1])
+    wait_for(lambda: (stages[0].frame_data(), not stages[0].reading.pending)[1])
     gate.seconds = 0.0
     words, *others = seen(stages[1])
     now, *same = seen(stages[0])

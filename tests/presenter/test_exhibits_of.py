@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import OrderError
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss, plates_of
-from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.swatches import Swatches
@@ -121,7 +121,7 @@ def test_one_input_gives_a_curve() -> None:
     s = session([1, 1], ([[3.0], [1.0], [2.0]], [6.0, 2.0, 4.0]))
     s.network.bank.value[:] = [2.0, 0.0]
     graph = exhibit_of(s)
-    assert isinstance(graph, Graph)
+    assert isinstance(graph, FunctionPlot)
     assert (graph.low, graph.high) == (1.0, 3.0)
     np.testing.assert_allclose(graph.outputs, np.linspace(2.0, 6.0, len(graph.outputs)), rtol=1e-6)
     assert graph.points.tolist() == [[3.0, 6.0], [1.0, 2.0], [2.0, 4.0]]
@@ -155,7 +155,7 @@ def test_data_that_a_function_makes_is_drawn_too() -> None:
         inputs=1,
         outputs=1,
     )
-    assert isinstance(exhibit_of(session([1, 1], made, batch=6)), Graph)
+    assert isinstance(exhibit_of(session([1, 1], made, batch=6)), FunctionPlot)
 
 
 def test_looking_leaves_nothing_behind(colours: sv.Session) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.presenter.live_values import POINTS, Reading
+from scalarviz.presenter.live_values import POINTS, LiveValues
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.swatches import Swatches
@@ -15,12 +15,12 @@ from tests.session.test_session import session
 
 
 @pytest.fixture
-def reading(colours: sv.Session) -> Reading:
+def reading(colours: sv.Session) -> LiveValues:
     colours.advance(2)
-    return Reading(colours)
+    return LiveValues(colours)
 
 
-def test_numbers_are_those_of_the_last_look(reading: Reading) -> None:
+def test_numbers_are_those_of_the_last_look(reading: LiveValues) -> None:
     bank = reading.session.network.bank
     before = bank.value.copy()
     reading.session.advance(1)
@@ -38,13 +38,13 @@ def test_numbers_are_those_of_the_last_look(reading: Reading) -> None:
     np.testing.assert_array_equal(reading.last.value, before)
 
 
-def test_an_edit_is_seen_at_once(reading: Reading) -> None:
+def test_an_edit_is_seen_at_once(reading: LiveValues) -> None:
     reading.session.edit(7, 0.25)
     reading.refresh()
     assert reading.numbers.value[7] == 0.25
 
 
-def test_what_was_before_is_one_step_earlier(reading: Reading) -> None:
+def test_what_was_before_is_one_step_earlier(reading: LiveValues) -> None:
     session = reading.session
     values = dict.fromkeys(range(8))
     for step in values:
@@ -60,7 +60,7 @@ def test_what_was_before_is_one_step_earlier(reading: Reading) -> None:
     assert session.step_index == 5
 
 
-def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: Reading) -> None:
+def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: LiveValues) -> None:
     known = reading.buffers(0)
     assert set(known.values) == {"inputs", "affine 0", "tanh 0", "affine 1", "sigmoid 1"}
     assert not known.flows and known.target is not None
@@ -71,7 +71,7 @@ def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: Reading) ->
     np.testing.assert_array_equal(np.diag(known.values["inputs"]), known.tints["inputs"])
 
 
-def test_the_focus_can_be_any_sample_of_the_batch(reading: Reading) -> None:
+def test_the_focus_can_be_any_sample_of_the_batch(reading: LiveValues) -> None:
     session = reading.session
     session.advance(1, "operation")
     inputs, targets = session.course.trainer.batches.at(session.step_index)
@@ -93,7 +93,7 @@ def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
     session.optimizer = sv.Adam(0.1)  # which counts its steps anew
     session.advance(3, "operation")
     for _ in range(2):
-        shown = Reading(session).buffers(0)
+        shown = LiveValues(session).buffers(0)
         name = net.program.operations[1].target.name
         done = session.numbers("dropout 1")
         np.testing.assert_array_equal(shown.left_out[name] == 1.0, done.outputs[2] == 0.0)
@@ -106,13 +106,13 @@ def test_the_pixels_of_a_digit_are_grey() -> None:
     pictures = np.random.default_rng(0).integers(0, 255, (20, 8, 8), np.uint8)
     digits = data.Digits(pictures=pictures, labels=np.arange(20, dtype=np.uint8) % 10)
     session = sv.Session(sv.Network(layers, seed=0), digits, batch=4, engine="python")
-    buffers = Reading(session).buffers(0)
+    buffers = LiveValues(session).buffers(0)
     grey = buffers.tints["inputs"]
     assert grey.shape == (64, 3) and (grey == grey[:, :1]).all()
     np.testing.assert_allclose(grey[:, 0], buffers.values["inputs"])
 
 
-def test_asking_for_the_exhibit_moves_nothing(reading: Reading) -> None:
+def test_asking_for_the_exhibit_moves_nothing(reading: LiveValues) -> None:
     session = reading.session
     before = session.network.bank.value.copy()
     reading.refresh()
@@ -128,7 +128,7 @@ def test_asking_for_the_exhibit_moves_nothing(reading: Reading) -> None:
     assert reading.exhibit is not first
 
 
-def test_the_curve_is_that_of_the_branch_and_the_other_one_a_ghost(reading: Reading) -> None:
+def test_the_curve_is_that_of_the_branch_and_the_other_one_a_ghost(reading: LiveValues) -> None:
     session = reading.session
     session.advance(8)
     curve = reading.curve()
@@ -145,15 +145,15 @@ def test_the_curve_is_that_of_the_branch_and_the_other_one_a_ghost(reading: Read
     np.testing.assert_allclose(curve.losses[:4], left[:4])
 
 
-def test_a_long_curve_has_few_points(reading: Reading) -> None:
+def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
     session = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu")
     session.advance(3_000)
-    curve = Reading(session).curve()
+    curve = LiveValues(session).curve()
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 
 
-def test_while_it_plays_numbers_come_without_holding_it_up(reading: Reading) -> None:
+def test_while_it_plays_numbers_come_without_holding_it_up(reading: LiveValues) -> None:
     session = reading.session
     session.play()
     try:
@@ -175,7 +175,7 @@ def test_an_expression_has_numbers_and_no_sample() -> None:
     line = sv.compile(lambda x: a * x + b, inputs=1)
     x = np.linspace(0.0, 1.0, 8)[:, None]
     session = sv.Session(line, (x, 2.0 * x), optimizer=sv.SGD(0.1), engine="python")
-    reading = Reading(session)
+    reading = LiveValues(session)
     session.advance(2)
     reading.refresh()
     assert not reading.has_layers and not reading.buffers(0).values
@@ -189,11 +189,11 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
     s = session()
     stage = Stage(Show(s), camera="flat")
     s.advance(2)
-    stage.sight()
+    stage.frame_data()
     camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
     s.set_activation(0, activation)
     inputs = s.course.trainer.batches.at(1)[0]
-    said, shown = s.network.layers[0](inputs)[s.focus], stage.sight().buffers.values
+    said, shown = s.network.layers[0](inputs)[s.focus], stage.frame_data().buffers.values
     assert shown[name] == pytest.approx(said) and "tanh 0" not in shown
     s.advance(1)
     if within:
@@ -201,11 +201,11 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
         said = s.numbers(name).outputs[s.focus]
     else:
         said = s.network.layers[0](s.course.trainer.batches.at(2)[0])[s.focus]
-    shown = stage.sight().buffers.values
+    shown = stage.frame_data().buffers.values
     assert shown[name] == pytest.approx(said) and stage.eyes.camera == camera
     assert [each.name for each in stage.reading.moments] == s.operations
     s.seek(1)
-    assert "tanh 0" in stage.sight().buffers.values
+    assert "tanh 0" in stage.frame_data().buffers.values
 
 
 def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
@@ -213,10 +213,10 @@ def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
     stage = Stage(Show(s), camera="flat")
     s.advance(2)
     s.set_activation(0, "relu")
-    stage.sight()
+    stage.frame_data()
     program, plan = stage.reading.program, stage.plan
     with s.course.at_work():  # as on another thread: the step before had tanh
         assert "tanh 0" in [each.target.name for each in s.network.program.operations]
-        assert "relu 0" in stage.sight().buffers.values
-    stage.sight()
+        assert "relu 0" in stage.frame_data().buffers.values
+    stage.frame_data()
     assert stage.reading.program is program and stage.plan is plan

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.presenter.channels import Source
-from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import LONGEST, SHORTEST, Motion, between
 from scalarviz.view.scene.layout import LAYOUTS
 
@@ -17,7 +17,7 @@ class Viewer:
 
     def __init__(self, session: sv.Session, *, cuts: bool = False) -> None:
         self.session = session
-        self.reading = Reading(session)
+        self.reading = LiveValues(session)
         self.motion = Motion(self.reading, cuts=cuts)
         self.plates = LAYOUTS["crossbar"](self.reading.program, lambda i: ("", "")).plates
 

@@ -29,7 +29,9 @@ def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[st
 
 def near(stage: Stage, index: int, changed: np.ndarray) -> int:
     """How many pixels have changed in the cell of a cube and around it."""
-    unit = stage.picture().see(stage.sight(), stage.eyes.camera, *SIZE)(np.zeros((1, 3))).unit[0]
+    unit = (
+        stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)(np.zeros((1, 3))).unit[0]
+    )
     x, y = places(stage, SIZE)[index]
     reach = 0.5 * unit + 2.0
     return int(changed[int(y - reach) : int(y + reach), int(x - reach) : int(x + reach)].sum())
@@ -59,9 +61,9 @@ def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
     stage.session.advance(1, "operation")
     studio.stage(stage, 10.0, SIZE)
     studio.stage(stage, 20.0, SIZE)
-    assert stage.sight().cubes.size == "change in this step"
-    see = stage.picture().see(stage.sight(), stage.eyes.camera, *SIZE)
-    shown = stage.sight().cubes
+    assert stage.frame_data().cubes.size == "change in this step"
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
+    shown = stage.frame_data().cubes
     part = np.clip(1.0 + np.log10(np.abs(shown.sizes) / shown.size_scales[0] + 1e-300) / 4.0, 0, 1)
     half = HALF * (0.35 + 0.65 * part) * float(see(np.zeros((1, 3))).unit[0])
     for index, (x, y) in places(stage, SIZE).items():

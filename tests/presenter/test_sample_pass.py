@@ -13,8 +13,8 @@ from scalarviz.model.operations import NONE
 from scalarviz.presenter.cards import arithmetic, gradient_lines
 from scalarviz.presenter.channels import Source, names_of, read
 from scalarviz.presenter.sample_pass import (
-    Place,
-    Way,
+    SampleContext,
+    SamplePass,
     backward,
     forward,
     forward_products,
@@ -55,13 +55,13 @@ def before_the_step(session: Session) -> None:
     session.advance(len(session.network.program.moments) - 1, "operation")
 
 
-def ways(session: Session) -> list[Way]:
+def ways(session: Session) -> list[SamplePass]:
     """Of each sample of the batch."""
     net, trainer = session.network, session.course.trainer
     inputs, targets = trainer.batches.at(session.clock.step)
     found = []
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
-        place = Place(net.bank.state, session.clock.step, i)
+        place = SampleContext(net.bank.state, session.clock.step, i)
         way = forward(net.program, net.bank.value, x, place)
         numbers = way, target, trainer.loss, len(inputs), place
         found.append(backward(net.program, net.bank.value, *numbers))
@@ -212,7 +212,7 @@ def test_channels_of_a_sample_are_zero_while_no_sample_is_followed() -> None:
     snapshot = session.snapshot()
     snapshot.request()
     numbers = snapshot.read()
-    source = Source(numbers, numbers.value, session.network.program, Way())
+    source = Source(numbers, numbers.value, session.network.program, SamplePass())
     for name in names_of([], has_layers=True):
         found = read(name, source)
         assert len(found) == len(numbers.value)

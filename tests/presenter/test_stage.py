@@ -30,16 +30,16 @@ def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[st
 
 def assert_right_colors(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> None:
     """Each cube has the color of its number, on the scale that the legend gives."""
-    pixels, sight = studio.stage(stage, 0.0, size), stage.sight()
+    pixels, frame_data = studio.stage(stage, 0.0, size), stage.frame_data()
     scales = {
         each.index_of(row, column): scale
-        for each, scale in zip(stage.plan.plates, sight.cubes.color_scales, strict=True)
+        for each, scale in zip(stage.plan.plates, frame_data.cubes.color_scales, strict=True)
         for row, column in np.ndindex(each.rows, each.columns)
     }
     found = places(stage, size)
-    assert sorted(found) == list(range(len(sight.cubes.colors)))
+    assert sorted(found) == list(range(len(frame_data.cubes.colors)))
     for index, place in found.items():
-        expected = shade(stage.theme, sight.cubes.colors[index], scales[index])
+        expected = shade(stage.theme, frame_data.cubes.colors[index], scales[index])
         np.testing.assert_allclose(at(pixels, place), expected, atol=2)
 
 
@@ -68,8 +68,8 @@ def test_names_and_numbers_are_on_the_picture(studio: Studio, stage: Stage) -> N
 
 
 def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) -> None:
-    said, sight = words(studio, stage, (1280, 800)), stage.sight()
-    scale, top = float(sight.cubes.color_scales[0]), float(sight.cubes.size_scales[0])
+    said, frame_data = words(studio, stage, (1280, 800)), stage.frame_data()
+    scale, top = float(frame_data.cubes.color_scales[0]), float(frame_data.cubes.size_scales[0])
     assert {"color: value", f"-{scale:.3g}", "0", f"+{scale:.3g}"} <= set(said)
     assert {"size: |gradient|, log", f"{top * 1e-4:.1g} and less, to {top:.2g}"} <= set(said)
     stage.color, stage.size, stage.per_layer = "gradient", "value", True
@@ -117,7 +117,7 @@ def test_each_channel_is_what_it_says(
     for name in stage.channels:
         stage.color = name
         assert_right_colors(studio, stage)
-        shown = stage.sight().cubes
+        shown = stage.frame_data().cubes
         if name in known:
             np.testing.assert_array_equal(shown.colors, known[name])
         assert (np.abs(shown.colors) <= max(shown.color_scales)).all() and not shown.clipped
@@ -128,7 +128,7 @@ def test_the_last_change_is_that_of_the_step_before(studio: Studio, stage: Stage
     before = stage.session.network.bank.value.copy()
     stage.session.advance(1)
     stage.color = "last change"
-    shown = stage.sight().cubes.colors
+    shown = stage.frame_data().cubes.colors
     np.testing.assert_allclose(shown, stage.session.network.bank.value - before, atol=1e-7)
 
 
@@ -142,23 +142,23 @@ def test_an_unknown_channel_is_refused(stage: Stage) -> None:
 
 def test_scales_stay_while_values_change(studio: Studio, stage: Stage) -> None:
     studio.stage(stage, 0.0, SIZE)
-    first = stage.sight().cubes
+    first = stage.frame_data().cubes
     for step in range(5):
         stage.session.advance(20)
         studio.stage(stage, 1.0 + step, SIZE)
-        now = stage.sight().cubes
+        now = stage.frame_data().cubes
         np.testing.assert_array_equal(now.color_scales, first.color_scales)
         np.testing.assert_array_equal(now.size_scales, first.size_scales)
     assert (now.colors != first.colors).any()
     stage.rescale()
-    assert (stage.sight().cubes.color_scales > first.color_scales).any()
+    assert (stage.frame_data().cubes.color_scales > first.color_scales).any()
 
 
 def test_more_clipped_cubes_than_before_are_said_and_can_be_rescaled(
     studio: Studio, stage: Stage
 ) -> None:
     assert not any("clipped" in each for each in words(studio, stage))
-    scale = float(stage.sight().cubes.color_scales[0])
+    scale = float(stage.frame_data().cubes.color_scales[0])
     stage.session.edit([3, 30], [2.0 * scale, -3.0 * scale])
     assert {"2 cubes clipped", "rescale"} <= set(words(studio, stage))
     ((box, name),) = stage.picture().buttons
@@ -166,7 +166,7 @@ def test_more_clipped_cubes_than_before_are_said_and_can_be_rescaled(
     stage.click(box.x + box.width / 2, box.y + box.height / 2)
     assert not any("clipped" in each for each in words(studio, stage))
     assert stage.picture().buttons == []
-    assert float(stage.sight().cubes.color_scales[0]) >= 3.0 * scale
+    assert float(stage.frame_data().cubes.color_scales[0]) >= 3.0 * scale
     assert stage.pinned is None
     assert_right_colors(studio, stage)
 
@@ -271,7 +271,7 @@ def test_sixteen_layers_are_in_the_picture(studio: Studio, layout: str) -> None:
     stage = Stage(session, camera="flat", layout=layout)
     size = (1600, 900)
     assert_right_colors(studio, stage, size)
-    see = stage.picture().see(stage.sight(), stage.eyes.camera, *size)
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
     inner = Division.of(*size).inner
     assert all(inner.has(x, y) for x, y in see(corners(stage.plan.plates)).xy)
 
@@ -294,6 +294,6 @@ def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
         stage.eyes.camera = Camera(place, *angles, float(10.0 ** rng.uniform(-2, 1)), 28.0)
         stage.eyes.orbit(0.0, 0.0)
         studio.stage(stage, now + 0.4, (200, 150))
-        see = stage.picture().see(stage.sight(), stage.eyes.camera, 200, 150)
+        see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 200, 150)
         behind += not np.isfinite(see(stage.plan.wires[0].start).unit).any()
     assert behind > 2

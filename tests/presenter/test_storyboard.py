@@ -62,7 +62,7 @@ def test_what_takes_no_part_is_at_forty_percent(walk: Walk) -> None:
             white = 0.1 if name.startswith("weight") and bright else 0.0  # it has just flashed
             expected = expected + white * (255.0 - expected)
             np.testing.assert_allclose(at(pixels, xy), expected, atol=2.5)
-        assert walk.stage.sight().moment.name == name
+        assert walk.stage.frame_data().moment.name == name
     assert seen == NAMES
 
 
@@ -70,24 +70,24 @@ def test_the_neurons_at_work_are_bright(walk: Walk) -> None:
     radius = RADIUS * walk.unit()
     for _ in NAMES:
         name = walk.go()
-        pixels, see, sight = walk.look(1.0), walk.see, walk.stage.sight()
-        known = sight.buffers.values
+        pixels, see, frame_data = walk.look(1.0), walk.see, walk.stage.frame_data()
+        known = frame_data.buffers.values
         for line in walk.stage.plan.neurons:
             bright = 1.0 if line.values in NEURONS[name] else DIM
             ring = line.sums if line.sums in known else ""
             if not ring and line.values not in known:
                 color = np.tile(MIXED, (len(line.points), 1))
             elif ring:
-                color = shade("dark", known[ring], sight.buffers.scale)
+                color = shade("dark", known[ring], frame_data.buffers.scale)
             else:
-                color = sight.buffers.tints[line.values] * 255.0
+                color = frame_data.buffers.tints[line.values] * 255.0
             if not ring:
                 continue  # a ring of one pixel has no middle
             for (x, y), own in zip(see(line.points).xy, color, strict=True):
                 seen = at(pixels, (x - 0.88 * radius, y))
                 np.testing.assert_allclose(seen, faded(own, bright), atol=12)
             if line.values == "tanh 0" and line.values in known:
-                fills = shade("dark", known[line.values], sight.buffers.scale)
+                fills = shade("dark", known[line.values], frame_data.buffers.scale)
                 for (x, y), own in zip(see(line.points).xy, fills, strict=True):
                     seen = at(pixels, (x, y - 0.45 * radius))
                     np.testing.assert_allclose(seen, faded(own, bright), atol=12)
@@ -198,6 +198,6 @@ def test_after_any_other_move_all_is_bright(walk: Walk, move: Callable[[sv.Sessi
     move(walk.session)
     walk.now += 10.0
     pixels, colors = walk.look(0.0), walk.colors()
-    assert walk.stage.sight().moment is None
+    assert walk.stage.frame_data().moment is None
     for _, _, _, index, xy in walk.cubes():
         np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)

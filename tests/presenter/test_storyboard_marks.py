@@ -50,9 +50,9 @@ def test_a_step_has_an_arrow_and_the_old_color_around_the_new_one(walk: Walk) ->
     pixels, new = walk.look(1.0), walk.colors()
     change = walk.session.network.bank.value - value
     unit = walk.unit()
-    sight = walk.stage.sight()
-    np.testing.assert_allclose(sight.cubes.sizes, change, atol=1e-7)
-    assert sight.cubes.size == "change in this step" and (change != 0.0).all()
+    frame_data = walk.stage.frame_data()
+    np.testing.assert_allclose(frame_data.cubes.sizes, change, atol=1e-7)
+    assert frame_data.cubes.size == "change in this step" and (change != 0.0).all()
     assert np.abs(old - new).max(axis=1).max() > 100
     for _, _, _, index, (x, y) in walk.cubes():
         side = 0.46 * unit - 1.0
@@ -95,7 +95,7 @@ def test_rings_appear_with_the_sums_and_are_filled_by_the_activation(walk: Walk)
     np.testing.assert_allclose(inside, np.tile(ground, (8, 1)), atol=3)
     walk.go_to("affine 0")
     rings, inside = looks()
-    values = walk.stage.sight().buffers
+    values = walk.stage.frame_data().buffers
     assert set(values.values) == {"inputs", "affine 0"}
     np.testing.assert_allclose(
         rings, shade("dark", values.values["affine 0"], values.scale), atol=12
@@ -103,7 +103,7 @@ def test_rings_appear_with_the_sums_and_are_filled_by_the_activation(walk: Walk)
     np.testing.assert_allclose(inside, np.tile(ground, (8, 1)), atol=3)
     walk.go_to("tanh 0")
     rings, inside = looks()
-    values = walk.stage.sight().buffers
+    values = walk.stage.frame_data().buffers
     np.testing.assert_allclose(
         inside, shade("dark", values.values["tanh 0"], values.scale), atol=12
     )
@@ -113,7 +113,7 @@ def test_saturated_neurons_are_hatched(studio: Studio) -> None:
     walk = Walk(studio, "tanh", scale=6.0)
     walk.go_to("tanh 0")
     pixels, line = walk.look(1.0), walk.stage.plan.neurons[1]
-    flat = walk.stage.sight().buffers.saturated["tanh 0"]
+    flat = walk.stage.frame_data().buffers.saturated["tanh 0"]
     assert 0 < flat.sum() < 8
     for (x, y), hatched in zip(walk.see(line.points).xy, flat, strict=True):
         # Above the number, where there is nothing but the disc.
@@ -124,12 +124,12 @@ def test_saturated_neurons_are_hatched(studio: Studio) -> None:
 def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
     for name in NAMES:
         walk.go_to(name)
-        pixels, sight = walk.look(1.0), walk.stage.sight()
+        pixels, frame_data = walk.look(1.0), walk.stage.frame_data()
         outputs, see = walk.stage.plan.neurons[-1], walk.see
-        assert ("sigmoid 1" in sight.buffers.values) == (NAMES.index(name) >= 4)
-        if sight.buffers.target is None:
+        assert ("sigmoid 1" in frame_data.buffers.values) == (NAMES.index(name) >= 4)
+        if frame_data.buffers.target is None:
             continue
-        errors = sight.buffers.values["sigmoid 1"] - sight.buffers.target
+        errors = frame_data.buffers.values["sigmoid 1"] - frame_data.buffers.target
         below = see(outputs.points).xy + np.array([0.0, RADIUS * walk.unit() + 7.5])
         for place, error in zip(below, errors, strict=True):
             bar = shade("dark", np.sign(error) * 0.8)
@@ -141,7 +141,7 @@ def test_the_gradient_comes_back_as_dots_on_the_neurons(walk: Walk) -> None:
     known = {}
     for name in NAMES:
         walk.go_to(name)
-        known[name] = set(walk.stage.sight().buffers.flows)
+        known[name] = set(walk.stage.frame_data().buffers.flows)
     assert all(not known[name] for name in NAMES[:6]) and not known["step"]
     assert known["delta 1"] == {"sigmoid 1", "affine 1"}
     assert known["input gradient 1"] == known["delta 1"] | {"tanh 0"}

@@ -16,7 +16,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.options import own_options
 from scalarviz.terminal.train import train
-from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.sorting import Sorting
@@ -36,7 +36,7 @@ SHOWN = {
     "texture": Pictures,
     "digits": Sorting,
     "retrain": Sorting,
-    "expression": Graph,
+    "expression": FunctionPlot,
 }
 
 every_scene = pytest.mark.parametrize("name", sorted(scenes()))

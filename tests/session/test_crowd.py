@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import ScalarvizError
-from scalarviz.session.replay import Course
+from scalarviz.session.replay import History
 from scalarviz.session.timeline import Branch
 from scalarviz.session.trainer import Trainer
 from tests.session.test_session import COLOURS, PAIR, session, wait_for
@@ -136,7 +136,7 @@ def crowd(s: sv.Session, seed: int, seconds: float, path: Path) -> list[str]:
     return wrong
 
 
-def numbers(course: Course) -> tuple[Any, ...]:
+def numbers(course: History) -> tuple[Any, ...]:
     bank = course.trainer.bank
     slots = [slot.tobytes() for _, slot in sorted(bank.slots.items()) if slot.any()]
     arrays = bank.value.tobytes(), bank.grad.tobytes(), bank.frozen.tobytes(), *slots
@@ -147,7 +147,7 @@ def straight(s: sv.Session) -> list[tuple[Any, ...]]:
     """The end of every branch, by its journal alone: from step 0, without keyframes or losses."""
     course, start = s.course, s.course.branches[0].frames[0]
     trainer = course.trainer
-    twin = Course(
+    twin = History(
         Trainer(s.network.copy(), start.settings, trainer.loss, trainer.batch, trainer.seed), 2**40
     )
     made: dict[Branch, Branch] = {}

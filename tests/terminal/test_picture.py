@@ -9,24 +9,24 @@ from rich.console import Console
 
 from scalarviz.draw2d.braille_curve import braille, curve_block, heights, round_down, round_up
 from scalarviz.draw2d.colors import MAPS, contrast, to_bytes
-from scalarviz.draw2d.text_blocks import BIAS_GAP, Plate, digits
-from scalarviz.terminal.picture import Moment, picture
-from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.draw2d.text_blocks import BIAS_GAP, TextPlate, digits
+from scalarviz.terminal.picture import TerminalFrame, picture
+from scalarviz.view.exhibits.exhibit import BlockStyle
 from scalarviz.view.exhibits.swatches import Swatches
 
 SIZES = [(80, 24), (100, 30), (160, 50)]
 DIVE = np.array([0, 11, 11, 0])  # from the top to the bottom and back, in dots
-DARK = Look()
+DARK = BlockStyle()
 
 Color = tuple[int, ...] | None
 Screen = list[list[tuple[str, Color]]]
 
 
 @pytest.fixture
-def moment() -> Moment:
+def moment() -> TerminalFrame:
     random = np.random.default_rng(0)
     numbers = [str(i) for i in range(8)]
-    return Moment(
+    return TerminalFrame(
         title="A network learns",
         step=120,
         steps=2000,
@@ -34,8 +34,12 @@ def moment() -> Moment:
         speed=10.0,
         learning_rate=0.5,
         plates=[
-            Plate("layer 0", "3 → 8  tanh", *layer(random, 8, 3), inputs="RGB", outputs=numbers),
-            Plate("layer 1", "8 → 3  sigmoid", *layer(random, 3, 8), inputs=numbers, outputs="RGB"),
+            TextPlate(
+                "layer 0", "3 → 8  tanh", *layer(random, 8, 3), inputs="RGB", outputs=numbers
+            ),
+            TextPlate(
+                "layer 1", "8 → 3  sigmoid", *layer(random, 3, 8), inputs=numbers, outputs="RGB"
+            ),
         ],
         scale=1.5,
         epoch=0.2,
@@ -49,7 +53,7 @@ def layer(random: np.random.Generator, rows: int, columns: int) -> tuple[np.ndar
     return random.uniform(-1.4, 1.4, (rows, columns)), random.uniform(-1.4, 1.4, rows)
 
 
-def screen(moment: Moment, width: int, height: int, look: Look = DARK) -> Screen:
+def screen(moment: TerminalFrame, width: int, height: int, look: BlockStyle = DARK) -> Screen:
     """Every character of a picture with its background (of a half block: its own colour)."""
     console = Console(force_terminal=True, color_system="truecolor", width=width, height=height)
     options = console.options.update_dimensions(width, height)
@@ -83,7 +87,7 @@ def runs(line: list[tuple[str, Color]]) -> list[tuple[str, Color]]:
 # Weights.
 
 
-def test_a_cell_has_the_colour_of_its_weight_and_its_number(moment: Moment) -> None:
+def test_a_cell_has_the_colour_of_its_weight_and_its_number(moment: TerminalFrame) -> None:
     lines = screen(moment, 80, 24)
     top = next(i for i, line in enumerate(text_of(lines)) if "layer 0" in line) + 2
     first, second = moment.plates
@@ -98,7 +102,7 @@ def test_a_cell_has_the_colour_of_its_weight_and_its_number(moment: Moment) -> N
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_changed_weight_changes_its_own_cell_and_no_other(
-    moment: Moment, size: tuple[int, int]
+    moment: TerminalFrame, size: tuple[int, int]
 ) -> None:
     before = screen(moment, *size)
     first, second = moment.plates
@@ -120,13 +124,15 @@ def test_a_changed_weight_changes_its_own_cell_and_no_other(
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_weight_is_there_with_its_number(moment: Moment, size: tuple[int, int]) -> None:
+def test_every_weight_is_there_with_its_number(
+    moment: TerminalFrame, size: tuple[int, int]
+) -> None:
     text = "\n".join(text_of(screen(moment, *size)))
     count = len(re.findall(r"[+-]\d?\.\d+", text.partition("layer 0")[2]))
     assert count == 59
 
 
-def test_the_biases_stand_apart_under_their_name(moment: Moment) -> None:
+def test_the_biases_stand_apart_under_their_name(moment: TerminalFrame) -> None:
     lines = text_of(screen(moment, 80, 24))
     head = next(line for line in lines if "bias" in line)
     row = lines[lines.index(head) + 1]
@@ -135,19 +141,21 @@ def test_the_biases_stand_apart_under_their_name(moment: Moment) -> None:
     assert row[column - 1 - BIAS_GAP : column].isspace()
 
 
-def test_a_layer_is_labelled_with_its_shape_and_activation(moment: Moment) -> None:
+def test_a_layer_is_labelled_with_its_shape_and_activation(moment: TerminalFrame) -> None:
     text = "\n".join(text_of(screen(moment, 80, 24)))
     assert re.search(r"layer 0 +3 → 8 +tanh +layer 1 +8 → 3 +sigmoid", text)
 
 
-def test_the_legend_has_the_ends_of_the_scale_and_says_what_is_beyond(moment: Moment) -> None:
+def test_the_legend_has_the_ends_of_the_scale_and_says_what_is_beyond(
+    moment: TerminalFrame,
+) -> None:
     moment.plates[0].weights[0, 0] = -7.0
     text = "\n".join(text_of(screen(moment, 80, 24)))
     assert re.search(r"-1\.5 +0 +\+1\.5 +blue below 0, orange above +1 beyond", text)
 
 
-def test_without_colour_the_signs_and_the_swatches_are_in_letters(moment: Moment) -> None:
-    lines = screen(moment, 80, 24, Look(color=False))
+def test_without_colour_the_signs_and_the_swatches_are_in_letters(moment: TerminalFrame) -> None:
+    lines = screen(moment, 80, 24, BlockStyle(color=False))
     assert all(color is None for line in lines for _, color in line)
     text = "\n".join(text_of(lines))
     assert digits(moment.plates[1].weights[2, 7], 4) in text
@@ -157,10 +165,10 @@ def test_without_colour_the_signs_and_the_swatches_are_in_letters(moment: Moment
     assert f"input  {red // 16:x}{green // 16:x}{blue // 16:x} " in text
 
 
-def test_numbers_on_cells_can_be_read(moment: Moment) -> None:
+def test_numbers_on_cells_can_be_read(moment: TerminalFrame) -> None:
     for colors in MAPS.values():
         console = Console(force_terminal=True, color_system="truecolor", width=80, height=24)
-        drawn = picture(moment, Look(colors), 80, 24)
+        drawn = picture(moment, BlockStyle(colors), 80, 24)
         for segment in console.render(drawn, console.options.update_dimensions(80, 24)):
             style = segment.style
             if style and style.bgcolor and style.color and segment.text.strip():
@@ -193,7 +201,9 @@ def test_a_number_fits_its_cell_and_keeps_its_sign(value: float, width: int, tex
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["input", "output", "target"])
-def test_swatches_have_their_colours(moment: Moment, size: tuple[int, int], name: str) -> None:
+def test_swatches_have_their_colours(
+    moment: TerminalFrame, size: tuple[int, int], name: str
+) -> None:
     lines = screen(moment, *size)
     line = next(line for line, text in zip(lines, text_of(lines), strict=True) if name in text)
     colors = getattr(moment.exhibit, f"{name}s")
@@ -204,7 +214,9 @@ def test_swatches_have_their_colours(moment: Moment, size: tuple[int, int], name
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_numbers_of_the_training_are_there(moment: Moment, size: tuple[int, int]) -> None:
+def test_the_numbers_of_the_training_are_there(
+    moment: TerminalFrame, size: tuple[int, int]
+) -> None:
     text = "\n".join(text_of(screen(moment, *size)))
     shown = ["A network learns", "step 120 of 2,000", "loss 0.0123 ", "steps/s 10 "]
     for part in (*shown, "learning rate 0.5", "10 steps a second", "Ctrl-C stops"):
@@ -212,14 +224,14 @@ def test_the_numbers_of_the_training_are_there(moment: Moment, size: tuple[int, 
     assert "epoch 0.2  engine cpu" in text
 
 
-def test_the_loss_of_what_is_held_out_stands_above_the_curve(moment: Moment) -> None:
+def test_the_loss_of_what_is_held_out_stands_above_the_curve(moment: TerminalFrame) -> None:
     held_out = replace(moment, held_out=0.0151)
     assert "loss  (held out: 0.0151)" in "\n".join(text_of(screen(held_out, 80, 24)))
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_of_the_keys_as_many_are_named_as_fit_and_always_how_to_leave(
-    moment: Moment, width: int
+    moment: TerminalFrame, width: int
 ) -> None:
     keys = ("space pauses", "←→ step", ", . operation", "r resets", "q leaves")
     foot = text_of(screen(replace(moment, note="n" * 30, keys=keys), width, 24))[-1]
@@ -272,7 +284,9 @@ def test_plain_numbers_enclose_a_number(value: float) -> None:
 
 @pytest.mark.parametrize("width", [1, 7, 20, 40, 63, 64, 79, 80, 133, 200])
 @pytest.mark.parametrize("height", [1, 4, 9, 12, 16, 24, 31, 60])
-def test_any_window_is_filled_and_nothing_spills(moment: Moment, width: int, height: int) -> None:
+def test_any_window_is_filled_and_nothing_spills(
+    moment: TerminalFrame, width: int, height: int
+) -> None:
     wide = replace(
         moment.plates[0],
         weights=np.ones((128, 784)),
@@ -285,6 +299,6 @@ def test_any_window_is_filled_and_nothing_spills(moment: Moment, width: int, hei
         assert [len(line) for line in found] == [width] * height
 
 
-def test_what_does_not_fit_is_said(moment: Moment) -> None:
+def test_what_does_not_fit_is_said(moment: TerminalFrame) -> None:
     assert "larger window" in "\n".join(text_of(screen(moment, 60, 20)))
     assert "larger window" not in "\n".join(text_of(screen(moment, 80, 24)))

@@ -20,19 +20,19 @@ from scalarviz.errors import GradientError, InputError, UnknownNameError
 from scalarviz.export.rate import Pace
 from scalarviz.presenter.show import Show
 from scalarviz.terminal import terminal
-from scalarviz.terminal.terminal import Watching
-from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.terminal.terminal import TerminalSession
+from scalarviz.view.exhibits.exhibit import BlockStyle
 
 
 @pytest.fixture
-def watching(show: Show) -> Watching:
-    return Watching(show, Pace(show), 2000, Look(), Console(), Keep())
+def watching(show: Show) -> TerminalSession:
+    return TerminalSession(show, Pace(show), 2000, BlockStyle(), Console(), Keep())
 
 
 # What is shown.
 
 
-def test_a_moment_has_the_numbers_of_the_session(watching: Watching) -> None:
+def test_a_moment_has_the_numbers_of_the_session(watching: TerminalSession) -> None:
     s = watching.session
     s.advance(3)
     moment = watching.moment("a note")
@@ -43,7 +43,7 @@ def test_a_moment_has_the_numbers_of_the_session(watching: Watching) -> None:
     assert [plate.name for plate in moment.plates] == ["layer 0", "layer 1"]
 
 
-def test_the_scale_of_the_weights_never_shrinks(watching: Watching) -> None:
+def test_the_scale_of_the_weights_never_shrinks(watching: TerminalSession) -> None:
     before = watching.moment("").scale
     watching.session.network.bank.value[:] *= 100.0
     grown = watching.moment("").scale
@@ -54,20 +54,22 @@ def test_the_scale_of_the_weights_never_shrinks(watching: Watching) -> None:
 # Keys.
 
 
-def pressed(watching: Watching, *keys: str) -> sv.Session:
+def pressed(watching: TerminalSession, *keys: str) -> sv.Session:
     for key in keys:
         watching.obey(key)
     return watching.session
 
 
-def test_arrows_go_a_step_on_and_back_and_pause(watching: Watching) -> None:
+def test_arrows_go_a_step_on_and_back_and_pause(watching: TerminalSession) -> None:
     before = watching.session.network.bank.value.tolist()
     s = pressed(watching, "right", "right", "right", "left")
     assert s.step_index == 2 and watching.paused
     assert pressed(watching, "left", "left").network.bank.value.tolist() == before
 
 
-def test_stops_and_commas_go_by_operations_and_the_line_says_where(watching: Watching) -> None:
+def test_stops_and_commas_go_by_operations_and_the_line_says_where(
+    watching: TerminalSession,
+) -> None:
     assert watching.note() == "as fast as it goes"
     pressed(watching, "space")
     assert watching.note() == "paused  done: nothing  next: zero_grad"
@@ -75,31 +77,31 @@ def test_stops_and_commas_go_by_operations_and_the_line_says_where(watching: Wat
     assert watching.note() == "paused  done: affine 0  next: tanh 0"
 
 
-def test_up_and_down_double_and_halve_the_rate_without_a_pause(watching: Watching) -> None:
+def test_up_and_down_double_and_halve_the_rate_without_a_pause(watching: TerminalSession) -> None:
     assert pressed(watching, "up", "up", "down").learning_rate == 1.0
     assert not watching.paused
 
 
-def test_space_pauses_and_goes_on(watching: Watching) -> None:
+def test_space_pauses_and_goes_on(watching: TerminalSession) -> None:
     pressed(watching, "space")
     assert watching.paused
     pressed(watching, "space")
     assert not watching.paused
 
 
-def test_resetting_brings_the_same_initial_weights(watching: Watching) -> None:
+def test_resetting_brings_the_same_initial_weights(watching: TerminalSession) -> None:
     before = watching.session.network.bank.value.tolist()
     s = pressed(watching, "right", "up", "right", "r")
     assert s.step_index == 0 and s.network.bank.value.tolist() == before
 
 
-def test_going_on_by_hand_beyond_the_end_moves_the_end(watching: Watching) -> None:
+def test_going_on_by_hand_beyond_the_end_moves_the_end(watching: TerminalSession) -> None:
     watching.end = 1
     pressed(watching, "right", "right", "right", "space")
     assert watching.end == 4 and not watching.paused
 
 
-def test_other_keys_do_nothing(watching: Watching) -> None:
+def test_other_keys_do_nothing(watching: TerminalSession) -> None:
     assert pressed(watching, "x", "\t", "").step_index == 0 and not watching.leave
 
 
@@ -228,7 +230,9 @@ def test_slow_pictures_become_fewer_where_they_would_hold_the_training_up(
     fake: Any, clock: Any, wanted: float, pictures_a_second: float
 ) -> None:
     show = fake(0.001)
-    watching = Watching(show, Pace(show, wanted), 50 if wanted else 5000, Look(), Console(), Keep())
+    watching = TerminalSession(
+        show, Pace(show, wanted), 50 if wanted else 5000, BlockStyle(), Console(), Keep()
+    )
     pictures = []
 
     class Screen:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.errors import InputError
-from scalarviz.presenter.camera_control import Eyes
+from scalarviz.presenter.camera_control import CameraController
 from scalarviz.view.scene.camera import CAMERAS, STEEPEST, Camera, along_path
 from scalarviz.view.scene.frame import Box, Division, Projection
 from scalarviz.view.scene.layout import LAYOUTS
@@ -184,23 +184,25 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
 
 
 @pytest.fixture
-def eyes() -> Eyes:
+def eyes() -> CameraController:
     import scalarviz as sv
 
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    return Eyes(LAYOUTS["crossbar"](program, lambda layer: ("", "")), "perspective")
+    return CameraController(LAYOUTS["crossbar"](program, lambda layer: ("", "")), "perspective")
 
 
-def projection(eyes: Eyes, size: tuple[float, float] = (1280.0, 800.0)) -> Projection:
+def projection(eyes: CameraController, size: tuple[float, float] = (1280.0, 800.0)) -> Projection:
     return Projection(eyes.camera, Division.of(*size).inner, *size)
 
 
-def inside(eyes: Eyes, size: tuple[float, float]) -> bool:
+def inside(eyes: CameraController, size: tuple[float, float]) -> bool:
     box, xy = Division.of(*size).inner, projection(eyes, size)(eyes.layout.points()).xy
     return all(box.has(x, y) for x, y in xy)
 
 
-def test_the_whole_network_stays_in_the_picture_until_somebody_moves_it(eyes: Eyes) -> None:
+def test_the_whole_network_stays_in_the_picture_until_somebody_moves_it(
+    eyes: CameraController,
+) -> None:
     for size in ((1280.0, 800.0), (500.0, 900.0), (2400.0, 500.0), (320.0, 240.0)):
         eyes.frame(size)
         assert inside(eyes, size)
@@ -214,14 +216,14 @@ def test_the_whole_network_stays_in_the_picture_until_somebody_moves_it(eyes: Ey
     assert eyes.camera.azimuth == before.azimuth
 
 
-def test_dragging_moves_the_scene_as_far_as_the_mouse(eyes: Eyes) -> None:
+def test_dragging_moves_the_scene_as_far_as_the_mouse(eyes: CameraController) -> None:
     target = np.array([eyes.camera.target])
     before = projection(eyes)(target).xy[0]
     eyes.move(40.0, -25.0)
     np.testing.assert_allclose(projection(eyes)(target).xy[0] - before, (40.0, -25.0), atol=1e-6)
 
 
-def test_the_wheel_goes_toward_the_mouse(eyes: Eyes) -> None:
+def test_the_wheel_goes_toward_the_mouse(eyes: CameraController) -> None:
     box = Division.of(1280.0, 800.0).inner
     x, y = box.x + 0.8 * box.width, box.y + 0.3 * box.height
     see = projection(eyes)
@@ -234,18 +236,18 @@ def test_the_wheel_goes_toward_the_mouse(eyes: Eyes) -> None:
     np.testing.assert_allclose(projection(eyes)(point).xy[0], (x, y), atol=1e-6)
 
 
-def test_moves_take_their_time_and_none_where_motion_is_reduced(eyes: Eyes) -> None:
+def test_moves_take_their_time_and_none_where_motion_is_reduced(eyes: CameraController) -> None:
     start = eyes.camera
     eyes.look("flat")
     assert eyes.camera == start and eyes.tick(10.0) and eyes.tick(10.35)
     assert start.azimuth < eyes.camera.azimuth < 0.0
     assert eyes.tick(10.8) and eyes.camera.azimuth == 0.0 and not eyes.tick(10.9)
-    cut = Eyes(eyes.layout, "perspective", cuts=True)
+    cut = CameraController(eyes.layout, "perspective", cuts=True)
     cut.look("flat")
     assert cut.camera.azimuth == 0.0 and not cut.tick(0.0)
 
 
-def test_a_cube_that_is_framed_is_in_the_middle(eyes: Eyes) -> None:
+def test_a_cube_that_is_framed_is_in_the_middle(eyes: CameraController) -> None:
     eyes.frame_cube(30)
     eyes.tick(0.0)
     eyes.tick(2.0)

@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.segment import SegmentLines
 
 from scalarviz.draw2d.colors import MAPS, to_bytes
-from scalarviz.draw2d.text_blocks import Block, Plate
-from scalarviz.terminal.picture import Moment, picture
-from scalarviz.view.exhibits.exhibit import Exhibit, Look, pixels, resized
-from scalarviz.view.exhibits.graph import Graph
+from scalarviz.draw2d.text_blocks import Block, TextPlate
+from scalarviz.terminal.picture import TerminalFrame, picture
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, pixels, resized
+from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import FAINT, Plane
 
-DARK, PLAIN = Look(), Look(color=False)
+DARK, PLAIN = BlockStyle(), BlockStyle(color=False)
 RAMP = np.linspace(0.0, 1.0, 20)
 
 PLANE = Plane(
@@ -27,7 +27,7 @@ PLANE = Plane(
 )
 LEVELS = {"target": 0.0, "output": 1.0, "loss": 0.5}
 PICTURES = Pictures({name: np.full((8, 16, 3), level) for name, level in LEVELS.items()})
-GRAPH = Graph(RAMP, 0.0, 1.0, np.stack([RAMP, 1.0 - RAMP], axis=1))
+GRAPH = FunctionPlot(RAMP, 0.0, 1.0, np.stack([RAMP, 1.0 - RAMP], axis=1))
 ALL = [PLANE, replace(PLANE, answers=["0 1 -> 0.5, should be 1"]), PICTURES, GRAPH]
 
 
@@ -159,11 +159,13 @@ def test_an_output_that_leaves_the_graph_is_not_drawn_on_its_edge() -> None:
 @pytest.mark.parametrize("width", [1, 40, 64, 100])
 @pytest.mark.parametrize("height", [1, 12, 30])
 def test_any_window_is_filled_and_nothing_spills(
-    exhibit: Exhibit, width: int, height: int, look: Look
+    exhibit: Exhibit, width: int, height: int, look: BlockStyle
 ) -> None:
-    plate = Plate("layer 0", "2 → 4", np.ones((4, 2)), np.ones(4), "01", "0123")
+    plate = TextPlate("layer 0", "2 → 4", np.ones((4, 2)), np.ones(4), "01", "0123")
     for plates in ([], [plate]):
-        moment = Moment("t", 3, 9, np.ones(3), 1.0, 0.1, plates, 1.0, exhibit=exhibit, note="n")
+        moment = TerminalFrame(
+            "t", 3, 9, np.ones(3), 1.0, 0.1, plates, 1.0, exhibit=exhibit, note="n"
+        )
         console = Console(force_terminal=True, color_system="truecolor", width=width, height=height)
         options = console.options.update_dimensions(width, height)
         lines = console.render_lines(picture(moment, look, width, height), options)
@@ -179,8 +181,10 @@ def test_a_block_fits_the_room_it_was_given(exhibit: Exhibit) -> None:
 
 
 def test_a_map_gets_at_least_half_of_the_room_that_it_shares_with_the_weights() -> None:
-    plate = Plate("layer", "", np.ones((12, 12)), np.ones(12), "x" * 12, "y" * 12)
-    moment = Moment("t", 3, 9, np.ones(3), 1.0, 0.1, [plate] * 3, 1.0, exhibit=PLANE, note="n")
+    plate = TextPlate("layer", "", np.ones((12, 12)), np.ones(12), "x" * 12, "y" * 12)
+    moment = TerminalFrame(
+        "t", 3, 9, np.ones(3), 1.0, 0.1, [plate] * 3, 1.0, exhibit=PLANE, note="n"
+    )
     console = Console(force_terminal=True, color_system="truecolor", width=100, height=30)
     lines = console.render_lines(picture(moment, DARK, 100, 30), console.options)
     text = ["".join(segment.text for segment in line) for line in lines]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.model.program import Program
-from scalarviz.view.frame_data import Buffers, Cubes, Sight
+from scalarviz.view.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
 from scalarviz.view.scene.frame import Division
@@ -191,21 +191,25 @@ def test_the_only_picture_of_the_inputs_is_larger() -> None:
 # What they show.
 
 
-def sight_of(layout: Layout, count: int, **buffers: object) -> Sight:
+def sight_of(layout: Layout, count: int, **buffers: object) -> FrameData:
     plates = len(layout.plates)
-    cubes = Cubes(np.zeros(count), np.zeros(count), "", "", np.ones(plates), np.ones(plates))
-    return Sight(layout, cubes, Buffers(**buffers))
+    cubes = CubeValues(np.zeros(count), np.zeros(count), "", "", np.ones(plates), np.ones(plates))
+    return FrameData(layout, cubes, Buffers(**buffers))
 
 
 def shot(
-    studio: Studio, sight: Sight, program: Program, theme: str = "dark", camera: str = "flat"
+    studio: Studio,
+    frame_data: FrameData,
+    program: Program,
+    theme: str = "dark",
+    camera: str = "flat",
 ) -> tuple[np.ndarray, object]:
     studio.canvas.set_current()
     picture = Picture(theme, program)
     inner = Division.of(*SIZE).inner
-    here: Camera = CAMERAS[camera].framing(sight.layout.points(), inner.width / inner.height)
-    pixels = studio.shoot(lambda: picture.draw(sight, here, *SIZE, 1.0), *SIZE)
-    return pixels, picture.see(sight, here, *SIZE)
+    here: Camera = CAMERAS[camera].framing(frame_data.layout.points(), inner.width / inner.height)
+    pixels = studio.shoot(lambda: picture.draw(frame_data, here, *SIZE, 1.0), *SIZE)
+    return pixels, picture.see(frame_data, here, *SIZE)
 
 
 PROGRAM = sv.Network([sv.Conv2d((2, 3, 4), 3, 3, padding=1)], seed=0).program
@@ -216,16 +220,16 @@ LAYOUT = laid_out(PROGRAM)
 @pytest.mark.parametrize("camera", CAMERAS)
 def test_each_pixel_has_the_color_of_its_number(studio: Studio, camera: str, theme: str) -> None:
     values = np.random.default_rng(0).uniform(-1.0, 1.0, 24)
-    sight = sight_of(LAYOUT, 57, values={"inputs": values}, scale=1.0)
-    pixels, see = shot(studio, sight, PROGRAM, theme, camera)
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": values}, scale=1.0)
+    pixels, see = shot(studio, frame_data, PROGRAM, theme, camera)
     for point, value in zip(LAYOUT.neurons[0].points, values, strict=True):
         np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade(theme, value), atol=3)
 
 
 def test_a_digit_has_its_own_grey(studio: Studio) -> None:
     grey = np.linspace(0.0, 1.0, 24)[:, np.newaxis].repeat(3, axis=1)
-    sight = sight_of(LAYOUT, 57, values={"inputs": np.ones(24)}, tints={"inputs": grey})
-    pixels, see = shot(studio, sight, PROGRAM)
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": np.ones(24)}, tints={"inputs": grey})
+    pixels, see = shot(studio, frame_data, PROGRAM)
     for point, color in zip(LAYOUT.neurons[0].points, grey, strict=True):
         np.testing.assert_allclose(at(pixels, see(point).xy[0]), 255.0 * color, atol=2)
 
@@ -273,8 +277,8 @@ def test_left_out_neurons_of_a_line_are_crossed_out(studio: Studio) -> None:
 def test_gradients_are_a_smaller_picture_in_the_corner(studio: Studio) -> None:
     values, flows = np.zeros(24), np.full(24, -1e-3)
     flows[:12] = 1e-3
-    sight = sight_of(LAYOUT, 57, values={"inputs": values}, flows={"inputs": flows})
-    pixels, see = shot(studio, sight, PROGRAM)
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": values}, flows={"inputs": flows})
+    pixels, see = shot(studio, frame_data, PROGRAM)
     for corners, value in zip(LAYOUT.neurons[0].corners(), (1.0, -1.0), strict=True):
         first, right, down = see(corners).xy
         inside = first + 0.8 * (right - first) + 0.8 * (down - first)
@@ -284,7 +288,7 @@ def test_gradients_are_a_smaller_picture_in_the_corner(studio: Studio) -> None:
 
 
 def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
-    from scalarviz.draw2d.canvas import Paper
+    from scalarviz.draw2d.canvas import Canvas2D
     from scalarviz.view.feature_maps import draw_pictures
     from scalarviz.view.scene.frame import Projection
 
@@ -292,23 +296,23 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
     layout = laid_out(program)
     camera = CAMERAS["flat"].framing(layout.points(), 1.5)
     see = Projection(camera, Division.of(*SIZE).inner, *SIZE)
-    paper = Paper(*SIZE)
-    sight = sight_of(layout, 41, values={"inputs": np.ones(360)})
-    draw_pictures(paper, see, layout.neurons[0], 1.0, sight, THEMES["dark"])
-    assert sum(batch.image is not None for batch in paper.vertices()[2]) == 1
+    canvas = Canvas2D(*SIZE)
+    frame_data = sight_of(layout, 41, values={"inputs": np.ones(360)})
+    draw_pictures(canvas, see, layout.neurons[0], 1.0, frame_data, THEMES["dark"])
+    assert sum(batch.image is not None for batch in canvas.vertices()[2]) == 1
 
 
 def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Studio) -> None:
-    from scalarviz.draw2d.canvas import Paper
+    from scalarviz.draw2d.canvas import Canvas2D
     from scalarviz.view.feature_maps import draw_pictures
     from scalarviz.view.scene.frame import Projection
 
-    sight = sight_of(LAYOUT, 57, values={"inputs": np.full(24, 0.25)})
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": np.full(24, 0.25)})
     line = LAYOUT.neurons[0]
     for height, written in ((4.0, True), (40.0, False)):
         middle = tuple(line.points.mean(axis=0).tolist())
         see = Projection(Camera(middle, 0.0, 0.0, height, 0.0), Division.of(*SIZE).inner, *SIZE)
-        paper = Paper(*SIZE)
-        draw_pictures(paper, see, line, 1.0, sight, THEMES["dark"])
-        assert (".25" in paper.words) == written
-        assert ({"0", "1"} <= set(paper.words)) == written
+        canvas = Canvas2D(*SIZE)
+        draw_pictures(canvas, see, line, 1.0, frame_data, THEMES["dark"])
+        assert (".25" in canvas.words) == written
+        assert ({"0", "1"} <= set(canvas.words)) == written

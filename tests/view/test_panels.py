@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.view.charts import loss_panel, panel, sparkline, thinned, ticks
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.exhibits.graph import Graph
+from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import FAINT, Plane
 from scalarviz.view.exhibits.swatches import AXES, Swatches
@@ -25,9 +25,9 @@ COLORS = [RNG.uniform(0.0, 1.0, (7, 3)) for _ in range(3)]
 
 
 def painted(studio: Studio, exhibit: Exhibit, theme: Theme = DARK, box: Box = BOX) -> np.ndarray:
-    paper = Paper(WIDTH, HEIGHT)
-    exhibit.paint(paper, box, theme)
-    return studio.paper(paper, rgb((theme.ground,))[0])
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    exhibit.paint(canvas, box, theme)
+    return studio.paper(canvas, rgb((theme.ground,))[0])
 
 
 def drawn_in(pixels: np.ndarray, color: str, within: int = 2) -> np.ndarray:
@@ -101,9 +101,9 @@ def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> 
 def test_the_answers_of_a_plane_stand_below_it(studio: Studio) -> None:
     said = ["0 1 -> 0.5, should be 1", "1 1 -> 0.2, should be 0"]
     plane = Plane(np.zeros((4, 4)), 0.0, 1.0, np.zeros((2, 2)), np.zeros(2), said)
-    paper = Paper(WIDTH, HEIGHT)
-    plane.paint(paper, BOX, DARK)
-    assert paper.words == said
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    plane.paint(canvas, BOX, DARK)
+    assert canvas.words == said
     assert plane.height(100.0) > 130.0
 
 
@@ -132,10 +132,10 @@ def test_pictures_stand_side_by_side_where_that_makes_them_larger(studio: Studio
 def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
     x = np.linspace(-1.0, 3.0, 50)
     points = np.array([[-1.0, -1.0], [1.0, 2.0], [3.0, 0.5]])
-    graph = Graph(np.sin(x), -1.0, 3.0, points)
-    paper = Paper(WIDTH, HEIGHT)
-    graph.paint(paper, BOX, DARK)
-    pixels = studio.paper(paper, rgb((DARK.ground,))[0])
+    graph = FunctionPlot(np.sin(x), -1.0, 3.0, points)
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    graph.paint(canvas, BOX, DARK)
+    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
     bottom, top = -1.0 - 0.45, 2.0 + 0.45
     plot = Box(BOX.x + 40.0, BOX.y + 4.0, BOX.width - 44.0, BOX.height - 22.0)
 
@@ -147,7 +147,7 @@ def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
     for i in range(2, 48, 5):
         assert np.hypot(*(accent - place(x[i], np.sin(x[i]))).T).min() < 1.5
     assert np.hypot(*(quiet - place(1.0, 2.0)).T).min() < 1.0
-    assert paper.words == [f"{top:.3g}", f"{bottom:.3g}", "-1", "3"]
+    assert canvas.words == [f"{top:.3g}", f"{bottom:.3g}", "-1", "3"]
 
 
 # The loss.
@@ -173,32 +173,32 @@ def loss_place(step: float, loss: float, last: float = 11.0) -> np.ndarray:
 
 
 def test_the_curve_passes_through_the_losses(studio: Studio) -> None:
-    paper = Paper(WIDTH, HEIGHT)
-    loss_panel(paper, BOX, curve(), DARK)
-    line = drawn_in(studio.paper(paper), DARK.accent)
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    loss_panel(canvas, BOX, curve(), DARK)
+    line = drawn_in(studio.paper(canvas), DARK.accent)
     for step, loss in enumerate(LOSSES[:-1], 1):
         assert np.hypot(*(line - loss_place(step, loss)).T).min() < 1.6
-    assert {"loss", "0.0100", "1", "0.1", "0.01", "0", "step 11"} <= set(paper.words)
+    assert {"loss", "0.0100", "1", "0.1", "0.01", "0", "step 11"} <= set(canvas.words)
 
 
 def test_a_dot_says_where_the_clock_stands(studio: Studio) -> None:
     for at_step in (1, 4, 11):
-        paper = Paper(WIDTH, HEIGHT)
+        canvas = Canvas2D(WIDTH, HEIGHT)
         now = Curve(np.arange(1.0, 12.0), LOSSES, float(at_step), float(LOSSES[at_step - 1]))
-        loss_panel(paper, BOX, now, DARK)
-        pixels = studio.paper(paper)
+        loss_panel(canvas, BOX, now, DARK)
+        pixels = studio.paper(canvas)
         x, y = loss_place(at_step, LOSSES[at_step - 1])
         np.testing.assert_allclose(at(pixels, (x, y)), rgb((DARK.ink,))[0] * 255.0, atol=3)
 
 
 def test_the_other_branch_is_a_ghost(studio: Studio) -> None:
     ghost = {"ghost_steps": np.arange(1.0, 22.0), "ghost_losses": np.full(21, 0.3)}
-    paper = Paper(WIDTH, HEIGHT)
-    loss_panel(paper, BOX, curve(**ghost), DARK)
-    pixels = drawn_in(studio.paper(paper), DARK.ghost, 40)
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    loss_panel(canvas, BOX, curve(**ghost), DARK)
+    pixels = drawn_in(studio.paper(canvas), DARK.ghost, 40)
     for step in (3.0, 12.0, 20.0):
         assert np.hypot(*(pixels - loss_place(step, 0.3, 21.0)).T).min() < 1.5
-    assert "grey: other branch" in paper.words and "step 21" in paper.words
+    assert "grey: other branch" in canvas.words and "step 21" in canvas.words
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_any_losses_can_be_shown(studio: Studio, losses: list[float]) -> None:
     values = np.array(losses, float)
     now = Curve(np.arange(1.0, 1.0 + len(values)), values, float(len(values)), np.nan)
     for box in (BOX, Box(0, 0, 60, 40), Box(0, 0, 300, 60), Box(0, 0, 0, 0)):
-        paper = Paper(WIDTH, HEIGHT)
-        loss_panel(paper, box, now, DARK)
-        studio.paper(paper)
+        canvas = Canvas2D(WIDTH, HEIGHT)
+        loss_panel(canvas, box, now, DARK)
+        studio.paper(canvas)
 
 
 def test_powers_of_ten_are_on_the_axis_as_far_as_there_is_room() -> None:
@@ -230,16 +230,16 @@ def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
 
 
 def test_a_small_line_goes_from_the_first_value_to_the_last(studio: Studio) -> None:
-    paper = Paper(WIDTH, HEIGHT)
+    canvas = Canvas2D(WIDTH, HEIGHT)
     box = Box(10.0, 10.0, 258.0, 60.0)
-    sparkline(paper, box, np.array([0.0, 1.0, 2.0]), np.array([-1.0, 3.0, 1.0]), DARK)
-    pixels = studio.paper(paper)
+    sparkline(canvas, box, np.array([0.0, 1.0, 2.0]), np.array([-1.0, 3.0, 1.0]), DARK)
+    pixels = studio.paper(canvas)
     line = drawn_in(pixels, DARK.accent)
     for part, up in ((0.25, 0.5), (0.5, 1.0), (0.75, 0.75)):
         place = [box.x + part * 200.0, box.bottom - 3.0 - up * 54.0]
         assert np.hypot(*(line - place).T).min() < 1.6
     np.testing.assert_allclose(at(pixels, (210.0, 40.0)), rgb((DARK.ink,))[0] * 255.0, atol=3)
-    assert paper.words == ["3", "-1"]
+    assert canvas.words == ["3", "-1"]
 
 
 # Panels and the inspector.
@@ -247,18 +247,18 @@ def test_a_small_line_goes_from_the_first_value_to_the_last(studio: Studio) -> N
 
 def test_a_title_and_what_stands_beside_it_share_the_room() -> None:
     for width in (60.0, 120.0, 300.0):
-        paper = Paper(WIDTH, HEIGHT)
-        inside = panel(paper, Box(0, 0, width, 100.0), "a rather long title", DARK, "0.123")
+        canvas = Canvas2D(WIDTH, HEIGHT)
+        inside = panel(canvas, Box(0, 0, width, 100.0), "a rather long title", DARK, "0.123")
         assert (inside.x >= 12.0 and inside.right <= width - 11.9) or inside.width == 0.0
-        beside, title = paper.words
-        room = paper.measure(title, size=12, bold=True) + paper.measure(beside, size=12)
+        beside, title = canvas.words
+        room = canvas.measure(title, size=12, bold=True) + canvas.measure(beside, size=12)
         assert room <= max(width - 24.0, 40.0)
 
 
 def test_the_name_of_a_weight_of_a_kernel_is_not_torn_apart_between_two_numbers() -> None:
-    paper, name = Paper(300, 300), "layer 2, kernel 10, weight of channel 2 at 0, 2"
-    assert titles(paper, name, 280.0) == ("layer 2, kernel 10", "weight of channel 2 at 0, 2")
-    assert titles(paper, name, 900.0) == (name, "")
+    canvas, name = Canvas2D(300, 300), "layer 2, kernel 10, weight of channel 2 at 0, 2"
+    assert titles(canvas, name, 280.0) == ("layer 2, kernel 10", "weight of channel 2 at 0, 2")
+    assert titles(canvas, name, 900.0) == (name, "")
 
 
 def test_the_inspector_writes_all_that_is_on_the_card(studio: Studio) -> None:
@@ -268,21 +268,21 @@ def test_the_inspector_writes_all_that_is_on_the_card(studio: Studio) -> None:
         "w = w - lr * m_hat / (v_hat ** 0.5 + eps) = 0.1",
     ]
     card = Card(3, "layer 0, bias", [("value", "0.5"), ("gradient", "1e-3")], lines, None)
-    paper = Paper(WIDTH, HEIGHT)
-    high = inspector_height(paper, card, BOX.width, 400.0)
-    draw_inspector(paper, Box(BOX.x, BOX.y, BOX.width, high), card, DARK)
-    said = " ".join(" ".join(paper.words).split())
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    high = inspector_height(canvas, card, BOX.width, 400.0)
+    draw_inspector(canvas, Box(BOX.x, BOX.y, BOX.width, high), card, DARK)
+    said = " ".join(" ".join(canvas.words).split())
     for words in (card.name, "value 0.5", "gradient 1e-3", *lines):
         assert " ".join(words.split()) in said
-    pixels = studio.paper(paper)
+    pixels = studio.paper(canvas)
     assert not (pixels[int(BOX.y + high) + 1 :] > 60).any()  # all of it is inside its panel
-    assert inspector_height(paper, card, BOX.width, 50.0) == 50.0
+    assert inspector_height(canvas, card, BOX.width, 50.0) == 50.0
 
 
 def test_a_long_formula_is_broken_before_its_operators() -> None:
-    paper = Paper(WIDTH, HEIGHT)
+    canvas = Canvas2D(WIDTH, HEIGHT)
     line = "  w = w - learning_rate * gradient * something_else"
-    parts = wrapped(paper, line, 150.0, 11.0)
+    parts = wrapped(canvas, line, 150.0, 11.0)
     assert len(parts) > 1 and " ".join(" ".join(parts).split()) == line.strip()
-    assert all(paper.measure(part, size=11, mono=True) <= 150.0 for part in parts)
+    assert all(canvas.measure(part, size=11, mono=True) <= 150.0 for part in parts)
     assert parts[0].startswith("  w") and parts[1].startswith("    ")

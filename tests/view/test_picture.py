@@ -12,7 +12,7 @@ import scalarviz as sv
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.frame_data import Buffers, Card, Cubes, Sight, Words
+from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Words
 from scalarviz.view.lights import DIM
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
@@ -28,21 +28,25 @@ LAYOUT = LAYOUTS["crossbar"](PROGRAM, lambda layer: (f"layer {layer}", "about"))
 VALUES, SIZES = RNG.uniform(-1.0, 1.0, 59), 10.0 ** RNG.uniform(-4.0, 0.0, 59)
 
 
-def sight_of(layout: Layout = LAYOUT, **more: Any) -> Sight:
+def sight_of(layout: Layout = LAYOUT, **more: Any) -> FrameData:
     count = len(layout.plates)
-    numbers = Cubes(VALUES, SIZES, "value", "gradient", np.ones(count), np.ones(count))
-    return Sight(layout, numbers, **more)
+    numbers = CubeValues(VALUES, SIZES, "value", "gradient", np.ones(count), np.ones(count))
+    return FrameData(layout, numbers, **more)
 
 
-def framed(picture: Picture, sight: Sight, camera: Camera) -> Camera:
+def framed(picture: Picture, frame_data: FrameData, camera: Camera) -> Camera:
     inner = Division.of(*SIZE).inner
-    return camera.framing(sight.layout.points(), inner.width / inner.height)
+    return camera.framing(frame_data.layout.points(), inner.width / inner.height)
 
 
 def shot(
-    studio: Studio, picture: Picture, sight: Sight, camera: Camera, size: tuple[int, int] = SIZE
+    studio: Studio,
+    picture: Picture,
+    frame_data: FrameData,
+    camera: Camera,
+    size: tuple[int, int] = SIZE,
 ) -> np.ndarray:
-    return studio.shoot(lambda: picture.draw(sight, camera, *size, 1.0), *size)
+    return studio.shoot(lambda: picture.draw(frame_data, camera, *size, 1.0), *size)
 
 
 @pytest.fixture
@@ -51,9 +55,9 @@ def picture(studio: Studio) -> Picture:
     return Picture("dark", PROGRAM)
 
 
-def ids(studio: Studio, sight: Sight, see: Any) -> np.ndarray:
+def ids(studio: Studio, frame_data: FrameData, see: Any) -> np.ndarray:
     """Where there is a cube, in the whole picture."""
-    cubes = studio.cubes(sight.layout.plates, VALUES, SIZES)
+    cubes = studio.cubes(frame_data.layout.plates, VALUES, SIZES)
     cubes.ids = True
     return studio.look(cubes, see, (1.0, 1.0, 1.0)) @ np.array([1, 256, 65536]) != 0xFFFFFF
 
@@ -84,11 +88,11 @@ def test_a_neuron_behind_a_plate_is_hidden_and_one_before_it_is_not(
         place = each.point(1.5, 1.5, height)[np.newaxis]
         layout = Layout([each], [Neurons(place, "", "x")], [], [])
         buffers = Buffers({"x": np.array([0.9])}, scale=1.0)
-        sight = sight_of(layout, buffers=buffers)
-        sight = replace(sight, cubes=replace(sight.cubes, sizes=np.ones(59)))
-        camera = framed(picture, sight, CAMERAS["flat"])
-        pixels = shot(studio, picture, sight, camera)
-        x, y = picture.see(sight, camera, *SIZE)(place).xy[0]
+        frame_data = sight_of(layout, buffers=buffers)
+        frame_data = replace(frame_data, cubes=replace(frame_data.cubes, sizes=np.ones(59)))
+        camera = framed(picture, frame_data, CAMERAS["flat"])
+        pixels = shot(studio, picture, frame_data, camera)
+        x, y = picture.see(frame_data, camera, *SIZE)(place).xy[0]
         color = shade("dark", 0.9) if seen else shade("dark", VALUES[4])
         np.testing.assert_allclose(at(pixels, (x + 6.0, y + 6.0)), color, atol=4)
 
@@ -100,9 +104,9 @@ def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: 
     values = {"inputs": np.array([0.2, 0.9, 0.4]), "affine 0": np.linspace(-2.0, 2.0, 8)}
     values["tanh 0"] = np.tanh(values["affine 0"])
     tints = {"inputs": np.diag(values["inputs"])}
-    sight = sight_of(buffers=Buffers(values, tints=tints, scale=2.0))
-    camera = framed(picture, sight, CAMERAS["flat"])
-    pixels, see = shot(studio, picture, sight, camera), picture.see(sight, camera, *SIZE)
+    frame_data = sight_of(buffers=Buffers(values, tints=tints, scale=2.0))
+    camera = framed(picture, frame_data, CAMERAS["flat"])
+    pixels, see = shot(studio, picture, frame_data, camera), picture.see(frame_data, camera, *SIZE)
     first, hidden, last = LAYOUT.neurons
     radius = 0.36 * see(first.points).unit[0]
     for line, name, colors in (
@@ -118,9 +122,9 @@ def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: 
 
 def test_dim_plates_and_neurons_keep_forty_percent(studio: Studio, picture: Picture) -> None:
     loss = next(moment for moment in PROGRAM.moments if moment.kind == "loss")
-    sight = sight_of(moment=loss)
-    camera = framed(picture, sight, CAMERAS["flat"])
-    pixels, see = shot(studio, picture, sight, camera), picture.see(sight, camera, *SIZE)
+    frame_data = sight_of(moment=loss)
+    camera = framed(picture, frame_data, CAMERAS["flat"])
+    pixels, see = shot(studio, picture, frame_data, camera), picture.see(frame_data, camera, *SIZE)
     ground = ground_of("dark")
     for each in LAYOUT.plates:
         place = see(each.point(0.5, 0.5, HALF)).xy[0]
@@ -147,18 +151,18 @@ def test_labels_stand_where_they_are_put_and_not_behind_cubes(
 def test_words_that_would_lie_on_others_are_left_out(studio: Studio, picture: Picture) -> None:
     ends = [np.array([x, -4.0, 0.0]) for x in (0.0, 0.2, 9.0)]
     labels = [Label(f"name {i}", f"about {i}", end, end + 1.0) for i, end in enumerate(ends)]
-    sight = sight_of(replace(LAYOUT, labels=labels))
-    shot(studio, picture, sight, framed(picture, sight, CAMERAS["flat"]))
+    frame_data = sight_of(replace(LAYOUT, labels=labels))
+    shot(studio, picture, frame_data, framed(picture, frame_data, CAMERAS["flat"]))
     words = set(picture.words)
     assert {"name 0", "about 0", "name 2", "about 2"} <= words and "name 1" not in words
 
 
 def test_all_of_the_scene_is_within_reach(studio: Studio, picture: Picture) -> None:
     for azimuth, elevation, fov in ((85.0, 0.0, 0.0), (-85.0, 60.0, 28.0), (40.0, -85.0, 70.0)):
-        sight = sight_of()
-        camera = framed(picture, sight, Camera(azimuth=azimuth, elevation=elevation, fov=fov))
+        frame_data = sight_of()
+        camera = framed(picture, frame_data, Camera(azimuth=azimuth, elevation=elevation, fov=fov))
         for here in (camera, camera.zoomed(9.0), camera.moved(2.0, 1.0), camera.zoomed(0.02)):
-            depth = picture.see(sight, here, *SIZE)(LAYOUT.points()).depth
+            depth = picture.see(frame_data, here, *SIZE)(LAYOUT.points()).depth
             assert (np.abs(depth[np.isfinite(depth)]) <= 1.0).all() or here.fov
 
 
@@ -181,8 +185,8 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
     plain = shot(studio, picture, sight_of(), camera)
     see = picture.see(sight_of(), camera, *SIZE)
     for which, row in (("pinned", 20), ("hover", 58)):
-        sight = sight_of(**{which: Card(row, "a weight", [("value", "1")], ["a line"])})
-        pixels = shot(studio, picture, sight, camera)
+        frame_data = sight_of(**{which: Card(row, "a weight", [("value", "1")], ["a line"])})
+        pixels = shot(studio, picture, frame_data, camera)
         each, i, j = LAYOUT.plate_of(row)
         xy = see(each.point(j + 0.5, i + 0.5)).xy[0]
         reach = int(0.6 * see(np.zeros((1, 3))).unit[0])
@@ -196,7 +200,7 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
     caption = ("affine 0", "z = w x + b", ["= .1 * .2 + .3 * .4 + .5 * .6 = " + "1 + " * 40])
     words = Words("A title " * 20, "about " * 40, [("step", "1")] * 30, caption)
     chips = [("a message that is far too long " * 5, "press"), ("short", "")]
-    sight = sight_of(
+    frame_data = sight_of(
         words=words,
         chips=chips,
         offers=["go on", "start again", "leave"],
@@ -204,7 +208,7 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
         pinned=Card(3, "name " * 20, [("value", "1")] * 5, ["line " * 60] * 30),
     )
     for size in ((1280, 800), (760, 560), (420, 300), (200, 150), (60, 40), (7, 5)):
-        pixels = studio.shoot(lambda: picture.draw(sight, CAMERAS["flat"], *size, 1.0), *size)  # noqa: B023
+        pixels = studio.shoot(lambda: picture.draw(frame_data, CAMERAS["flat"], *size, 1.0), *size)  # noqa: B023
         assert pixels.shape == (size[1], size[0], 3)
         for box, _ in picture.buttons:
             assert box.right <= size[0] + 1.0 or size[0] < 420
@@ -216,8 +220,8 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
     )
     said += ": lower the learning rate, clip with clip_norm=, or count such gradients as 0"
     for width, height in ((800, 500), (1280, 800), (3840, 2160)):
-        sight = sight_of(words=Words("It"), chips=[(said, "back to step 12")])
-        draw = partial(picture.draw, sight, CAMERAS["flat"], width, height, 1.0)
+        frame_data = sight_of(words=Words("It"), chips=[(said, "back to step 12")])
+        draw = partial(picture.draw, frame_data, CAMERAS["flat"], width, height, 1.0)
         studio.shoot(draw, width, height)
         words = [each for each in picture.words if len(each) > 15 and each in said]
         assert " ".join(words) == said and len(words) > 1
@@ -232,8 +236,11 @@ def test_messages_stand_below_a_title_that_they_would_cover(
     head = Division.of(*size).head
     for title, covers in (("It learns " * 6, True), ("It", False)):
         chips = [("something that goes on for a while, and is said", "press")]
-        sight = sight_of(words=Words(title.strip()), chips=chips)
-        studio.shoot(lambda sight=sight: picture.draw(sight, CAMERAS["flat"], *size, 1.0), *size)
+        frame_data = sight_of(words=Words(title.strip()), chips=chips)
+        studio.shoot(
+            lambda frame_data=frame_data: picture.draw(frame_data, CAMERAS["flat"], *size, 1.0),
+            *size,
+        )
         ((box, _),) = picture.buttons
         assert title.strip() in picture.words  # as long as it is
         assert (box.y >= head.bottom) == covers
@@ -244,15 +251,15 @@ def test_a_caption_in_a_low_picture_takes_the_place_of_sizes(
 ) -> None:
     for height, caption, written in ((700, True, True), (350, True, False), (350, False, True)):
         words = Words("", "", [], ("Each cube is one weight.", "", ()) if caption else None)
-        size, sight = (800, height), sight_of(words=words)
-        studio.shoot(lambda s=sight, z=size: picture.draw(s, CAMERAS["flat"], *z, 1.0), *size)
+        size, frame_data = (800, height), sight_of(words=words)
+        studio.shoot(lambda s=frame_data, z=size: picture.draw(s, CAMERAS["flat"], *z, 1.0), *size)
         assert ("size: |gradient|, log" in picture.words) == written
 
 
 def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:
     for layout in (Layout([plate(1, 1)], [], [], []), replace(LAYOUT, neurons=(), wires=())):
-        sight = sight_of(layout)
-        shot(studio, picture, sight, framed(picture, sight, CAMERAS["perspective"]))
+        frame_data = sight_of(layout)
+        shot(studio, picture, frame_data, framed(picture, frame_data, CAMERAS["perspective"]))
 
 
 def test_a_network_without_parameters_is_drawn(studio: Studio) -> None:
@@ -260,19 +267,19 @@ def test_a_network_without_parameters_is_drawn(studio: Studio) -> None:
     layout = LAYOUTS["crossbar"](program, lambda layer: ("", ""))
     studio.canvas.set_current()
     picture = Picture("dark", program)
-    sight = Sight(
-        layout, Cubes(np.zeros(0), np.zeros(0), "value", "gradient", np.ones(0), np.ones(0))
+    frame_data = FrameData(
+        layout, CubeValues(np.zeros(0), np.zeros(0), "value", "gradient", np.ones(0), np.ones(0))
     )
-    shot(studio, picture, sight, Camera().framing(layout.points(), 1.4))
+    shot(studio, picture, frame_data, Camera().framing(layout.points(), 1.4))
 
 
 def test_a_camera_that_moves_compiles_no_shader(
     studio: Studio, picture: Picture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sight, camera = sight_of(), CAMERAS["perspective"]
-    first = shot(studio, picture, sight, camera)
+    frame_data, camera = sight_of(), CAMERAS["perspective"]
+    first = shot(studio, picture, frame_data, camera)
     compiled: list[object] = []
     monkeypatch.setattr(Program, "set_shaders", lambda self, *shaders: compiled.append(shaders))
-    second = shot(studio, picture, sight, camera.orbited(30.0, 0.0))
+    second = shot(studio, picture, frame_data, camera.orbited(30.0, 0.0))
     assert compiled == []
     assert np.abs(first - second).max() > 50

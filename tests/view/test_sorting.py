@@ -7,11 +7,11 @@ import pytest
 from rich.segment import SegmentLines
 
 from scalarviz.draw2d.batch import EXTRA, HALF, IMAGE, KIND, MIDDLE
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.view.exhibits.confusion import LABELS, WRONG, Confusion, readable_on
-from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.view.exhibits.exhibit import BlockStyle
 from scalarviz.view.exhibits.sorting import GAP, HEADS, TABLE, Sorting
 from scalarviz.view.scene.frame import Box
 from tests.studio import Studio, at
@@ -28,10 +28,10 @@ SORTING = Sorting(FLAT, LABELLED, SAID, Confusion(COUNTS), of="held-out digits")
 BOX = Box(20.0, 30.0, 286.0, 490.0)
 
 
-def painted(sorting: Sorting, box: Box = BOX, theme: Theme = DARK) -> Paper:
-    paper = Paper(700, 700)
-    sorting.paint(paper, box, theme)
-    return paper
+def painted(sorting: Sorting, box: Box = BOX, theme: Theme = DARK) -> Canvas2D:
+    canvas = Canvas2D(700, 700)
+    sorting.paint(canvas, box, theme)
+    return canvas
 
 
 def place_of(row: int, column: int) -> np.ndarray:
@@ -115,9 +115,9 @@ def test_small_pictures_have_a_filled_corner_and_no_number(studio: Studio) -> No
 def test_the_table_has_the_counts_and_stands_under_the_columns(
     studio: Studio, theme: Theme
 ) -> None:
-    paper = painted(SORTING, theme=theme)
-    assert paper.words.count("30") == 10 and "rows: true   columns: predicted" in paper.words
-    pixels = studio.paper(paper)
+    canvas = painted(SORTING, theme=theme)
+    assert canvas.words.count("30") == 10 and "rows: true   columns: predicted" in canvas.words
+    pixels = studio.paper(canvas)
     table = 0.42 * BOX.height
     assert table < TABLE * BOX.width
     wide, high = (BOX.width - LABELS) / 10.0, (table - 17.0) / 10.0
@@ -143,9 +143,9 @@ def test_where_rows_or_columns_are_narrow_only_some_are_named() -> None:
         (Box(0, 0, 280, 70), False, list("02468")),
         (Box(0, 0, 80, 250), True, [*"0123456789", *"02468"]),
     ):
-        paper = Paper(300, 300)
-        Confusion(0 * COUNTS).paint(paper, box, DARK, heads=heads)
-        assert [word for word in paper.words if len(word) == 1] == named
+        canvas = Canvas2D(300, 300)
+        Confusion(0 * COUNTS).paint(canvas, box, DARK, heads=heads)
+        assert [word for word in canvas.words if len(word) == 1] == named
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
@@ -168,8 +168,8 @@ def test_nothing_leaves_its_box_or_is_written_over_something_else(
     box = Box(50.0, 60.0, float(width), float(height))
     every = RNG.integers(0, 10, 80)
     pictures = np.ones((80, side, side))
-    paper = painted(replace(SORTING, pictures=pictures, said=every), box)
-    rows = paper._quads.rows(1.0)
+    canvas = painted(replace(SORTING, pictures=pictures, said=every), box)
+    rows = canvas._quads.rows(1.0)
     low, high = rows[:, MIDDLE] - rows[:, HALF], rows[:, MIDDLE] + rows[:, HALF]
     assert (low >= [box.x - 2.0, box.y - 1.0]).all()
     assert (high <= [box.right + 3.0, box.bottom + 3.0]).all()
@@ -187,19 +187,19 @@ def test_its_height_shows_what_it_has() -> None:
 
 
 def test_in_a_terminal_there_is_the_table_and_without_color_a_sign() -> None:
-    for look in (Look(), Look(color=False)):
+    for look in (BlockStyle(), BlockStyle(color=False)):
         block = SORTING.block(look, 45, 11)
         lines = ["".join(segment.text for segment in line) for line in block]
         assert len(lines) == 11 and {len(line) for line in lines} == {44}
         assert lines[0].split() == list("0123456789")
         SegmentLines(block)
     assert lines[10].split() == ["9", "2!", ".", ".", ".", "6!", ".", ".", ".", ".", "30"]
-    shown = SORTING.block(Look(), 45, 11)
+    shown = SORTING.block(BlockStyle(), 45, 11)
     assert shown[1][1].style != shown[1][10].style != shown[1][2].style
 
 
-@pytest.mark.parametrize("look", [Look(), Look(color=False)])
-def test_a_high_terminal_has_the_digits_as_numbers_too(look: Look) -> None:
+@pytest.mark.parametrize("look", [BlockStyle(), BlockStyle(color=False)])
+def test_a_high_terminal_has_the_digits_as_numbers_too(look: BlockStyle) -> None:
     lines = ["".join(part.text for part in line) for line in SORTING.block(look, 50, 30)]
     assert len(lines) == 11 + 1 + 9 and {len(line) for line in lines} == {44, 0}
     assert lines[12].split() == ["0", "1", "2", "3", "9!", "5", "6", "7", "8", "0!"]
@@ -212,7 +212,7 @@ def test_a_high_terminal_has_the_digits_as_numbers_too(look: Look) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(43, 11), (44, 10), (12, 3), (1, 1)])
 def test_a_terminal_too_small_for_it_says_how_many_are_right(width: int, height: int) -> None:
-    block = SORTING.block(Look(), width, height)
+    block = SORTING.block(BlockStyle(), width, height)
     lines = ["".join(segment.text for segment in line) for line in block]
     assert lines == ["300 of 309 are right"[:width]]
 

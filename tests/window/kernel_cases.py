@@ -25,14 +25,14 @@ from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
 from scalarviz.controller import precompile
-from scalarviz.controller.controller import WAIT, Desk
+from scalarviz.controller.controller import WAIT, Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
 from scalarviz.window import window as door
-from scalarviz.window.frame import Window
+from scalarviz.window.frame import MainWindow
 from tests.window.window_cases import main
 
 LONGEST = 1.5  # seconds between two looks; to compile a kernel takes longer on every machine
@@ -60,23 +60,23 @@ class Open:
     def __init__(self, show: Show, recipe: Recipe | None = None, *, play: bool = True) -> None:
         show = Show.of(show)
         compiled.clear()
-        self.desk = Desk(show, door.make_stage(show, "dark", True), recipe)
-        self.window = Window(self.desk, Stop())
-        self.window.opening = Opening(self.desk, False, play=play)
+        self.controller = Controller(show, door.make_stage(show, "dark", True), recipe)
+        self.window = MainWindow(self.controller, Stop())
+        self.window.opening = Opening(self.controller, False, play=play)
         self.window.show()
         self.looks: list[float] = []
-        look = self.desk.attend
-        self.desk.attend = lambda: [self.looks.append(time.perf_counter()), look()][1]
+        look = self.controller.attend
+        self.controller.attend = lambda: [self.looks.append(time.perf_counter()), look()][1]
         self.until(lambda: self.window.view.drawn and len(self.looks) > 3)
         self.looks.clear()
 
     @property
     def session(self) -> Any:
-        return self.desk.session
+        return self.controller.session
 
     @property
     def chips(self) -> list[str]:
-        return [text for text, _ in self.desk.stage.messages.chips()]
+        return [text for text, _ in self.controller.stage.messages.chips()]
 
     def wait(self, seconds: float) -> None:
         end = time.perf_counter() + seconds
@@ -106,7 +106,7 @@ class Open:
             assert not compiled, compiled
             assert gap < LONGEST, f"the window stood still for {gap:.1f} seconds"
         self.window.close()
-        self.desk.warming.leave()
+        self.controller.warming.leave()
 
 
 def scene(name: str, **values: Any) -> tuple[Show, Recipe]:
@@ -116,21 +116,35 @@ def scene(name: str, **values: Any) -> tuple[Show, Recipe]:
 
 def everything(open_: Open) -> None:
     """Whatever a user can do to a training."""
-    desk, session = open_.desk, open_.session
-    open_.do(desk.reset, lambda: desk.step(+1, 3), lambda: desk.seek(0))
-    open_.do(lambda: desk.edit(0, 0.25), desk.play, desk.pause, desk.undo)
-    open_.do(lambda: desk.seek(0), lambda: desk.operation(+1), lambda: desk.operation(+1))
-    open_.do(lambda: desk.operation(-1), lambda: desk.step(-1), lambda: desk.step(+1, 2))
-    open_.do(lambda: desk.stage.pin(1), desk.next_sample, lambda: desk.press("l"))
-    open_.do(lambda: desk.set_channel("color", "last change"), lambda: desk.freeze(1, True))
-    for fork in list(desk.state.branches):
-        open_.do(lambda fork=fork: desk.switch(fork.number), lambda: desk.step(+1))
-    open_.do(lambda: desk.set_engine("cpu"), lambda: desk.set_engine("python"))
-    open_.do(lambda: desk.step(+1), lambda: desk.set_engine("cpu"), lambda: desk.step(+1))
+    controller, session = open_.controller, open_.session
+    open_.do(controller.reset, lambda: controller.step(+1, 3), lambda: controller.seek(0))
+    open_.do(lambda: controller.edit(0, 0.25), controller.play, controller.pause, controller.undo)
+    open_.do(
+        lambda: controller.seek(0),
+        lambda: controller.operation(+1),
+        lambda: controller.operation(+1),
+    )
+    open_.do(
+        lambda: controller.operation(-1),
+        lambda: controller.step(-1),
+        lambda: controller.step(+1, 2),
+    )
+    open_.do(lambda: controller.stage.pin(1), controller.next_sample, lambda: controller.press("l"))
+    open_.do(
+        lambda: controller.set_channel("color", "last change"), lambda: controller.freeze(1, True)
+    )
+    for fork in list(controller.state.branches):
+        open_.do(lambda fork=fork: controller.switch(fork.number), lambda: controller.step(+1))
+    open_.do(lambda: controller.set_engine("cpu"), lambda: controller.set_engine("python"))
+    open_.do(
+        lambda: controller.step(+1),
+        lambda: controller.set_engine("cpu"),
+        lambda: controller.step(+1),
+    )
     open_.do(lambda: session.seek(0), lambda: session.reset())  # past the desk, as a cell may
-    open_.do(lambda: desk.set_rate(0.01), desk.play)
+    open_.do(lambda: controller.set_rate(0.01), controller.play)
     open_.until(lambda: session.step_index > 1)
-    open_.do(desk.pause, desk.reset)
+    open_.do(controller.pause, controller.reset)
 
 
 def as_if_by_kernels(session: sv.Session) -> None:
@@ -153,15 +167,15 @@ def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
         assert any(chip.startswith("Compiling for float32 networks: ") for chip in it.chips)
         everything(it)
         assert it.session.engine == "python"
-        it.do(lambda: it.desk.set_activation(0, "relu"), lambda: it.desk.step(+1))
-        it.do(lambda: it.desk.set_option("map", "grey"), lambda: it.desk.step(+1))
+        it.do(lambda: it.controller.set_activation(0, "relu"), lambda: it.controller.step(+1))
+        it.do(lambda: it.controller.set_option("map", "grey"), lambda: it.controller.step(+1))
 
 
 def case_another_training_that_an_option_begins_does_so_too() -> None:
     never_compiled()
     with Open(*scene("rgb")) as it:
         before = it.session
-        it.do(lambda: it.desk.set_option("hidden", "4"))
+        it.do(lambda: it.controller.set_option("hidden", "4"))
         assert it.session is not before and it.session.engine == "python"
         everything(it)
 
@@ -183,22 +197,27 @@ def case_what_kernels_have_computed_is_held_until_they_are_there() -> None:
     as_if_by_kernels(s)
     with Open(show) as it:
         before, clock = s.network.bank.value.copy(), s.clock
-        for deed in (it.desk.reset, it.desk.play, lambda: it.desk.step(-1), it.desk.undo):
+        for deed in (
+            it.controller.reset,
+            it.controller.play,
+            lambda: it.controller.step(-1),
+            it.controller.undo,
+        ):
             it.do(deed)
-            assert it.desk.message == WAIT
-        it.do(lambda: it.desk.click(400, 300), lambda: it.desk.press("l"))
-        it.do(lambda: it.desk.set_channel("color", "last change"))
-        it.do(lambda: it.desk.edit(0, 1.0), lambda: it.desk.set_engine("python"))
+            assert it.controller.message == WAIT
+        it.do(lambda: it.controller.click(400, 300), lambda: it.controller.press("l"))
+        it.do(lambda: it.controller.set_channel("color", "last change"))
+        it.do(lambda: it.controller.edit(0, 1.0), lambda: it.controller.set_engine("python"))
         assert s.clock == clock and (s.network.bank.value == before).all()
 
 
 def case_a_large_network_is_held_and_drawn_without_means() -> None:
     never_compiled()
     with Open(*scene("texture")) as it:
-        assert it.desk.warming.held
+        assert it.controller.warming.held
         assert any("large pictures" in chip for chip in it.chips)
-        it.do(it.desk.reset, it.desk.play, lambda: it.desk.press("l"))
-        it.do(lambda: it.desk.stage.zoom(0.5, 600, 300))
+        it.do(it.controller.reset, it.controller.play, lambda: it.controller.press("l"))
+        it.do(lambda: it.controller.stage.zoom(0.5, 600, 300))
 
 
 def case_a_run_is_opened_when_its_kernels_are_there() -> None:
@@ -211,8 +230,8 @@ def case_a_run_is_opened_when_its_kernels_are_there() -> None:
         show.session.save(path)
         other = sv.Session(sv.Network([3, 4, 3]), sv.data.Rgb(), batch=8, engine="python")
         with Open(Show(other)) as it:
-            it.do(lambda: it.desk.load(path))
-            assert "run.safetensors opens as soon as" in it.desk.message
+            it.do(lambda: it.controller.load(path))
+            assert "run.safetensors opens as soon as" in it.controller.message
             assert it.session is other
             everything(it)
 
@@ -221,10 +240,10 @@ def case_the_keys_of_a_first_start() -> None:
     """The shortest of them: what freezes a window on a first start does so here too."""
     never_compiled()
     with Open(*scene("rgb")) as it:
-        it.do(it.desk.reset, lambda: it.desk.operation(+1), it.desk.play)
+        it.do(it.controller.reset, lambda: it.controller.operation(+1), it.controller.play)
         it.until(lambda: it.session.step_index > 1)
-        it.do(it.desk.reset, lambda: it.desk.press("l"), lambda: it.desk.seek(0))
-        it.do(lambda: it.desk.edit(0, 0.25), lambda: it.desk.step(+1))
+        it.do(it.controller.reset, lambda: it.controller.press("l"), lambda: it.controller.seek(0))
+        it.do(lambda: it.controller.edit(0, 0.25), lambda: it.controller.step(+1))
         assert it.session.engine == "python" and "Compiling" in it.chips[0]
 
 
@@ -234,10 +253,10 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
     for name in ("rgb", "expression"):
         with Open(*scene(name)) as it:
             it.until(lambda: it.session.engine == "cpu", 300.0)
-            assert "from now on the engine cpu does the work" in it.desk.message
+            assert "from now on the engine cpu does the work" in it.controller.message
             everything(it)
-            it.do(lambda: it.desk.set_engine("cpu"), lambda: it.desk.step(+1))
-            assert it.session.engine == "cpu" and not it.desk.warming.said
+            it.do(lambda: it.controller.set_engine("cpu"), lambda: it.controller.step(+1))
+            assert it.session.engine == "cpu" and not it.controller.warming.said
 
 
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}

@@ -36,13 +36,13 @@ def watch(meanwhile: Any = None) -> str:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.frame import Window, application
+    from scalarviz.window.frame import MainWindow, application
 
     application()
     found: list[int] = []
 
     def opened() -> Any:
-        windows = [each for each in QApplication.topLevelWidgets() if isinstance(each, Window)]
+        windows = [each for each in QApplication.topLevelWidgets() if isinstance(each, MainWindow)]
         return next(each for each in windows if each.isVisible())
 
     def look() -> None:

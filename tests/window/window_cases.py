@@ -37,13 +37,13 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import export, tour
 from scalarviz.controller.autosave import Keep
-from scalarviz.controller.controller import Desk
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
 from scalarviz.window import window as door
-from scalarviz.window.frame import LOOKS, Window, application, quick_turns
+from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
 from tests.controller.fake_stage import FakeStage
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
@@ -63,9 +63,9 @@ class Bench:
     def __init__(self, show: Show | None = None, recipe: Recipe | None = None, **given: Any):
         show = show or (recipe.make({}) if recipe else colours())
         self.stage: Any = FakeStage(show)
-        self.desk = Desk(show, self.stage, recipe, **given)
+        self.controller = Controller(show, self.stage, recipe, **given)
         self.stop = Stop()
-        self.window = Window(self.desk, self.stop)
+        self.window = MainWindow(self.controller, self.stop)
         self.window.show()
         self.window.activateWindow()
         assert QTest.qWaitForWindowActive(self.window), "no window was shown"
@@ -74,7 +74,7 @@ class Bench:
 
     @property
     def session(self) -> Any:
-        return self.desk.session
+        return self.controller.session
 
     def wait(self, seconds: float = 0.12) -> None:
         end = time.perf_counter() + seconds
@@ -156,7 +156,7 @@ def case_arrows_go_by_the_unit() -> None:
     assert [bench.bar.unit.itemText(i) for i in range(bench.bar.unit.count())] == list(far)
     for unit, place in far.items():
         bench.choose(bench.bar.unit, unit)
-        assert bench.desk.unit == unit
+        assert bench.controller.unit == unit
         bench.press(Key.Key_Right)
         assert bench.session.clock.place == place, unit
         assert bench.bar.on.toolTip() == f"On by one {unit}"
@@ -213,9 +213,9 @@ def case_the_rate_is_typed_and_slid() -> None:
     bench.click(bench.bar.rate, bench.bar.rate.width() - 1, 10)
     assert bench.session.learning_rate == 10.0
     bench.click(bench.bar.speed, bench.bar.speed.width() - 1, 10)
-    assert bench.desk.state.speed is None and bench.bar.speed_text.text() == "flat out"
+    assert bench.controller.state.speed is None and bench.bar.speed_text.text() == "flat out"
     bench.click(bench.bar.speed, 1, 10)
-    assert bench.desk.state.speed == 1.0
+    assert bench.controller.state.speed == 1.0
     bench.close()
 
 
@@ -246,9 +246,9 @@ def case_the_timeline_is_drawn_with_its_marks() -> None:
     line = bench.bar.timeline
     above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
     plain = line.grab().toImage().pixelColor(above)
-    bench.desk.seek(4)
-    bench.desk.edit(3, 0.75)
-    bench.desk.step(+1, 8)
+    bench.controller.seek(4)
+    bench.controller.edit(3, 0.75)
+    bench.controller.step(+1, 8)
     bench.wait()
     assert list(line.marks) == [4]
     mark = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
@@ -305,8 +305,8 @@ def case_keys_work_wherever_the_focus_is() -> None:
         bench.press(".", on=widget)
     assert bench.session.clock.operation == 4
     bench.bar.timeline.setFocus()  # as after a Tab: its own keys are its own
-    bench.desk.seek(0)
-    bench.desk.step(+1, 10)
+    bench.controller.seek(0)
+    bench.controller.step(+1, 10)
     bench.wait()
     bench.press(Key.Key_Left, on=bench.bar.timeline)
     assert bench.session.step_index == 9
@@ -326,7 +326,7 @@ def case_keys_work_wherever_the_focus_is() -> None:
 def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     bench = Bench()
     bench.stage.pinned = 3
-    bench.desk.edit(3, 0.5)
+    bench.controller.edit(3, 0.5)
     bench.wait()
     seen: list[QWidget] = []
     for _ in range(40):
@@ -428,7 +428,7 @@ def case_nothing_is_drawn_while_nothing_changes() -> None:
     before = len(bench.stage.drawn)
     bench.wait(0.5)
     assert len(bench.stage.drawn) <= before + 1
-    bench.desk.step(+1)
+    bench.controller.step(+1)
     bench.wait(0.2)
     assert len(bench.stage.drawn) > before
     bench.close()
@@ -518,10 +518,10 @@ class SlowExport:
         )
         export.COMMAND, self._before = ("-c", program, "-"), export.COMMAND
         self.bench = Bench()
-        self.bench.desk.step(+1)
+        self.bench.controller.step(+1)
         self.paths = [folder / name for name in names]
         for path in self.paths:
-            self.bench.desk.export(path)
+            self.bench.controller.export(path)
         self.bench.press("q")
         self.asked = self.bench.window.farewell
         assert self.bench.window.isVisible() and self.asked.isVisible()
@@ -535,7 +535,7 @@ class SlowExport:
 
     def __exit__(self, *error: object) -> None:
         export.COMMAND = self._before
-        self.bench.desk.quit()
+        self.bench.controller.quit()
         self.bench.close()
 
 
@@ -556,7 +556,7 @@ def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
             slow.bench.click(slow.asked.discard)
             assert not slow.bench.window.isVisible() and not slow.paths[0].exists()
             told = "other.mp4 was not finished: there is no such file now"
-            assert slow.bench.desk.exports.told == [told]
+            assert slow.bench.controller.exports.told == [told]
 
 
 def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
@@ -583,9 +583,9 @@ def case_ctrl_c_does_not_ask() -> None:
 
 def case_branches_are_in_a_menu() -> None:
     bench = Bench()
-    bench.desk.step(+1, 6)
-    bench.desk.seek(2)
-    bench.desk.edit(3, 0.5)
+    bench.controller.step(+1, 6)
+    bench.controller.seek(2)
+    bench.controller.edit(3, 0.5)
     menu = bench.window.menus.branches
     menu.aboutToShow.emit()
     texts = [action.text() for action in menu.actions()]
@@ -637,11 +637,11 @@ def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
         door.make_stage = made
 
 
-def opened() -> Window:
+def opened() -> MainWindow:
     return next(
         each
         for each in QApplication.topLevelWidgets()
-        if isinstance(each, Window) and each.isVisible()
+        if isinstance(each, MainWindow) and each.isVisible()
     )
 
 
@@ -650,7 +650,7 @@ def case_watch_opens_trains_and_closes() -> None:
     seen: dict[str, Any] = {}
 
     def close() -> None:
-        seen.update(playing=opened().desk.session.playing, interval=sys.getswitchinterval())
+        seen.update(playing=opened().controller.session.playing, interval=sys.getswitchinterval())
         opened().close()
 
     assert with_fake_stage(close) == 0
@@ -687,7 +687,7 @@ def case_ctrl_c_closes_a_dialog_too() -> None:
 
 def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
     def break_it() -> None:
-        stage: Any = opened().desk.stage
+        stage: Any = opened().controller.stage
         stage.broken = ZeroDivisionError("while drawing")
 
     with pytest.raises(ZeroDivisionError, match="while drawing"):
@@ -713,13 +713,13 @@ def case_a_window_has_the_size_that_is_asked_for() -> None:
 def case_the_real_stage_is_seen() -> None:
     """Not a plain colour any more: title, cubes and words, in the window's own context."""
     show = colours()
-    desk = Desk(show, door.make_stage(show, "dark", True))
-    window = Window(desk, Stop())
+    controller = Controller(show, door.make_stage(show, "dark", True))
+    window = MainWindow(controller, Stop())
     window.resize(900, 600)
     window.show()
     assert QTest.qWaitForWindowExposed(window)
     end = time.perf_counter() + 3.0
-    desk.step(+1, 3)
+    controller.step(+1, 3)
     while time.perf_counter() < end:
         QApplication.processEvents()
         time.sleep(0.01)

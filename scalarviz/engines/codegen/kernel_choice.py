@@ -15,7 +15,7 @@ from typing import Any
 
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
-    Writer,
+    KernelWriter,
     expression,
     parse,
     variables,
@@ -25,7 +25,7 @@ from scalarviz.engines.codegen.kernel_tiles import ROW, SAMPLE, WHOLE, write_til
 INDENT = "    "
 
 
-def write_dispatcher(writer: Writer, function: AnyFunction) -> str:
+def write_dispatcher(writer: KernelWriter, function: AnyFunction) -> str:
     """The text of a function of dispatch.py."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
@@ -35,7 +35,7 @@ def write_dispatcher(writer: Writer, function: AnyFunction) -> str:
     bodies: dict[str, list[int]] = {}
     for number, row in numbered_rows(syntax.body[0], known):
         branch = parse(function)
-        choice = Choice(writer, row)
+        choice = RowBody(writer, row)
         body = [choice.visit(statement) for statement in branch.body[1:]]
         branch.body = [*choice.read_before(), *body]
         bodies.setdefault(body_text(writer, branch, known), []).append(number)
@@ -92,7 +92,7 @@ class Lengths(ast.NodeTransformer):
         return ast.Constant(len(table)) if isinstance(table, Mapping) else node
 
 
-def body_text(writer: Writer, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
+def body_text(writer: KernelWriter, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
     """A function without its first line."""
     return writer.translate(syntax, known).partition("\n")[2]
 
@@ -116,14 +116,14 @@ def branches(bodies: Mapping[str, list[int]]) -> str:
     return "\n".join(parts)
 
 
-class Choice(ast.NodeTransformer):
+class RowBody(ast.NodeTransformer):
     """The body of a dispatcher for one row.
 
     `row.value` becomes the name of that formula. `*slots[:, i]` becomes as many numbers as the row
     has slots, and `*arguments` as many as its formula still takes; they are read before the loop.
     """
 
-    def __init__(self, writer: Writer, row: Any) -> None:
+    def __init__(self, writer: KernelWriter, row: Any) -> None:
         self.writer = writer
         self.row = row
         self.read: dict[str, str] = {}

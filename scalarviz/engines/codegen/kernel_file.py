@@ -28,7 +28,7 @@ from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, float_
 from scalarviz.engines.codegen.compiling import aside, keep_whole
 from scalarviz.engines.codegen.kernel_cache import keep_apart
 from scalarviz.engines.codegen.kernel_choice import with_choices, write_dispatcher
-from scalarviz.engines.codegen.kernel_source import AnyFunction, Writer, variables
+from scalarviz.engines.codegen.kernel_source import AnyFunction, KernelWriter, variables
 from scalarviz.engines.common.cores import Guard, Refused, may_call_kernels, start_threads
 from scalarviz.errors.visible_text import say
 
@@ -207,8 +207,8 @@ def source(template: str, dtype: Dtype, target: Target = "cpu") -> Text:
     """The whole text of a file of kernels."""
     marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
     functions = fast_math.FAST[dtype] if target == "cpu" else fast_math.STANDARD
-    writer = Writer(f"np.{dtype}", functions, "formula", marks)
-    wide = Writer("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
+    writer = KernelWriter(f"np.{dtype}", functions, "formula", marks)
+    wide = KernelWriter("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
     module, working, float64 = FORMULAS[target]
     chosen = [write_dispatcher(writer, getattr(module, name)) for name in working]
     chosen += [write_dispatcher(wide, getattr(module, name)) for name in float64]

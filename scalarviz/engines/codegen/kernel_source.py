@@ -22,7 +22,7 @@ from scalarviz.errors import InputError
 AnyFunction = Callable[..., Any]
 
 
-class Writer:
+class KernelWriter:
     """Writes formulas, and every function that they call, each of them once.
 
     number      how the file makes a number of the working type
@@ -76,7 +76,7 @@ class Writer:
 
     def translate(self, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
         """The text of a function in the working type; `known` are the names from outside."""
-        translated = Translation(self, known, syntax).visit(syntax)
+        translated = KernelTranslation(self, known, syntax).visit(syntax)
         return ast.unparse(ast.fix_missing_locations(translated))
 
     def constant(self, value: float) -> str:
@@ -167,10 +167,12 @@ COUNTING = (
 )  # fmt: skip
 
 
-class Translation(ast.NodeTransformer):
+class KernelTranslation(ast.NodeTransformer):
     """Replaces, in one function, the numbers and the names from outside."""
 
-    def __init__(self, writer: Writer, known: Mapping[str, Any], syntax: ast.FunctionDef) -> None:
+    def __init__(
+        self, writer: KernelWriter, known: Mapping[str, Any], syntax: ast.FunctionDef
+    ) -> None:
         self.writer = writer
         self.known = known
         self.function = syntax.name

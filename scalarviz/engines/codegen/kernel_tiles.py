@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
-    Writer,
+    KernelWriter,
     assigned_names,
     expression,
     parse,
@@ -31,7 +31,7 @@ class NotByTileError(Exception):
     """A formula that must be called for one sample after the other."""
 
 
-def write_tile(writer: Writer, function: AnyFunction, kinds: Sequence[str]) -> str | None:
+def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]) -> str | None:
     """The name of a row formula that does a whole tile, or None if it must go by samples.
 
     It takes what the formula takes, with arrays for rows and numbers; then, if the formula returns
@@ -60,7 +60,11 @@ class Tile(ast.NodeTransformer):
     """The body of a row formula, as loops over samples."""
 
     def __init__(
-        self, writer: Writer, function: AnyFunction, syntax: ast.FunctionDef, kind: dict[str, str]
+        self,
+        writer: KernelWriter,
+        function: AnyFunction,
+        syntax: ast.FunctionDef,
+        kind: dict[str, str],
     ) -> None:
         self.writer = writer
         self.known = variables(function)

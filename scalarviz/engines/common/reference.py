@@ -23,7 +23,7 @@ from scalarviz.model.operations import NONE, Operation, Windows
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class OperationArrays:
     """What an operation is done with.
 
     value, state  those of the network's bank, and how many steps it has taken
@@ -46,7 +46,7 @@ class Numbers:
     first: int = 0
 
 
-def nothing(operation: Operation, numbers: Numbers) -> None:
+def no_state(operation: Operation, numbers: OperationArrays) -> None:
     """Of an operation that changes no state."""
 
 
@@ -57,24 +57,24 @@ class Reference:
     `remember` changes in `numbers.state` what a network that learns keeps of its batches.
     """
 
-    forward: Callable[[Operation, Numbers], FloatArray]
-    backward: Callable[[Operation, Numbers], FloatArray]
-    remember: Callable[[Operation, Numbers], None] = nothing
+    forward: Callable[[Operation, OperationArrays], FloatArray]
+    backward: Callable[[Operation, OperationArrays], FloatArray]
+    remember: Callable[[Operation, OperationArrays], None] = no_state
 
 
-def operation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """What an operation writes."""
     with np.errstate(all="ignore"):
         return REFERENCES[operation.kind].forward(operation, numbers)
 
 
-def operation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+def operation_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """The gradient by what an operation read."""
     with np.errstate(all="ignore"):
         return REFERENCES[operation.kind].backward(operation, numbers)
 
 
-def remember(operation: Operation, numbers: Numbers) -> None:
+def remember(operation: Operation, numbers: OperationArrays) -> None:
     """What goes with a forward of a network that learns: what it keeps of its batches changes."""
     with np.errstate(all="ignore"):
         REFERENCES[operation.kind].remember(operation, numbers)
@@ -89,53 +89,53 @@ def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray
     return np.bincount(places, products, len(operation.parameters))
 
 
-def given(array: FloatArray | None) -> FloatArray:
+def not_none(array: FloatArray | None) -> FloatArray:
     """Numbers that the operation cannot do without."""
     assert array is not None
     return array
 
 
-def affine_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def affine_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     sums: FloatArray = numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
     return sums
 
 
-def affine_backward(operation: Operation, numbers: Numbers) -> FloatArray:
-    by_inputs: FloatArray = given(numbers.upstream) @ weights(operation, numbers)
+def affine_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    by_inputs: FloatArray = not_none(numbers.upstream) @ weights(operation, numbers)
     return by_inputs
 
 
-def scale_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def scale_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
     return numbers.x * gains + biases(operation, numbers)
 
 
-def scale_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+def scale_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
-    return given(numbers.upstream) * gains
+    return not_none(numbers.upstream) * gains
 
 
-def activation_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def activation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     formula = ACTIVATIONS[operation.formula].value
     return np.array([[formula(z) for z in sample] for sample in numbers.x.tolist()])
 
 
-def activation_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+def activation_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     derivative = ACTIVATIONS[operation.formula].derivative
-    samples = zip(numbers.x.tolist(), given(numbers.y).tolist(), strict=True)
+    samples = zip(numbers.x.tolist(), not_none(numbers.y).tolist(), strict=True)
     slopes = [[derivative(z, a) for z, a in zip(*pair, strict=True)] for pair in samples]
-    gradient: FloatArray = given(numbers.upstream) * np.array(slopes)
+    gradient: FloatArray = not_none(numbers.upstream) * np.array(slopes)
     return gradient
 
 
-def row_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def row_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     return np.array([one_row(operation, sample)[0] for sample in numbers.x.tolist()])
 
 
-def row_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+def row_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     formula = ROW_FORMULAS[operation.formula].backward
     gradients = []
-    for x, upstream in zip(numbers.x.tolist(), given(numbers.upstream).tolist(), strict=True):
+    for x, upstream in zip(numbers.x.tolist(), not_none(numbers.upstream).tolist(), strict=True):
         y, kept = one_row(operation, x)
         gradients.append([0.0] * operation.source.size)
         formula(x, y, kept, upstream, gradients[-1], *typed(formula, operation.settings))
@@ -161,16 +161,16 @@ def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
     return found.reshape(windows.pixels, -1)
 
 
-def convolution_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def convolution_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     padded = np.pad(numbers.x, ((0, 0), (0, 1)))
     sums = weights(operation, numbers) @ padded[:, windows_of(operation)].transpose(0, 2, 1)
     found: FloatArray = sums.reshape(len(padded), -1) + biases(operation, numbers)
     return found
 
 
-def convolution_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+def convolution_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     places, kernels = windows_of(operation), weights(operation, numbers)
-    g = given(numbers.upstream)
+    g = not_none(numbers.upstream)
     by_windows = kernels.T @ g.reshape(len(g), len(kernels), -1)
     found = np.zeros((len(g), operation.source.size + 1))
     for weight in range(len(kernels.T)):  # no two windows see the same place by one weight
@@ -178,23 +178,23 @@ def convolution_backward(operation: Operation, numbers: Numbers) -> FloatArray:
     return found[:, :-1]
 
 
-def branch_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def branch_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     return numbers.x
 
 
-def branch_backward(operation: Operation, numbers: Numbers) -> FloatArray:
-    return given(numbers.upstream) + given(numbers.more)
+def branch_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return not_none(numbers.upstream) + not_none(numbers.more)
 
 
-def sum_forward(operation: Operation, numbers: Numbers) -> FloatArray:
-    return numbers.x + given(numbers.more)
+def sum_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return numbers.x + not_none(numbers.more)
 
 
-def sum_backward(operation: Operation, numbers: Numbers) -> FloatArray:
-    return given(numbers.upstream)
+def sum_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return not_none(numbers.upstream)
 
 
-def factors(operation: Operation, numbers: Numbers) -> FloatArray:
+def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """By what a dropout multiplies each number."""
     if not numbers.learning:
         return np.ones_like(numbers.x, np.float64)
@@ -208,12 +208,12 @@ def factors(operation: Operation, numbers: Numbers) -> FloatArray:
     )
 
 
-def dropout_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def dropout_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     return numbers.x * factors(operation, numbers)
 
 
-def dropout_backward(operation: Operation, numbers: Numbers) -> FloatArray:
-    return given(numbers.upstream) * factors(operation, numbers)
+def dropout_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return not_none(numbers.upstream) * factors(operation, numbers)
 
 
 def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
@@ -221,7 +221,7 @@ def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
     return table.astype(np.float64).reshape(len(table), int(operation.settings[0]), -1)
 
 
-def standardized(operation: Operation, numbers: Numbers) -> tuple[FloatArray, FloatArray]:
+def standardized(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, FloatArray]:
     """What batch_norm makes of a batch, and by what each feature was multiplied."""
     x = by_feature(operation, numbers.x)
     if numbers.learning:
@@ -235,11 +235,11 @@ def standardized(operation: Operation, numbers: Numbers) -> tuple[FloatArray, Fl
     return (x - mean) * scale, scale
 
 
-def batch_norm_forward(operation: Operation, numbers: Numbers) -> FloatArray:
+def batch_norm_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     return standardized(operation, numbers)[0].reshape(numbers.x.shape)
 
 
-def batch_norm_remember(operation: Operation, numbers: Numbers) -> None:
+def batch_norm_remember(operation: Operation, numbers: OperationArrays) -> None:
     x = by_feature(operation, numbers.x)
     features, count = x.shape[1], x.shape[0] * x.shape[2]
     known = numbers.state[operation.state : operation.state + 2 * features]
@@ -248,9 +248,9 @@ def batch_norm_remember(operation: Operation, numbers: Numbers) -> None:
     known += operation.settings[3] * (found - known)
 
 
-def batch_norm_backward(operation: Operation, numbers: Numbers) -> FloatArray:
+def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     y, scale = standardized(operation, numbers)
-    g = by_feature(operation, given(numbers.upstream))
+    g = by_feature(operation, not_none(numbers.upstream))
     gradient: FloatArray = scale * g
     if numbers.learning:
         shift = g.mean(axis=(0, 2), keepdims=True)
@@ -259,7 +259,7 @@ def batch_norm_backward(operation: Operation, numbers: Numbers) -> FloatArray:
     return gradient.reshape(numbers.x.shape)
 
 
-def weights(operation: Operation, numbers: Numbers) -> FloatArray:
+def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """The weights of an operation; the perceptrons are the rows."""
     shape, first = operation.shape, operation.weights
     count = int(np.prod(shape))
@@ -267,7 +267,7 @@ def weights(operation: Operation, numbers: Numbers) -> FloatArray:
     return numbers.value[first : first + count].astype(np.float64).reshape(rows)
 
 
-def biases(operation: Operation, numbers: Numbers) -> FloatArray:
+def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """What is added to each number that an operation writes; zeros where it has no biases."""
     size = operation.target.size
     if operation.biases == NONE:

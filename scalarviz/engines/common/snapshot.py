@@ -15,7 +15,7 @@ from scalarviz.model.bank import Bank
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class SnapshotValues:
     """What a snapshot holds: copies that nobody else writes to, one number a row."""
 
     value: FloatArray
@@ -36,7 +36,7 @@ class Snapshot(ABC):
         """Whether `read` would give them without waiting."""
 
     @abstractmethod
-    def read(self) -> Numbers:
+    def read(self) -> SnapshotValues:
         """The numbers as they were at the last request; the first read makes one itself."""
 
 
@@ -54,18 +54,18 @@ class HostSnapshot(Snapshot):
 
     def __init__(self, bank: Bank) -> None:
         self._bank = bank
-        self._numbers: Numbers | None = None
+        self._numbers: SnapshotValues | None = None
 
     def request(self) -> None:
         bank = self._bank
         slots = {name: slot.copy() for name, slot in bank.slots.items()}
-        self._numbers = Numbers(bank.value.copy(), bank.grad.copy(), slots)
+        self._numbers = SnapshotValues(bank.value.copy(), bank.grad.copy(), slots)
 
     @property
     def ready(self) -> bool:
         return self._numbers is not None
 
-    def read(self) -> Numbers:
+    def read(self) -> SnapshotValues:
         if self._numbers is None:
             self.request()
         assert self._numbers is not None

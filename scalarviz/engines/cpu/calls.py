@@ -24,7 +24,7 @@ TEMPLATE = replicas_kernel.__name__
 
 
 @final
-class Work:
+class CpuCalls:
     """What can be done to a batch by the kernels, for one network."""
 
     def __init__(self, program: Program, bank: Bank, precision: Precision) -> None:

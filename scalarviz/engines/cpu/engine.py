@@ -16,7 +16,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.cpu import step as plans
-from scalarviz.engines.cpu.calls import Work, count_chunks, count_tiles
+from scalarviz.engines.cpu.calls import CpuCalls, count_chunks, count_tiles
 from scalarviz.engines.cpu.passes import backward_passes, forward_passes
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.tables import Tables, make_tables
@@ -45,7 +45,7 @@ class CpuEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        self._work = Work(program, bank, precision)
+        self._work = CpuCalls(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
         self._waiting: list[Pass] = []
 

@@ -12,7 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
-from scalarviz.engines.cpu.calls import TEMPLATE, Work, add_errors, means
+from scalarviz.engines.cpu.calls import TEMPLATE, CpuCalls, add_errors, means
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.run import Room, make_room
 from scalarviz.engines.cpu.tables import drawing_of, make_tables, plan_loss, set_order, workspaces
@@ -63,7 +63,7 @@ class CpuMany:
         set_order(self.plan, self.order)
         self.blocks = blocks_of(banks, self.order)
         self.drawing = np.array([drawing_of(each) for each in batches])
-        work = Work(program, banks[0], precision)
+        work = CpuCalls(program, banks[0], precision)
         room = make_room(work, self.tables, self.batches, 1)
         groups = min(GROUPS, count)
         self.room = Room(*[repeated(getattr(room, field.name), groups) for field in fields(Room)])

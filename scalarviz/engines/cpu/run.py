@@ -15,7 +15,7 @@ from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
 from scalarviz.engines.common.statistics import Statistics
-from scalarviz.engines.cpu.calls import Work, add_errors, count_chunks, count_tiles, means
+from scalarviz.engines.cpu.calls import CpuCalls, add_errors, count_chunks, count_tiles, means
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.stepper import Moments
 from scalarviz.engines.cpu.tables import (
@@ -49,7 +49,7 @@ class Room:
     goal_rows: Unsigned
 
 
-def make_room(work: Work, tables: Tables, batches: Batches, places: int) -> Room:
+def make_room(work: CpuCalls, tables: Tables, batches: Batches, places: int) -> Room:
     """Room for a training, with so many workspaces."""
     rows, size, dtype = len(work.bank), batches.size, work.bank.dtype
     if len(tables.passes) > 1:
@@ -72,7 +72,7 @@ class CpuRun(Run):
     """Trains one network by the kernels of `entry`."""
 
     def __init__(
-        self, engine: Engine, work: Work, tables: Tables, batches: Batches, loss: Loss
+        self, engine: Engine, work: CpuCalls, tables: Tables, batches: Batches, loss: Loss
     ) -> None:
         super().__init__(batches, loss)
         self.engine = engine

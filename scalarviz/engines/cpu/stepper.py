@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.cpu import step as plans
-from scalarviz.engines.cpu.calls import Work, add_errors, count_chunks, row_stride, tile_starts
+from scalarviz.engines.cpu.calls import CpuCalls, add_errors, count_chunks, row_stride, tile_starts
 from scalarviz.engines.cpu.tables import make_tables, plan_loss, workspaces
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.program import Moment
@@ -22,7 +22,7 @@ from scalarviz.model.program import Moment
 class Moments:
     """The numbers of one batch, as far as they have been computed."""
 
-    def __init__(self, work: Work, inputs: FloatArray, targets: FloatArray, loss: Loss) -> None:
+    def __init__(self, work: CpuCalls, inputs: FloatArray, targets: FloatArray, loss: Loss) -> None:
         self.work = work
         self.targets = targets
         self.loss_function = loss

@@ -15,7 +15,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.common.reference import (
-    Numbers,
+    OperationArrays,
     operation_backward,
     operation_forward,
     parameter_gradient,
@@ -60,7 +60,7 @@ class Device:
 
 
 @final
-class Work:
+class CudaCalls:
     """One batch of a network on a GPU. k is the place of a step in an order, i of an operation."""
 
     def __init__(
@@ -227,13 +227,13 @@ class Work:
 
     # ---- on the host
 
-    def _numbers(self, operation: Operation, count: int, *, back: bool = False) -> Numbers:
+    def _numbers(self, operation: Operation, count: int, *, back: bool = False) -> OperationArrays:
         """What an operation is done with, as it is on the device just now."""
         memory, other = self.memory, operation.other
         memory.take_plan()
         whole, place = memory.host_whole, plan.STATE_NUMBERS
         read = self.gradients if back else self.values
-        return Numbers(
+        return OperationArrays(
             memory.read(int(whole[plan.WEIGHTS]), len(self.bank)),
             memory.host_exact[place : place + len(self.bank.state)].copy(),
             int(whole[plan.TAKEN_AFTER]),

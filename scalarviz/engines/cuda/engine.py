@@ -15,7 +15,7 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import plan as plan
-from scalarviz.engines.cuda.calls import Device, Work
+from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.cuda.tables import set_start, set_state
 from scalarviz.formulas.losses import Loss
@@ -35,8 +35,8 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        self._passes: list[Work] = []
-        self._spare: Work | None = None  # memory for another batch of the same size
+        self._passes: list[CudaCalls] = []
+        self._spare: CudaCalls | None = None  # memory for another batch of the same size
 
     @cached_property
     def device(self) -> Device:
@@ -56,7 +56,7 @@ class CudaEngine(Engine):
         self._spare = work
         return self._outputs(work)
 
-    def _forward(self, batch: FloatArray, learning: bool) -> Work:
+    def _forward(self, batch: FloatArray, learning: bool) -> CudaCalls:
         work = self._ready_work(len(batch))
         set_start(work.memory.host_whole, work.memory.host_exact, self.bank, 0, learning=learning)
         work.begin()
@@ -65,15 +65,15 @@ class CudaEngine(Engine):
             work.forward(0, i, work.samples)
         return work
 
-    def _outputs(self, work: Work) -> FloatArray:
+    def _outputs(self, work: CudaCalls) -> FloatArray:
         outputs = self.program.outputs
         return work.values(outputs.offset, outputs.size, work.samples)
 
-    def _ready_work(self, samples: int) -> Work:
+    def _ready_work(self, samples: int) -> CudaCalls:
         """Memory for a batch of this size."""
         work, self._spare = self._spare, None
         if work is None or work.samples != samples:
-            work = Work(self.program, self.bank, self.precision, samples, self.device)
+            work = CudaCalls(self.program, self.bank, self.precision, samples, self.device)
         return work
 
     def newest_batch(self) -> int:

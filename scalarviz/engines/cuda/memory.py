@@ -11,10 +11,10 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.common.snapshot import Numbers, Snapshot
+from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
 from scalarviz.engines.cuda import plan as plan
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.tables import Layout, most_slots
+from scalarviz.engines.cuda.tables import MemoryLayout, most_slots
 from scalarviz.model.bank import Bank
 
 
@@ -22,7 +22,7 @@ from scalarviz.model.bank import Bank
 class Memory:
     """The arrays of one training, allocated once; everything happens on one stream."""
 
-    def __init__(self, layout: Layout, dtype: str, stream: Any) -> None:
+    def __init__(self, layout: MemoryLayout, dtype: str, stream: Any) -> None:
         self.layout = layout
         self.dtype = np.dtype(dtype)
         self.stream = stream
@@ -142,11 +142,13 @@ class CudaSnapshot(Snapshot):
     def ready(self) -> bool:
         return self._requested and (self._simulated or bool(self._arrived.query()))
 
-    def read(self) -> Numbers:
+    def read(self) -> SnapshotValues:
         if not self._requested:
             self.request()
         self._arrived.synchronize()
         rows, size = self._memory.rows, self._memory.bank_size
         kept = self._numbers[2 * rows : (2 + len(self._slots)) * rows].reshape(-1, max(rows, 1))
         slots = {name: row.copy() for name, row in zip(self._slots, kept, strict=True)}
-        return Numbers(self._numbers[:rows].copy(), self._numbers[size - rows : size].copy(), slots)
+        return SnapshotValues(
+            self._numbers[:rows].copy(), self._numbers[size - rows : size].copy(), slots
+        )

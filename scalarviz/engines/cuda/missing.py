@@ -19,7 +19,7 @@ NO_DEVICE = 100  # what cuInit says where no GPU is visible
 MAJOR, MINOR = 75, 76  # the attributes of a device that tell its compute capability
 
 
-def cuda_lack() -> str:
+def missing_for_cuda() -> str:
     """What is missing; nothing if the engine can run, be it in numba's simulator."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
         return f"numba-cuda is not installed ({INSTALL})"

@@ -12,7 +12,7 @@ from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.cuda import plan as plan
-from scalarviz.engines.cuda.calls import Device, Work
+from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.memory import CudaSnapshot
 from scalarviz.engines.cuda.tables import (
     MOST_STEPS,
@@ -38,7 +38,7 @@ class CudaRun(Run):
         super().__init__(batches, loss)
         self.engine = engine
         program, bank = engine.program, engine.bank
-        self._work = Work(program, bank, engine.precision, batches.size, device)
+        self._work = CudaCalls(program, bank, engine.precision, batches.size, device)
         self.whole = self._work.fits
         self._on_device: Batches | None = None  # whose tables are there
         self._count = 0  # samples in the batch of `begin`

@@ -30,7 +30,7 @@ MOST_STEPS = 1024  # in one launch
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MemoryLayout:
     """The plan and the operations, the sizes of the other arrays, and what they begin with."""
 
     whole: Whole
@@ -47,7 +47,7 @@ class Layout:
 
 def make_layout(
     program: Program, bank: Bank, precision: Precision, samples: int, shared: int
-) -> Layout:
+) -> MemoryLayout:
     """The layout for batches of so many samples; a block has `shared` bytes of its own."""
     whole = np.zeros(plan.PLAN_FIELDS + len(program.operations) * plan.COLUMNS, np.int64)
     for field, number in sizes(program, bank, precision, samples).items():
@@ -65,7 +65,7 @@ def make_layout(
     losses = int(whole[plan.ERRORS] + whole[plan.CHUNKS] + whole[plan.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
     whole[plan.STATE_BEFORE] = before
-    return Layout(whole, size, before + len(bank.state), settings, settings_place, losses)
+    return MemoryLayout(whole, size, before + len(bank.state), settings, settings_place, losses)
 
 
 def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:

@@ -19,7 +19,7 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import NONE, OVERFLOW
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.trace import Recording
+from scalarviz.model.trace import Trace
 
 LOSS_NUMBERS = {name: i for i, name in enumerate([*LOSSES, *ROW_LOSSES])}
 
@@ -30,7 +30,7 @@ class CpuExpressionEngine(ExpressionEngine):
 
     name = "cpu"
 
-    def __init__(self, recording: Recording, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
+    def __init__(self, recording: Trace, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
         super().__init__(recording, bank, rows)
         self.kernels: Any = kernel_file.load(expression_kernels.__name__, bank.dtype)
         tables = self.tables = ExpressionTables(recording, bank.dtype)

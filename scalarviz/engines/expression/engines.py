@@ -12,7 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.trace import NONE, Recording
+from scalarviz.model.trace import NONE, Trace
 
 
 class ExpressionEngine(ABC):
@@ -23,7 +23,7 @@ class ExpressionEngine(ABC):
 
     name: str
 
-    def __init__(self, recording: Recording, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
+    def __init__(self, recording: Trace, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
         self.recording = recording
         self.bank = bank
         self.rows = rows
@@ -82,7 +82,7 @@ class PythonExpressionEngine(ExpressionEngine):
 
     name = "python"
 
-    def __init__(self, recording: Recording, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
+    def __init__(self, recording: Trace, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
         super().__init__(recording, bank, rows)
         self._passes: list[list[list[float]]] = []  # every number of every sample
         self._table = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz.formulas.arithmetic import flat, where_by_condition
 from scalarviz.formulas.table import Formula
-from scalarviz.model.trace import EVERY_OPERATION, NONE, Recording
+from scalarviz.model.trace import EVERY_OPERATION, NONE, Trace
 
 LINEAR = ("add", "subtract", "negate", "linear")
 FLAT = (flat, where_by_condition)  # derivatives that are always 0
@@ -34,7 +34,7 @@ class Term:
 
 
 @dataclass(slots=True)
-class Step:
+class TraceStep:
     """What makes one number: a row of the table on some others, or a sum of terms."""
 
     target: int  # its place
@@ -58,9 +58,9 @@ class Step:
 class Lowering:
     """Draws sums together, and makes numbers of parameters where an operation needs them."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Trace) -> None:
         self.recording = recording
-        self.steps: list[Step] = []
+        self.steps: list[TraceStep] = []
         self.sums: dict[int, list[Term]] = {}  # sums that wait for the sum that they are part of
         self.rows: dict[int, None] = {}  # scalars that have a number for every sample
         self.inlined = self._inlined()
@@ -97,12 +97,12 @@ class Lowering:
             if place in self.inlined:
                 self.sums[place] = terms
             else:
-                self.steps.append(Step(place, terms=terms))
+                self.steps.append(TraceStep(place, terms=terms))
             return
         if formula.name == "power" and self._is_constant(operands[1], 2.0):
             formula, operands = EVERY_OPERATION["multiply"], [operands[0], operands[0]]
         numbers = tuple([self._number(operand) for operand in operands])
-        self.steps.append(Step(place, formula, numbers))
+        self.steps.append(TraceStep(place, formula, numbers))
 
     def _terms(self, formula: Formula, operands: list[int]) -> list[Term] | None:
         """An operation as a sum; None if it is none."""
@@ -135,7 +135,7 @@ class Lowering:
         """A place that has a number for every sample."""
         if self._is_scalar(place) and place not in self.rows:
             self.rows[place] = None
-            self.steps.append(Step(place, terms=[Term(1.0, place, NONE)]))
+            self.steps.append(TraceStep(place, terms=[Term(1.0, place, NONE)]))
         return place
 
 
@@ -143,7 +143,7 @@ def negated(terms: list[Term]) -> list[Term]:
     return [Term(-term.sign, term.factor, term.number) for term in terms]
 
 
-def in_order(steps: list[Step], inputs: int) -> tuple[list[list[Step]], dict[int, int]]:
+def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]], dict[int, int]]:
     """The steps in runs that can be done at once, and the row of each place.
 
     Of those that do not need each other, those of one formula are neighbours, in the order of the
@@ -153,7 +153,7 @@ def in_order(steps: list[Step], inputs: int) -> tuple[list[list[Step]], dict[int
     for step in steps:
         step.level = level[step.target] = 1 + max((level[x] for x in step.reads), default=0)
     row = {i: i for i in range(inputs)}
-    runs: list[list[Step]] = []
+    runs: list[list[TraceStep]] = []
     for _, group in groupby(sorted(steps, key=lambda s: s.level), key=lambda s: s.level):
         for step in sorted(group, key=lambda s: (s.name, [row[x] for x in s.operands])):
             row[step.target] = len(row)
@@ -164,7 +164,7 @@ def in_order(steps: list[Step], inputs: int) -> tuple[list[list[Step]], dict[int
     return runs, row
 
 
-def continues(before: Step, step: Step, row: dict[int, int]) -> bool:
+def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
     """Whether a step does the same as the one before it, to the next row of each operand."""
     if step.formula is None or step.formula is not before.formula:
         return False
@@ -174,7 +174,7 @@ def continues(before: Step, step: Step, row: dict[int, int]) -> bool:
     return all(row[after] == row[first] + 1 for first, after in pairs)
 
 
-def find_slopes(steps: list[Step], recording: Recording) -> None:
+def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
     """Note in every step by which of its operands or terms a gradient is wanted."""
     changing = {*range(recording.inputs), *range(recording.first_parameter, recording.first_made)}
     for step in steps:

@@ -14,8 +14,8 @@ from scalarviz.engines.codegen.dispatch import (
     UNARY,
 )
 from scalarviz.engines.expression import kernels as kernels
-from scalarviz.engines.expression.steps import Lowering, Step, Term, find_slopes, in_order
-from scalarviz.model.trace import MOST_OPERANDS, NONE, Recording
+from scalarviz.engines.expression.steps import Lowering, Term, TraceStep, find_slopes, in_order
+from scalarviz.model.trace import MOST_OPERANDS, NONE, Trace
 
 CACHE = 1 << 18  # bytes that the numbers and gradients of a tile may take
 MOST_SAMPLES, LEAST_SAMPLES = 128, 8
@@ -39,7 +39,7 @@ class ExpressionTables:
     steps                          the steps forward, in their order
     """
 
-    def __init__(self, recording: Recording, dtype: str) -> None:
+    def __init__(self, recording: Trace, dtype: str) -> None:
         self.recording = recording
         steps = Lowering(recording).steps
         find_slopes(steps, recording)
@@ -64,7 +64,7 @@ class ExpressionTables:
         self.plan[kernels.PARAMETERS] = len(recording.parameters)
         self.plan[kernels.SAMPLES] = self.samples
 
-    def _forward(self, run: list[Step]) -> list[int]:
+    def _forward(self, run: list[TraceStep]) -> list[int]:
         """One row of code for a run of steps."""
         first = run[0]
         if first.formula is None:
@@ -110,7 +110,7 @@ class ExpressionTables:
         rows = [self.row.get(place, 0) for place in [*places, target]]
         return [int(kind), formula, *rows, count, self.row.get(source, 0), *terms]
 
-    def _backward(self, runs: list[list[Step]]) -> Iterator[list[int]]:
+    def _backward(self, runs: list[list[TraceStep]]) -> Iterator[list[int]]:
         """The rows of code for the way back."""
         readers = self._readers()
         for run in reversed(runs):
@@ -143,7 +143,7 @@ class ExpressionTables:
             terms = (begin, begin, len(self.terms))
             yield self._code(kernels.GATHER, target=place, terms=terms)
 
-    def _slopes(self, step: Step) -> Iterator[list[int]]:
+    def _slopes(self, step: TraceStep) -> Iterator[list[int]]:
         """The gradients by the parameters that are factors in a sum."""
         learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
         shifts = [term for term in learned if term.number == NONE]
@@ -154,7 +154,7 @@ class ExpressionTables:
             terms = (begin, begin + len(shifts), len(self.terms))
             yield self._code(kernels.SLOPES, target=step.target, terms=terms)
 
-    def _partials(self, run: list[Step]) -> Iterator[list[int]]:
+    def _partials(self, run: list[TraceStep]) -> Iterator[list[int]]:
         """The gradients by the operands of a run."""
         first = run[0]
         assert first.formula is not None

@@ -15,7 +15,11 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
-from scalarviz.engines.common.reference import Numbers, operation_backward, operation_forward
+from scalarviz.engines.common.reference import (
+    OperationArrays,
+    operation_backward,
+    operation_forward,
+)
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.errors import UpdateError
 from scalarviz.formulas.losses import Loss
@@ -154,10 +158,12 @@ class PythonRun(Run):
         more: FloatArray | None,
         y: FloatArray | None = None,
         upstream: FloatArray | None = None,
-    ) -> Numbers:
+    ) -> OperationArrays:
         bank = self.engine.bank
         learning = not operation.is_held(bank.frozen)
-        return Numbers(bank.value, bank.state, bank.step_count, x, more, y, upstream, learning)
+        return OperationArrays(
+            bank.value, bank.state, bank.step_count, x, more, y, upstream, learning
+        )
 
     def _layer_backward(self, operation: Operation) -> None:
         """The objects of a layer go backward, if they have not yet."""

@@ -7,7 +7,7 @@ from typing import final
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.operations import Caption
-from scalarviz.presenter.live_values import Reading
+from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.timeline import Clock
@@ -20,7 +20,7 @@ NOTHING = Caption("", "", ())
 class Narration:
     """Speaks of a reading; `pause` is what is said of the speed while it does not play."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.pause = "paused"
         self._said = Answer(NOTHING)

@@ -24,8 +24,13 @@ from scalarviz.presenter.captions.format import (
     products,
     said,
 )
-from scalarviz.presenter.captions.operations import BACKWARD_KINDS, FORWARD_KINDS, Caption, Teller
-from scalarviz.presenter.traced_weight import Followed, first_row, old_gradient
+from scalarviz.presenter.captions.operations import (
+    BACKWARD_KINDS,
+    FORWARD_KINDS,
+    Caption,
+    CaptionFn,
+)
+from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient
 from scalarviz.session.explanation import Explanation, explain
 from scalarviz.session.session import Session
 
@@ -48,38 +53,38 @@ def caption(session: Session, row: int | None = None) -> Caption:
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
         followed = first_row(session.network) if row is None else int(row)
-        return tellers[moment.kind](Followed(session, moment, followed))
+        return tellers[moment.kind](TracedWeight(session, moment, followed))
 
 
 # What is said of each kind of moment of a network.
 
 
-def zero_grad(tale: Followed) -> Caption:
+def zero_grad(ctx: TracedWeight) -> Caption:
     title, formula = "Forget the old gradients.", "grad = 0"
-    if tale.row == NONE:
+    if ctx.row == NONE:
         return Caption(title, formula)
-    old = old_gradient(tale.course, tale.row)
-    if old == 0.0 and tale.session.step_index == 0:
+    old = old_gradient(ctx.course, ctx.row)
+    if old == 0.0 and ctx.session.step_index == 0:
         return Caption(title, formula, ("grad = 0 already: this is the first step",))
-    return Caption(title, formula, (f"{tale.name_of(tale.row)}: grad {said(old)} -> 0",))
+    return Caption(title, formula, (f"{ctx.name_of(ctx.row)}: grad {said(old)} -> 0",))
 
 
-def forward(tale: Followed) -> Caption:
-    told = FORWARD_KINDS[tale.operation.kind](tale)
-    if not tale.is_last:
-        return told
-    prediction, target = tale.answers
-    says = f"prediction {listed(prediction[tale.sample])}"
-    should = f"target {listed(target[tale.sample])}"
-    formula = re.sub(r"^\w+ =", "p =", told.formula)
-    return Caption("The prediction, beside the target.", formula, (*told.numbers, says, should))
+def forward(ctx: TracedWeight) -> Caption:
+    text = FORWARD_KINDS[ctx.operation.kind](ctx)
+    if not ctx.is_last:
+        return text
+    prediction, target = ctx.answers
+    says = f"prediction {listed(prediction[ctx.sample])}"
+    should = f"target {listed(target[ctx.sample])}"
+    formula = re.sub(r"^\w+ =", "p =", text.formula)
+    return Caption("The prediction, beside the target.", formula, (*text.numbers, says, should))
 
 
-def loss(tale: Followed) -> Caption:
+def loss(ctx: TracedWeight) -> Caption:
     """Three errors of the focus sample, and the one number of the batch."""
-    function = tale.loss
-    prediction, target = tale.answers
-    p, t = prediction[tale.sample].tolist(), target[tale.sample].tolist()
+    function = ctx.loss
+    prediction, target = ctx.answers
+    p, t = prediction[ctx.sample].tolist(), target[ctx.sample].tolist()
     error, _ = LOSSES.get(function.name, (f"{function.name}(p, t)", ""))
     if isinstance(function.row, LossRow):
         row = function.row
@@ -87,9 +92,9 @@ def loss(tale: Followed) -> Caption:
             f"{fill(error, p=a, t=b)} = {said(row.value(a, b) * row.weight(a, b))}"
             for a, b in zip(p[:SHOWN], t[:SHOWN], strict=True)
         ]
-        told = ", ".join([*errors, *more(len(p))])
+        text = ", ".join([*errors, *more(len(p))])
     else:
-        told = f"error {said(function.row.value(p, t))}"
+        text = f"error {said(function.row.value(p, t))}"
     samples, outputs = prediction.shape
     kind = {"all": "mean", "samples": "mean", "none": "sum"}[function.mean]
     over = f"{kind} over {counted(samples, 'sample')} of {counted(outputs, 'output')}"
@@ -98,39 +103,39 @@ def loss(tale: Followed) -> Caption:
         over = f"sum over {counted(outputs, 'output')}, mean over {counted(samples, 'sample')}"
         formula = f"sum of {error} / {samples}"
     factor = "" if function.factor == 1.0 else f"{said(function.factor)} * "
-    total = f"L = {said(tale.session.loss)}, {factor}the {over}"
-    numbers = (f"sample {tale.sample}: {told}", total)
+    total = f"L = {said(ctx.session.loss)}, {factor}the {over}"
+    numbers = (f"sample {ctx.sample}: {text}", total)
     return Caption("How wrong is the prediction?", f"L = {factor}{formula}", numbers)
 
 
-def delta(tale: Followed) -> Caption:
+def delta(ctx: TracedWeight) -> Caption:
     """The gradient by the sums: of the outputs from the loss, of the others from what came back."""
-    name, place = tale.formula, tale.place[0]
+    name, place = ctx.formula, ctx.place[0]
     slope = SLOPES.get(name, f"{name}'(z)")
-    upstream = tale.of_sample(tale.numbers.upstream)[place]
+    upstream = ctx.of_sample(ctx.numbers.upstream)[place]
     numbers = []
     title, formula = BACKWARD.get(name, "Each slope decides how much light passes."), "delta = g"
-    if tale.is_last:
+    if ctx.is_last:
         title = "The error begins its way back."
-        derivative, line = loss_derivative(tale, upstream)
+        derivative, line = loss_derivative(ctx, upstream)
         formula, slope = f"delta = {derivative}", re.sub(r"\ba\b", "p", slope)
-        numbers.append(f"{tale.unit}: {line}")
-    if tale.operation.kind != "activation":
+        numbers.append(f"{ctx.unit}: {line}")
+    if ctx.operation.kind != "activation":
         return Caption(title, formula, tuple(numbers))
-    z, a = tale.of_sample(tale.numbers.inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
-    result = tale.of_sample(tale.numbers.gradient)[place]
+    z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
+    result = ctx.of_sample(ctx.numbers.gradient)[place]
     filled = fill(slope, z=z, a=a, p=a)
-    numbers.append(f"{tale.unit}: delta = {said(upstream)} * {filled} = {said(result)}")
-    is_bracket = slope.startswith("(") and not tale.is_last
+    numbers.append(f"{ctx.unit}: delta = {said(upstream)} * {filled} = {said(result)}")
+    is_bracket = slope.startswith("(") and not ctx.is_last
     return Caption(title, formula + (" " if is_bracket else " * ") + slope, tuple(numbers))
 
 
-def loss_derivative(tale: Followed, value: float) -> tuple[str, str]:
+def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
     """The derivative of the loss by a prediction: its formula, and the same with numbers."""
-    function = tale.loss
-    prediction, target = tale.answers
+    function = ctx.loss
+    prediction, target = ctx.answers
     samples, outputs = prediction.shape
-    p, t = (float(each[tale.sample, tale.place[0]]) for each in (prediction, target))
+    p, t = (float(each[ctx.sample, ctx.place[0]]) for each in (prediction, target))
     _, derivative = LOSSES.get(function.name, ("", f"{function.name}'(p, t)"))
     before = "" if function.factor == 1.0 else f"{said(function.factor)} * "
     count = samples * function.divisor(outputs)
@@ -142,47 +147,47 @@ def loss_derivative(tale: Followed, value: float) -> tuple[str, str]:
     return formula, f"dL/dp = {before}{filled}{after} = {said(value)}"
 
 
-def weight_gradient(tale: Followed) -> Caption:
+def weight_gradient(ctx: TracedWeight) -> Caption:
     """The sum over the batch of what came in times what comes back; over all places, too."""
-    told, row = tale.session.explain(tale.own_row), tale.own_row
-    assert told.g is not None and told.products is not None
-    written, _ = tale.operation.uses(row)
+    text, row = ctx.session.explain(ctx.own_row), ctx.own_row
+    assert text.g is not None and text.products is not None
+    written, _ = ctx.operation.uses(row)
     places = len(written)
-    terms = products(told.g, told.x, tale.sample)
+    terms = products(text.g, text.x, ctx.sample)
     if places > 1:
-        terms = largest_products(told.g, told.x)
-    line = f"grad = {equation(terms, told.products, told.grad)}"
+        terms = largest_products(text.g, text.x)
+    line = f"grad = {equation(terms, text.products, text.grad)}"
     title = "Each weight gets its share of the error"
-    title += "; the inputs stay dark: not needed." if tale.is_first else "."
-    formula = f"grad += delta * {'x' if tale.is_first else 'a'}"
+    title += "; the inputs stay dark: not needed." if ctx.is_first else "."
+    formula = f"grad += delta * {'x' if ctx.is_first else 'a'}"
     if places == 1:
-        return Caption(title, formula, (told.name, line))
+        return Caption(title, formula, (text.name, line))
     if not places:
-        return Caption(title, formula, (told.name, "grad = 0: it only ever lies beyond the edge"))
-    used = f"{told.name}, used at {counted(places, 'place')} of each sample"
+        return Caption(title, formula, (text.name, "grad = 0: it only ever lies beyond the edge"))
+    used = f"{text.name}, used at {counted(places, 'place')} of each sample"
     return Caption(title, f"{formula}, at every place; the largest first", (used, line))
 
 
-def input_gradient(tale: Followed) -> Caption:
+def input_gradient(ctx: TracedWeight) -> Caption:
     """What comes back along all paths into one place, for the focus sample."""
-    return BACKWARD_KINDS[tale.operation.kind](tale)
+    return BACKWARD_KINDS[ctx.operation.kind](ctx)
 
 
-def step(tale: Followed) -> Caption:
+def step(ctx: TracedWeight) -> Caption:
     """The optimizer's arithmetic, and what the loss is now."""
     title = "Every weight takes a small step downhill."
-    if tale.row == NONE:
+    if ctx.row == NONE:
         return Caption("A step, but there are no weights.")
-    course, trainer = tale.course, tale.course.trainer
+    course, trainer = ctx.course, ctx.course.trainer
     actions = course.branch.actions_at(course.clock.place)[: course.clock.actions]
     # Within at_work the session must not be asked: it would take the older numbers for edits.
     with course.at_work():
-        told = explain(trainer, tale.row, course.clock.operation)
+        text = explain(trainer, ctx.row, course.clock.operation)
         optimizer = trainer.settings.optimizer
         inputs, targets = trainer.batches.at(course.clock.step)
-    formula, lines = moved(told, optimizer, tale.name_of(tale.row))
+    formula, lines = moved(text, optimizer, ctx.name_of(ctx.row))
     # A network that does something else while it learns would answer another question.
-    plain = not any(operation.about.learning for operation in tale.network.program.operations)
+    plain = not any(operation.about.learning for operation in ctx.network.program.operations)
     if plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(course.loss, again)
@@ -190,25 +195,25 @@ def step(tale: Followed) -> Caption:
     return Caption(title, formula, tuple(lines))
 
 
-def moved(told: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:
+def moved(text: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:
     """The formula of an optimizer, and the same with the numbers of one weight."""
-    if not told.lines:
-        reason = "it is frozen and stays" if told.frozen else "it stays"
-        return "w", [f"{name}: {reason} {said(told.value)}"]
-    last = told.lines[-1]
-    known = {**optimizer.settings, "w": told.value, "g": told.grad}
+    if not text.lines:
+        reason = "it is frozen and stays" if text.frozen else "it stays"
+        return "w", [f"{name}: {reason} {said(text.value)}"]
+    last = text.lines[-1]
+    known = {**optimizer.settings, "w": text.value, "g": text.grad}
     pieces = []
-    for line in told.lines[:-1]:
+    for line in text.lines[:-1]:
         known[line.name] = line.value
         if line.name in ("g", "w", *optimizer.row.slots):
             name_now = "w after decay" if line.name == "w" else line.name
             pieces.append(f"{name_now} = {said(line.value)}")
-    formula, has_own_g = last.formula, any(line.name == "g" for line in told.lines)
+    formula, has_own_g = last.formula, any(line.name == "g" for line in text.lines)
     old, new = both(known["w"], last.value)
     numbers = fill(re.sub(r"^w\b", old, formula), **known)
     if not has_own_g:
         formula = re.sub(r"\bg\b", "grad", formula)
-    start = [f"grad = {said(told.grad)}"] if pieces else []
+    start = [f"grad = {said(text.grad)}"] if pieces else []
     lines = [", ".join([*start, *pieces])] if pieces else []
     return f"{formula} = new w", [*lines, f"{name}: {numbers} = {new}"]
 
@@ -216,24 +221,24 @@ def moved(told: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list
 # A compiled expression has five phases, and no operations to look into.
 
 
-def answer(tale: Followed) -> Caption:
-    run, network = tale.course.trainer.run, tale.network
-    x, p = run.values(network.program.inputs)[tale.sample], tale.answers[0][tale.sample]
+def answer(ctx: TracedWeight) -> Caption:
+    run, network = ctx.course.trainer.run, ctx.network
+    x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
-    line = f"sample {tale.sample}: {name}({listed(x)}) = {listed(p)}"
-    target = f"target {listed(tale.answers[1][tale.sample])}"
+    line = f"sample {ctx.sample}: {name}({listed(x)}) = {listed(p)}"
+    target = f"target {listed(ctx.answers[1][ctx.sample])}"
     return Caption("The formula answers every sample.", f"p = {name}(x)", (line, target))
 
 
-def backward(tale: Followed) -> Caption:
+def backward(ctx: TracedWeight) -> Caption:
     title, formula = "One sweep back gives every gradient.", "grad = dL/dw, by the chain rule"
-    if tale.row == NONE:
+    if ctx.row == NONE:
         return Caption(title, formula)
-    grad = tale.session.explain(tale.row).grad
-    return Caption(title, formula, (f"{tale.name_of(tale.row)}: grad = {said(grad)}",))
+    grad = ctx.session.explain(ctx.row).grad
+    return Caption(title, formula, (f"{ctx.name_of(ctx.row)}: grad = {said(grad)}",))
 
 
-TELLERS: dict[str, Teller] = {
+TELLERS: dict[str, CaptionFn] = {
     "zero_grad": zero_grad,
     "forward": forward,
     "loss": loss,
@@ -242,7 +247,7 @@ TELLERS: dict[str, Teller] = {
     "input gradient": input_gradient,
     "step": step,
 }
-OF_EXPRESSIONS: dict[str, Teller] = {
+OF_EXPRESSIONS: dict[str, CaptionFn] = {
     "zero_grad": zero_grad,
     "forward": answer,
     "loss": loss,

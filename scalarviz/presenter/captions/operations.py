@@ -20,7 +20,7 @@ from scalarviz.presenter.captions.format import (
     said,
 )
 from scalarviz.presenter.paths import weights_from, weights_into
-from scalarviz.presenter.traced_weight import Followed
+from scalarviz.presenter.traced_weight import TracedWeight
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Caption:
     numbers: tuple[str, ...] = ()
 
 
-def weighted(tale: Followed) -> Caption:
+def weighted(ctx: TracedWeight) -> Caption:
     """What is multiplied and added up for one output."""
-    operation, (output, column) = tale.operation, tale.place
-    x, y = tale.of_sample(tale.numbers.inputs), tale.of_sample(tale.numbers.outputs)
-    bank, (rows, read) = tale.network.bank, weights_into(operation, output)
+    operation, (output, column) = ctx.operation, ctx.place
+    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
+    bank, (rows, read) = ctx.network.bank, weights_into(operation, output)
     w, x = bank.value[rows].astype(np.float64), x[read]
     pinned = np.flatnonzero(read == column)
     terms, parts = products(w, x, int(pinned[0]) if len(pinned) else 0), w * x
@@ -45,89 +45,89 @@ def weighted(tale: Followed) -> Caption:
         b = float(bank.value[operation.biases + output // operation.each])
         terms, parts = [*terms, said(b)], np.append(parts, b)
     title, formula = WEIGHTED[operation.kind]
-    name, bias = "x" if tale.is_first else "a", " and its shift" * has_bias
-    line = f"{tale.unit}: {equation(terms, parts, y[output])}"
+    name, bias = "x" if ctx.is_first else "a", " and its shift" * has_bias
+    line = f"{ctx.unit}: {equation(terms, parts, y[output])}"
     return Caption(title.format(bias=bias), formula.format(x=name) + " + b" * has_bias, (line,))
 
 
-def activation(tale: Followed) -> Caption:
-    name, place = tale.formula, tale.place[0]
-    z, a = tale.of_sample(tale.numbers.inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
+def activation(ctx: TracedWeight) -> Caption:
+    name, place = ctx.formula, ctx.place[0]
+    z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     title = FORWARD.get(name, f"Each sum goes through {name}.")
-    return Caption(title, f"a = {name}(z)", (f"{tale.unit}: {name}({said(z)}) = {said(a)}",))
+    return Caption(title, f"a = {name}(z)", (f"{ctx.unit}: {name}({said(z)}) = {said(a)}",))
 
 
-def row_formula(tale: Followed) -> Caption:
-    name = tale.formula
+def row_formula(ctx: TracedWeight) -> Caption:
+    name = ctx.formula
     title, formula = ROWS.get(name, (f"Each sample goes through {name}.", f"y = {name}(x)"))
-    x, y = tale.of_sample(tale.numbers.inputs), tale.of_sample(tale.numbers.outputs)
+    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     return Caption(title, formula, (f"{listed(x)} -> {listed(y)}",))
 
 
-def branch(tale: Followed) -> Caption:
-    x = tale.of_sample(tale.numbers.inputs)
+def branch(ctx: TracedWeight) -> Caption:
+    x = ctx.of_sample(ctx.numbers.inputs)
     title = "The numbers go two ways: through the next layers, and straight past them."
     return Caption(title, "y = x", (listed(x),))
 
 
-def joined(tale: Followed) -> Caption:
-    place = tale.place[0]
-    straight = tale.held(tale.operation.other)[place]
-    x, y = tale.of_sample(tale.numbers.inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
+def joined(ctx: TracedWeight) -> Caption:
+    place = ctx.place[0]
+    straight = ctx.held(ctx.operation.other)[place]
+    x, y = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     sums = equation([said(straight), said(x)], np.array([straight, x]), y)
     title = "The two ways come together: their numbers are added."
-    return Caption(title, "y = x + f(x)", (f"{tale.unit}: {sums}",))
+    return Caption(title, "y = x + f(x)", (f"{ctx.unit}: {sums}",))
 
 
-def dropout(tale: Followed) -> Caption:
+def dropout(ctx: TracedWeight) -> Caption:
     """Whether the number that is followed is left out, and how many others are."""
-    (rate,), place = tale.operation.settings, tale.place[0]
-    x, y = tale.of_sample(tale.numbers.inputs), tale.of_sample(tale.numbers.outputs)
+    (rate,), place = ctx.operation.settings, ctx.place[0]
+    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     left_out = int(np.sum((y == 0.0) & (x != 0.0)))
-    told = f"{tale.unit}: {said(x[place])} / (1 - {said(rate)}) = {said(y[place])}"
+    text = f"{ctx.unit}: {said(x[place])} / (1 - {said(rate)}) = {said(y[place])}"
     if y[place] == 0.0 != x[place]:
-        told = f"{tale.unit}: {said(x[place])} is left out"
+        text = f"{ctx.unit}: {said(x[place])} is left out"
     some = int(np.count_nonzero(x))
     count = f"{left_out:,} of {some:,} are left out"
     if some < len(x):
         count += f"; the other {len(x) - some:,} were 0 before"
     title = "By chance some numbers are left out; the others grow to make up for it."
-    return Caption(title, "y = x / (1 - rate), or 0", (told, count))
+    return Caption(title, "y = x / (1 - rate), or 0", (text, count))
 
 
-def batch_norm(tale: Followed) -> Caption:
+def batch_norm(ctx: TracedWeight) -> Caption:
     """The mean and the variance of one feature over all samples, and all pixels."""
-    operation, place = tale.operation, tale.place[0]
-    inputs = tale.numbers.inputs
+    operation, place = ctx.operation, ctx.place[0]
+    inputs = ctx.numbers.inputs
     assert inputs is not None
     features, pixels, eps = (operation.settings[i] for i in range(3))
     feature = place // int(pixels)
     own = inputs.astype(np.float64).reshape(len(inputs), int(features), -1)[:, feature]
-    x, y = tale.of_sample(inputs)[place], tale.of_sample(tale.numbers.outputs)[place]
+    x, y = ctx.of_sample(inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     mean, variance = float(own.mean()), float(own.var())
     over = f"over {counted(own.size, 'number')}"
     title = "Over the whole batch each feature is brought to mean 0 and variance 1."
-    if operation.is_held(tale.network.bank.frozen):
+    if operation.is_held(ctx.network.bank.frozen):
         first = operation.state + feature
-        mean, variance = (float(tale.network.bank.state[i]) for i in (first, first + int(features)))
+        mean, variance = (float(ctx.network.bank.state[i]) for i in (first, first + int(features)))
         over = "running numbers, which stand still"
         title = "This layer is frozen: each feature is brought to scale by its running numbers."
     over = f"feature {feature}: mean {said(mean)}, variance {said(variance)}, {over}"
     above = f"({said(x)} - {said(mean)})".replace("- -", "+ ")
-    line = f"{tale.unit}: {above} / sqrt({said(variance)} + {eps:g}) = {said(y)}"
+    line = f"{ctx.unit}: {above} / sqrt({said(variance)} + {eps:g}) = {said(y)}"
     return Caption(title, "y = (x - mean) / sqrt(variance + eps)", (over, line))
 
 
 # And on the way back.
 
 
-def weighted_back(tale: Followed) -> Caption:
+def weighted_back(ctx: TracedWeight) -> Caption:
     """Through weights: each path with its own."""
-    operation, (output, column) = tale.operation, tale.place
-    upstream = tale.of_sample(tale.numbers.upstream)
-    gradient = tale.of_sample(tale.numbers.gradient)
+    operation, (output, column) = ctx.operation, ctx.place
+    upstream = ctx.of_sample(ctx.numbers.upstream)
+    gradient = ctx.of_sample(ctx.numbers.gradient)
     rows, into, _ = weights_from(operation, column)
-    w, flow = tale.network.bank.value[rows].astype(np.float64), upstream[into]
+    w, flow = ctx.network.bank.value[rows].astype(np.float64), upstream[into]
     passed = np.flatnonzero(into == output)
     terms = products(w, flow, int(passed[0]) if len(passed) else 0)
     if operation.each > 1:
@@ -136,58 +136,58 @@ def weighted_back(tale: Followed) -> Caption:
     title, formula = "Paths add up; W has not changed yet.", "sum of w"
     if len(operation.shape) == 1:
         title, formula = "Each gain passes on its part.", "w"
-    return Caption(title, f"g = {formula} * delta", (f"{place_name(tale, column)}: {total}",))
+    return Caption(title, f"g = {formula} * delta", (f"{place_name(ctx, column)}: {total}",))
 
 
-def place_name(tale: Followed, column: int) -> str:
+def place_name(ctx: TracedWeight, column: int) -> str:
     """An input by its number, or by its place on the picture."""
-    shape = tale.operation.source.shape
+    shape = ctx.operation.source.shape
     if not shape:
         return f"input {column}"
     channel, line, at = (int(i) for i in np.unravel_index(column, shape))
     return f"channel {channel} at {line}, {at}"
 
 
-def row_back(tale: Followed) -> Caption:
+def row_back(ctx: TracedWeight) -> Caption:
     """Back through something that is done to a sample, or a batch, as a whole."""
-    name = (tale.formula or tale.operation.kind).replace("_", " ")
-    upstream = tale.of_sample(tale.numbers.upstream)
-    gradient = tale.of_sample(tale.numbers.gradient)
+    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
+    upstream = ctx.of_sample(ctx.numbers.upstream)
+    gradient = ctx.of_sample(ctx.numbers.gradient)
     line = f"{listed(upstream)} -> {listed(gradient)}"
-    formula = f"g = derivative of {tale.formula or tale.operation.kind}"
+    formula = f"g = derivative of {ctx.formula or ctx.operation.kind}"
     return Caption(f"The light goes back through {name}.", formula, (line,))
 
 
-def branch_back(tale: Followed) -> Caption:
-    column, run = tale.place[1], tale.course.trainer.run
-    assert tale.operation.other is not None
-    straight = tale.of_sample(run.gradients(tale.operation.other))[column]
-    through = tale.of_sample(tale.numbers.upstream)[column]
-    g = tale.of_sample(tale.numbers.gradient)[column]
+def branch_back(ctx: TracedWeight) -> Caption:
+    column, run = ctx.place[1], ctx.course.trainer.run
+    assert ctx.operation.other is not None
+    straight = ctx.of_sample(run.gradients(ctx.operation.other))[column]
+    through = ctx.of_sample(ctx.numbers.upstream)[column]
+    g = ctx.of_sample(ctx.numbers.gradient)[column]
     sums = equation([said(straight), said(through)], np.array([straight, through]), g)
     title = "Where the ways parted, what comes back on both adds up."
-    return Caption(title, "g = straight + through", (f"{place_name(tale, column)}: {sums}",))
+    return Caption(title, "g = straight + through", (f"{place_name(ctx, column)}: {sums}",))
 
 
-def sum_back(tale: Followed) -> Caption:
-    g = tale.of_sample(tale.numbers.upstream)[tale.place[0]]
+def sum_back(ctx: TracedWeight) -> Caption:
+    g = ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]]
     title = "Both ways get all of the light: a sum passes it on as it is."
-    return Caption(title, "g = delta, twice", (f"{tale.unit}: {said(g)}, on both ways",))
+    return Caption(title, "g = delta, twice", (f"{ctx.unit}: {said(g)}, on both ways",))
 
 
-def dropout_back(tale: Followed) -> Caption:
-    (rate,), place = tale.operation.settings, tale.place[0]
-    upstream = tale.of_sample(tale.numbers.upstream)[place]
-    g = tale.of_sample(tale.numbers.gradient)[place]
-    told = f"{said(upstream)} / (1 - {said(rate)}) = {said(g)}"
+def dropout_back(ctx: TracedWeight) -> Caption:
+    (rate,), place = ctx.operation.settings, ctx.place[0]
+    upstream = ctx.of_sample(ctx.numbers.upstream)[place]
+    g = ctx.of_sample(ctx.numbers.gradient)[place]
+    text = f"{said(upstream)} / (1 - {said(rate)}) = {said(g)}"
     if g == 0.0 != upstream:
-        told = f"it was left out, and {said(upstream)} stops here"
+        text = f"it was left out, and {said(upstream)} stops here"
     title = "What was left out gets no light; the others get more."
-    return Caption(title, "g = delta / (1 - rate), or 0", (f"{tale.unit}: {told}",))
+    return Caption(title, "g = delta / (1 - rate), or 0", (f"{ctx.unit}: {text}",))
 
 
-Teller = Callable[[Followed], Caption]
-FORWARD_KINDS: dict[str, Teller] = {
+CaptionFn = Callable[[TracedWeight], Caption]
+FORWARD_KINDS: dict[str, CaptionFn] = {
     "affine": weighted,
     "convolution": weighted,
     "scale": weighted,
@@ -198,7 +198,7 @@ FORWARD_KINDS: dict[str, Teller] = {
     "dropout": dropout,
     "batch_norm": batch_norm,
 }
-BACKWARD_KINDS: dict[str, Teller] = {
+BACKWARD_KINDS: dict[str, CaptionFn] = {
     "affine": weighted_back,
     "convolution": weighted_back,
     "scale": weighted_back,

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import ColorMap, contrast, rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import Look
+from scalarviz.view.exhibits.exhibit import BlockStyle
 from scalarviz.view.scene.frame import Box
 
 Counts = npt.NDArray[np.int64]
@@ -60,7 +60,7 @@ class Confusion:
         mixed: FloatArray = ground + strength[..., np.newaxis] * (full - ground)
         return mixed
 
-    def paint(self, paper: Paper, box: Box, theme: Theme, *, heads: bool = True) -> None:
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme, *, heads: bool = True) -> None:
         """The cells with their counts, where there is room for numbers, and what the axes are.
 
         Without `heads` the classes of the columns are left out: they stand above already.
@@ -73,8 +73,8 @@ class Confusion:
         colors = self.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
         row, column = np.divmod(np.arange(count * count), count)
         places = np.stack([left + column * wide, top + row * high], axis=1)
-        paper.boxes(places, (wide - 1.0, high - 1.0), colors, radius=1.5)
-        paint_axes(paper, box, (count, wide, high), theme, heads=heads)
+        canvas.boxes(places, (wide - 1.0, high - 1.0), colors, radius=1.5)
+        paint_axes(canvas, box, (count, wide, high), theme, heads=heads)
         if wide < LEAST_CELL or high < LEAST_CELL:
             return
         size = min(11.0, high - 2.0, 0.55 * wide)
@@ -82,9 +82,9 @@ class Confusion:
         for i in np.flatnonzero(self.counts.ravel()).tolist():
             x, y = places[i] + ((wide - 1.0) / 2.0, (high - 1.0) / 2.0 + 0.36 * size)
             words = str(self.counts.flat[i])
-            paper.text(x, y, words, size=size, color=ink[i], anchor="center")
+            canvas.text(x, y, words, size=size, color=ink[i], anchor="center")
 
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """The counts in a terminal, with the classes above and beside them; if there is room."""
         count = len(self.counts)
         if width < COLUMNS * (count + 1) or height < count + 1:
@@ -106,22 +106,22 @@ class Confusion:
 
 
 def paint_axes(
-    paper: Paper, box: Box, cells: tuple[int, float, float], theme: Theme, *, heads: bool
+    canvas: Canvas2D, box: Box, cells: tuple[int, float, float], theme: Theme, *, heads: bool
 ) -> None:
     """What rows and columns are, and their classes: as many as there is room for."""
     count, wide, high = cells
     for words in ("rows: true   columns: predicted", "true by predicted"):
-        if paper.measure(words, size=11) <= box.width:
-            paper.text(box.x, box.y + 10.0, words, size=11, color=theme.quiet)
+        if canvas.measure(words, size=11) <= box.width:
+            canvas.text(box.x, box.y + 10.0, words, size=11, color=theme.quiet)
             break
     size = max(8.0, min(11.0, high))
     top = box.bottom - count * high
     for i in range(0, count, max(1, math.ceil(size / high - 0.25))):
         y = top + (i + 0.5) * high + 0.36 * size - 0.5
-        paper.text(box.x, y, str(i), size=size, color=theme.quiet)
+        canvas.text(box.x, y, str(i), size=size, color=theme.quiet)
     for i in range(0, count if heads else 0, max(1, math.ceil(size / wide))):
         x = box.x + LABELS + (i + 0.5) * wide - 0.5
-        paper.text(x, top - 4.0, str(i), size=size, color=theme.quiet, anchor="center")
+        canvas.text(x, top - 4.0, str(i), size=size, color=theme.quiet, anchor="center")
 
 
 def readable_on(colors: FloatArray, theme: Theme) -> FloatArray:

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import MAPS, ColorMap, rgb, to_bytes
 from scalarviz.draw2d.text_blocks import Block
 from scalarviz.draw2d.theme import Theme
@@ -26,7 +26,7 @@ INK = " .:-=+*#%@"
 
 
 @dataclass(frozen=True)
-class Look:
+class BlockStyle:
     """The colours to use, or none: then signs, digits and letters say everything."""
 
     map: ColorMap = field(default=MAPS["dark"])
@@ -42,7 +42,7 @@ class Look:
 class Exhibit(ABC):
     """Something to look at beside the loss; `title` stands above it, `aside` to its right.
 
-    A `wide` one takes all columns, with the loss below it. On paper the loss stands above it and
+    A `wide` one takes all columns, with the loss below it. On a canvas the loss stands above it and
     takes at most `loss_share` of the height.
     """
 
@@ -60,7 +60,7 @@ class Exhibit(ABC):
         """How many columns it would like to have, of so many, in a panel so high inside."""
 
     @abstractmethod
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """The lines to print."""
 
     @abstractmethod
@@ -69,14 +69,14 @@ class Exhibit(ABC):
 
     @abstractmethod
     def height(self, width: float) -> float:
-        """How many pixels high it would like to be on paper, so many pixels wide."""
+        """How many pixels high it would like to be on a canvas, so many pixels wide."""
 
     @abstractmethod
-    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
-        """Draw it on paper."""
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw it on a canvas."""
 
 
-def pixels(colors: FloatArray, look: Look) -> Block:
+def pixels(colors: FloatArray, look: BlockStyle) -> Block:
     """Small squares, (rows, columns, 3), two in every character, one above the other."""
     colors = colors[: len(colors) // 2 * 2]
     if not look.color:

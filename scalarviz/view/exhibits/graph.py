@@ -11,10 +11,10 @@ from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import AXIS, BRAILLE
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import Exhibit, Look
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 from scalarviz.view.scene.frame import Box
 
 LEAST_LINES, LEAST_COLUMNS = 2, 4
@@ -22,7 +22,7 @@ LEAST_LINES, LEAST_COLUMNS = 2, 4
 
 @final
 @dataclass(frozen=True)
-class Graph(Exhibit):
+class FunctionPlot(Exhibit):
     """The outputs at evenly spaced places from `low` to `high`, and samples (x, y), one row each.
 
     Where both are in one character, the output is seen.
@@ -40,17 +40,17 @@ class Graph(Exhibit):
     def columns(self, width: int, height: int) -> int:
         return width * 11 // 20
 
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         rows, columns = height - 1, width - AXIS
         if rows < LEAST_LINES or columns < LEAST_COLUMNS:
             return [[Segment("")]]
         bottom, top = self.range()
         at = np.linspace(self.low, self.high, 2 * columns)
         known = np.linspace(self.low, self.high, len(self.outputs))
-        curve = canvas(at, np.interp(at, known, self.outputs), self, rows, columns, joined=True)
+        curve = characters(at, np.interp(at, known, self.outputs), self, rows, columns, joined=True)
         inside = np.isfinite(self.points).all(axis=1)
         x, y = self.points[inside].T
-        dots = canvas(x, y, self, rows, columns, joined=False)
+        dots = characters(x, y, self, rows, columns, joined=False)
         block: Block = []
         for i in range(rows):
             label = {0: f"{top:.3g}", rows - 1: f"{bottom:.3g}"}.get(i, "")
@@ -74,7 +74,7 @@ class Graph(Exhibit):
     def height(self, width: float) -> float:
         return 0.72 * width
 
-    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """The curve over the samples, with the numbers at the ends of both axes."""
         bottom, top = self.range()
         plot = Box(box.x + 40.0, box.y + 4.0, max(1.0, box.width - 44.0), box.height - 22.0)
@@ -84,25 +84,25 @@ class Graph(Exhibit):
             up = plot.bottom - (y - bottom) / (top - bottom) * plot.height
             return np.stack([across, up], axis=1)
 
-        paper.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.rim)
-        with paper.clip(plot.x, plot.y, plot.width, plot.height):
+        canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.rim)
+        with canvas.clip(plot.x, plot.y, plot.width, plot.height):
             good = np.isfinite(self.points).all(axis=1)
-            paper.discs(place(*self.points[good].T), 3.0, theme.quiet)
+            canvas.discs(place(*self.points[good].T), 3.0, theme.quiet)
             at = np.linspace(self.low, self.high, len(self.outputs))
-            paper.line(place(at, self.outputs), theme.accent, width=2.0)
+            canvas.line(place(at, self.outputs), theme.accent, width=2.0)
         for value, y in ((top, plot.y + 9.0), (bottom, plot.bottom)):
             words = f"{value:.3g}"
-            paper.text(plot.x - 6.0, y, words, size=11, color=theme.quiet, anchor="right")
+            canvas.text(plot.x - 6.0, y, words, size=11, color=theme.quiet, anchor="right")
         for value, x, anchor in ((self.low, plot.x, "left"), (self.high, plot.right, "right")):
             words = f"{value:.3g}"
-            paper.text(x, plot.bottom + 15.0, words, size=11, color=theme.quiet, anchor=anchor)
+            canvas.text(x, plot.bottom + 15.0, words, size=11, color=theme.quiet, anchor=anchor)
 
     def words(self) -> list[str]:
         return []
 
 
-def canvas(
-    x: FloatArray, y: FloatArray, graph: Graph, rows: int, columns: int, *, joined: bool
+def characters(
+    x: FloatArray, y: FloatArray, graph: FunctionPlot, rows: int, columns: int, *, joined: bool
 ) -> npt.NDArray[np.int64]:
     """Places as dots of braille characters, two columns and four rows in each; joined upright."""
     bottom, top = graph.range()

@@ -9,10 +9,10 @@ from typing import ClassVar, final
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import Exhibit, Look, pixels, resized
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, pixels, resized
 from scalarviz.view.scene.frame import Box
 
 GAP = 2  # columns between two pictures
@@ -43,7 +43,7 @@ class Pictures(Exhibit):
         lines = min(max(1, height), max(1, round(each * rows / columns / 2)))
         return lines, min(each, max(1, round(2 * lines * columns / rows)))
 
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         lines, columns = self.size(width, height - 1)
         spare = " " * min(8, (width - len(self.pictures) * columns) // max(1, len(self.pictures)))
         block: Block = [
@@ -60,7 +60,7 @@ class Pictures(Exhibit):
         rows, columns, _ = next(iter(self.pictures.values())).shape
         return float(len(self.pictures) * (0.72 * width * rows / columns + 22.0))
 
-    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """The pictures below each other or side by side, whichever makes them larger."""
         rows, columns, _ = next(iter(self.pictures.values())).shape
         count, title, gap = len(self.pictures), 18.0, 10.0
@@ -70,9 +70,9 @@ class Pictures(Exhibit):
         wide, high = scale * columns, scale * rows
         x, y = box.x, box.y
         for name, picture in self.pictures.items():
-            words = paper.fit(name, wide if beside > stacked else box.width, size=11)
-            paper.text(x, y + 11.0, words, size=11, color=theme.quiet)
-            paper.image(x, y + title, wide, high, picture, smooth=scale < 1.0)
+            words = canvas.fit(name, wide if beside > stacked else box.width, size=11)
+            canvas.text(x, y + 11.0, words, size=11, color=theme.quiet)
+            canvas.image(x, y + title, wide, high, picture, smooth=scale < 1.0)
             if beside > stacked:
                 x += wide + gap
             else:

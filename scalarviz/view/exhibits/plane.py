@@ -10,11 +10,11 @@ import numpy as np
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import Exhibit, Look, letters, pixels, resized
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, letters, pixels, resized
 from scalarviz.view.scene.frame import Box
 
 FAINT = 0.55  # how much of a map's colour the ground has; the samples have all of it
@@ -58,7 +58,7 @@ class Plane(Exhibit):
     def widest(self, width: int) -> int:
         return width * 3 // 5 if self.answers else width * 11 // 20
 
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         room = width - self.beside if width - self.beside >= 2 * LEAST_SIDE else width
         side = max(1, min(height, room // 2))
         block = self.map(look, side)
@@ -69,7 +69,7 @@ class Plane(Exhibit):
                 block[top + i] = [*block[top + i], Segment(f"  {answer}", QUIET)]
         return block
 
-    def map(self, look: Look, side: int) -> Block:
+    def map(self, look: BlockStyle, side: int) -> Block:
         """The map alone, so many lines high."""
         signed = (resized(self.values, 2 * side, 2 * side) - self.middle) / self.reach
         row, column = self.places(2 * side)
@@ -94,7 +94,7 @@ class Plane(Exhibit):
     def height(self, width: float) -> float:
         return width + 17.0 * len(self.answers) + 8.0 * bool(self.answers)
 
-    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """The map, the samples as discs in the color of what should be said, and the answers."""
         lines = 17.0 * len(self.answers) + 8.0 * bool(self.answers)
         if box.height - lines < 80.0:
@@ -104,16 +104,16 @@ class Plane(Exhibit):
         signed = (self.values - self.middle) / self.reach
         ground = rgb((theme.ground,))[0]
         colors = ground + FAINT * (theme.map(signed) - ground)
-        paper.image(left, box.y, side, side, colors, smooth=True, outline=theme.rim)
+        canvas.image(left, box.y, side, side, colors, smooth=True, outline=theme.rim)
         inside = np.clip(np.stack([self.points[:, 0], 1.0 - self.points[:, 1]], axis=1), 0.0, 1.0)
         places = np.array([left, box.y]) + inside * side
         wanted = np.where(self.targets > self.middle, 0.8, -0.8)
         radius = 7.0 if len(places) <= 8 else 3.4
-        paper.discs(places, radius, theme.map(wanted), outline=theme.ground, line=1.2)
+        canvas.discs(places, radius, theme.map(wanted), outline=theme.ground, line=1.2)
         for i, answer in enumerate(self.answers if lines else ()):
             y = box.y + side + 20.0 + 17.0 * i
-            words = paper.fit(answer, box.width, size=11.5)
-            paper.text(box.x, y, words, size=11.5, color=theme.quiet)
+            words = canvas.fit(answer, box.width, size=11.5)
+            canvas.text(box.x, y, words, size=11.5, color=theme.quiet)
 
     def words(self) -> list[str]:
         return list(self.answers)

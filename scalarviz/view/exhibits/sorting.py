@@ -11,12 +11,12 @@ import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.exhibits.confusion import COLUMNS, LABELS, WRONG, Confusion
-from scalarviz.view.exhibits.exhibit import Exhibit, Look
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 from scalarviz.view.scene.frame import Box
 
 Classes = npt.NDArray[np.int64]
@@ -78,7 +78,7 @@ class Sorting(Exhibit):
         wanted = COLUMNS * (len(self.confusion.counts) + 1) + 5
         return min(wanted, width * 3 // 5)
 
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """The table, and under it the digits as numbers, if there is room; else how many are right.
 
         A number is what a picture shows; one in a wrong column has a sign.
@@ -109,30 +109,30 @@ class Sorting(Exhibit):
         true, taken, times = table.worst()
         return [f"{said}; {true} was taken for {taken} {times} times" if times > 1 else said]
 
-    # On paper.
+    # On a canvas.
 
     def height(self, width: float) -> float:
         cell = (width - LABELS) / len(self.confusion.counts)
         return HEADS + ROWS * cell + GAP + TABLE * width
 
-    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """The pictures, and the table beside or below them, whichever leaves more room."""
         if box.width > 1.5 * box.height:
             wide = BESIDE * (box.width - GAP)
-            self._paint_pictures(paper, Box(box.x, box.y, wide, box.height), theme)
+            self._paint_pictures(canvas, Box(box.x, box.y, wide, box.height), theme)
             wide = box.width - GAP - wide
             high = min(box.height, TABLE * wide + 20.0)
-            self.confusion.paint(paper, Box(box.right - wide, box.y, wide, high), theme)
+            self.confusion.paint(canvas, Box(box.right - wide, box.y, wide, high), theme)
             return
         table = min(TABLE * box.width, 0.42 * box.height)
         table = table if table >= LEAST_TABLE else -GAP
         above = Box(box.x, box.y, box.width, max(1.0, box.height - table - GAP))
-        self._paint_pictures(paper, above, theme)
+        self._paint_pictures(canvas, above, theme)
         if table > 0.0:
             below = Box(box.x, box.bottom - table, box.width, table)
-            self.confusion.paint(paper, below, theme, heads=False)
+            self.confusion.paint(canvas, below, theme, heads=False)
 
-    def _paint_pictures(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def _paint_pictures(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Columns under their classes; they stand exactly above those of the table."""
         count = len(self.order)
         room = box.height - HEADS
@@ -145,28 +145,28 @@ class Sorting(Exhibit):
         size = min(12.0, 0.7 * across)
         for i in range(count):
             x = left + (i + 0.5) * across
-            paper.text(
+            canvas.text(
                 x, box.y + 11.0, str(i), size=size, color=theme.ink, bold=True, anchor="center"
             )
         line = box.y + HEADS - 4.0
-        paper.segments([(left, line)], [(box.right, line)], theme.rim)
+        canvas.segments([(left, line)], [(box.right, line)], theme.rim)
         chosen, row, column, lacking = self.standing(rows)
         high, wide = self.pictures.shape[1:]
         gap = max(2, wide // 4)
         pitch = round(across / cell * (wide + gap))  # in the picture's own pixels
         image = self._tiles(theme, rows, gap, pitch)
-        paper.image(left, top, count * across, rows * cell, image, smooth=cell < wide + gap)
+        canvas.image(left, top, count * across, rows * cell, image, smooth=cell < wide + gap)
         side = np.array([wide, high]) / [pitch, high + gap] * [across, cell]
         corner = np.stack([left + column * across, top + row * cell], axis=1)
         corner = corner + ([across, cell] - side) / 2.0
         wrong = self.labels[chosen] != self.said[chosen]
-        self._paint_marks(paper, corner[wrong], side, self.labels[chosen[wrong]], theme)
+        self._paint_marks(canvas, corner[wrong], side, self.labels[chosen[wrong]], theme)
         small = min(10.0, 0.55 * across)
         for i in np.flatnonzero(lacking).tolist():
             words = f"+{lacking[i]}"
-            words = words if paper.measure(words, size=small) < across - 2.0 else "+"
+            words = words if canvas.measure(words, size=small) < across - 2.0 else "+"
             x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * small
-            paper.text(x, y, words, size=small, color=theme.quiet, anchor="center")
+            canvas.text(x, y, words, size=small, color=theme.quiet, anchor="center")
 
     def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> FloatArray:
         """All pictures as one, red, green, blue and alpha; made once."""
@@ -189,20 +189,20 @@ class Sorting(Exhibit):
         return {}
 
     def _paint_marks(
-        self, paper: Paper, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme
+        self, canvas: Canvas2D, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme
     ) -> None:
         """A frame around each picture that stands in a wrong column, and in its corner its class.
 
         A small picture has only a filled corner.
         """
         warning = theme.map([WRONG])[0]
-        paper.boxes(corner - 2.0, side + 4.0, None, radius=2.5, outline=warning, line=1.6)
+        canvas.boxes(corner - 2.0, side + 4.0, None, radius=2.5, outline=warning, line=1.6)
         large = float(side.min()) >= BADGE
         badge = np.array([9.0, 11.0]) if large else np.array([4.0, 4.0])
         place = corner + side + 3.0 - badge
-        paper.boxes(place, badge, warning, radius=2.0 if large else 1.0)
+        canvas.boxes(place, badge, warning, radius=2.0 if large else 1.0)
         for (x, y), label in zip(place.tolist() if large else (), labels.tolist(), strict=large):
-            paper.text(
+            canvas.text(
                 x + 4.5,
                 y + 9.0,
                 str(label),

@@ -9,11 +9,11 @@ import numpy as np
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.canvas import Paper
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import Exhibit, Look
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 from scalarviz.view.scene.frame import Box
 
 LABEL = 7  # columns left of the squares
@@ -39,7 +39,7 @@ class Swatches(Exhibit):
     def columns(self, width: int, height: int) -> int:
         return width * 11 // 20
 
-    def block(self, look: Look, width: int, height: int) -> Block:
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """Three rows of squares; outputs touch their targets, so that one sees them meet."""
         gap = int(height > 5)
         side = min(8, max(1, (width - LABEL + 1) // len(self.inputs) - 1))
@@ -53,7 +53,7 @@ class Swatches(Exhibit):
     def height(self, width: float) -> float:
         return 100.0 + 0.92 * width
 
-    def paint(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Rows of squares, and the same colors as points of the cube of all colors."""
         left = 46.0
         side = (box.width - left) / len(self.inputs)
@@ -64,15 +64,15 @@ class Swatches(Exhibit):
             ("target", self.targets, 2.0 * high + 6.0, high),
         ):
             y = box.y + top
-            paper.text(box.x, y + tall / 2 + 4.0, name, size=11, color=theme.quiet)
+            canvas.text(box.x, y + tall / 2 + 4.0, name, size=11, color=theme.quiet)
             x = box.x + left + side * np.arange(len(colors))
             places = np.stack([x, np.full(len(colors), y)], axis=1)
-            paper.boxes(places, (side - 3.0, tall), clear(colors))
+            canvas.boxes(places, (side - 3.0, tall), clear(colors))
         top = 3.0 * high + 16.0
         if box.height - top > 70.0:
-            self.paint_cube(paper, Box(box.x, box.y + top, box.width, box.height - top), theme)
+            self.paint_cube(canvas, Box(box.x, box.y + top, box.width, box.height - top), theme)
 
-    def paint_cube(self, paper: Paper, box: Box, theme: Theme) -> None:
+    def paint_cube(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """The cube of all colors, seen from its corner: targets are rings, outputs are discs."""
         size = min(box.width / 1.75, (box.height - 18.0) / 2.0)
         middle = np.array([box.x + box.width / 2.0, box.y + (box.height - 14.0) / 2.0])
@@ -87,13 +87,13 @@ class Swatches(Exhibit):
             a = ends[:, 0] + (ends[:, 1] - ends[:, 0]) * part / 12.0
             b = ends[:, 0] + (ends[:, 1] - ends[:, 0]) * (part + 1) / 12.0
             shade = np.c_[(a + b) / 2.0, np.full(len(a), 0.75)]
-            paper.segments(place(a), place(b), shade, width=1.5)
+            canvas.segments(place(a), place(b), shade, width=1.5)
         outputs, targets = clear(self.outputs), clear(self.targets)
-        paper.segments(place(outputs), place(targets), theme.quiet, width=1.2)
-        paper.discs(place(targets), 7.0, None, outline=theme.ink, line=3.6)
-        paper.discs(place(targets), 6.4, None, outline=targets, line=2.4)
-        paper.discs(place(outputs), 4.6, outputs, outline=theme.ink, line=1.0)
-        paper.text(
+        canvas.segments(place(outputs), place(targets), theme.quiet, width=1.2)
+        canvas.discs(place(targets), 7.0, None, outline=theme.ink, line=3.6)
+        canvas.discs(place(targets), 6.4, None, outline=targets, line=2.4)
+        canvas.discs(place(outputs), 4.6, outputs, outline=theme.ink, line=1.0)
+        canvas.text(
             box.x + box.width / 2.0,
             box.bottom - 2.0,
             "disc: output   ring: target   line: error",

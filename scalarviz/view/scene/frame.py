@@ -97,7 +97,7 @@ class Division:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProjectedPoints:
     """Points of space in the picture: (n, 2) logical pixels, depths, and pixels to a cell there."""
 
     xy: FloatArray
@@ -126,14 +126,14 @@ class Projection:
         matrix: FloatArray = fit @ self.camera.matrix(box.width / box.height, self.reach)
         return matrix
 
-    def __call__(self, points: FloatArray) -> Seen:
+    def __call__(self, points: FloatArray) -> ProjectedPoints:
         """Where points are seen, (n, 3); those behind the eye are NaN."""
         points = np.atleast_2d(np.asarray(points, np.float64))
         clip = np.c_[points, np.ones(len(points))] @ self.matrix.T
         w = clip[:, 3]
         w = np.where(w > 1e-3, w, np.nan)
         xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
-        return Seen(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
+        return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 
     def across(self, x: float, y: float) -> tuple[float, float]:
         """A place in the picture as -1 .. 1 to the right and up."""

@@ -24,8 +24,8 @@ from scalarviz.model.program import Program
 from scalarviz.view.scene.layout_builder import (
     BETWEEN,
     RIM,
-    Branch,
-    Drawing,
+    Fork,
+    LayoutBuilder,
     Row,
     box_of,
     is_up,
@@ -35,7 +35,7 @@ from scalarviz.view.scene.layout_builder import (
     straight_way,
 )
 from scalarviz.view.scene.plate_grid import (
-    Grid,
+    PlateGrid,
     cubes_at,
     grid_of,
     joints,
@@ -77,11 +77,11 @@ def lay_out(
     about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None,
     leaving: FloatArray,
-    put: Callable[[Drawing, int, Operation], None],
+    put: Callable[[LayoutBuilder, int, Operation], None],
 ) -> Layout:
     """Everything, from the inputs on; `put` puts down a plate, and the line behind it."""
     longest = max((length(buffer.size, buffer.shape) for buffer in program.buffers), default=1)
-    drawing = Drawing(program, about, names or {}, max(GAP, WIDER * longest), leaving=leaving)
+    drawing = LayoutBuilder(program, about, names or {}, max(GAP, WIDER * longest), leaving=leaving)
     axis = RIGHT if is_up(leaving) else DOWN
     inputs = program.inputs
     drawing.line(first_row(program, inputs.shape, inputs.size, axis, NONE), inputs, NONE)
@@ -109,7 +109,7 @@ def first_row(program: Program, shape: Shape, size: int, axis: FloatArray, place
 # A plate, and the row behind it.
 
 
-def cross(drawing: Drawing, place: int, operation: Operation) -> None:
+def cross(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """A plate that the last row enters, and a row that leaves it at a right angle."""
     entering, row = drawing.leaving, drawing.row
     downward = drawing.turn % 4 == 1 or ends_in_sum(drawing.program, place)
@@ -157,7 +157,7 @@ def ends_in_sum(program: Program, place: int) -> bool:
     return "sum" in kinds and True not in kinds[: kinds.index("sum")]
 
 
-def room_before(drawing: Drawing, grid: Grid, corner: FloatArray) -> float:
+def room_before(drawing: LayoutBuilder, grid: PlateGrid, corner: FloatArray) -> float:
     """Cells between the last row and a plate whose inputs begin level with this corner."""
     row, behind = drawing.row, row_behind(drawing, grid)
     steps = (behind.middles - grid.corner) @ grid.across
@@ -168,7 +168,7 @@ def room_before(drawing: Drawing, grid: Grid, corner: FloatArray) -> float:
     return drawing.gap + row.reach(grid.across) + over + fan
 
 
-def hang(drawing: Drawing, place: int, operation: Operation) -> None:
+def hang(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """A plate to the right of the last row, upright, and a row to the right of it."""
     row = drawing.row
     left = float(row.middles[:, 0].max()) + row.reach(RIGHT) + 2.0 * drawing.gap
@@ -188,7 +188,7 @@ def hang(drawing: Drawing, place: int, operation: Operation) -> None:
 # What goes on without crossing a plate.
 
 
-def go_on(drawing: Drawing, place: int, operation: Operation) -> None:
+def go_on(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """Another row, in the same direction."""
     following = row_after(drawing, place)
     if len(following.middles) == len(drawing.row.middles):
@@ -196,7 +196,7 @@ def go_on(drawing: Drawing, place: int, operation: Operation) -> None:
     drawing.line(following, operation.target, operation.layer)
 
 
-def row_after(drawing: Drawing, place: int, room: float = 0.0) -> Row:
+def row_after(drawing: LayoutBuilder, place: int, room: float = 0.0) -> Row:
     """The next row without a plate before it, with so much room between the two."""
     row, leaving, operation = drawing.row, drawing.leaving, drawing.program.operations[place]
     shape = drawing.shape_of(place)
@@ -216,7 +216,7 @@ def row_after(drawing: Drawing, place: int, room: float = 0.0) -> Row:
     return found.moved(apart * leaving)
 
 
-def activate(drawing: Drawing, place: int, operation: Operation) -> None:
+def activate(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """The last row shows the result too: what it had so far are its sums."""
     last = drawing.neurons[-1]
     if last.sums or last.layer == NONE:
@@ -225,14 +225,14 @@ def activate(drawing: Drawing, place: int, operation: Operation) -> None:
         drawing.fill(operation)
 
 
-def branch(drawing: Drawing, place: int, operation: Operation) -> None:
+def branch(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """The last row shows what goes on, too; from it there is a straight way to a sum."""
-    begin = Branch(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
+    begin = Fork(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
     drawing.branches[operation.source.name] = begin
     drawing.repeat(operation)
 
 
-def join(drawing: Drawing, place: int, operation: Operation) -> None:
+def join(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """A row, and the straight way that comes to it past the plates."""
     following = row_after(drawing, place)
     way = None
@@ -243,7 +243,7 @@ def join(drawing: Drawing, place: int, operation: Operation) -> None:
     drawing.line(following, operation.target, operation.layer, way)
 
 
-def scale(drawing: Drawing, place: int, operation: Operation) -> None:
+def scale(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """Gains, and behind them shifts, and the row of what comes out."""
     row, leaving = drawing.row, drawing.leaving
     parts = [("gain", operation.weights), ("shift", operation.biases)]
@@ -270,7 +270,7 @@ def is_by_pixels(plate: Plate) -> bool:
     return plate.tiles is not None and plate.tiles.size != (1, 1)
 
 
-def one_each(drawing: Drawing, place: int, first: int, role: str, way: FloatArray) -> Plate:
+def one_each(drawing: LayoutBuilder, place: int, first: int, role: str, way: FloatArray) -> Plate:
     """A weight for each neuron, for each picture, or for each pixel of them; `way` from the row."""
     row, operation = drawing.row, drawing.program.operations[place]
     count, axis, leaving = operation.shape[0], row.axis, drawing.leaving
@@ -301,7 +301,7 @@ def pixel_by_pixel(
     return Plate(first, rows, columns, width, origin, RIGHT, DOWN, NEAR, *about, tiles, down == 0)
 
 
-STEPS: dict[str, Callable[[Drawing, int, Operation], None]] = {
+STEPS: dict[str, Callable[[LayoutBuilder, int, Operation], None]] = {
     "activation": activate,
     "branch": branch,
     "sum": join,

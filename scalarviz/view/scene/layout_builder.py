@@ -101,7 +101,7 @@ def pitch_of(program: Program, place: int, shape: Shape) -> int:
 
 
 @dataclass
-class Branch:
+class Fork:
     """Where a straight way begins: at a line of neurons, when there were so many plates.
 
     leaving  the direction in which the line goes on
@@ -115,7 +115,7 @@ class Branch:
 
 
 @dataclass
-class Drawing:
+class LayoutBuilder:
     """A layout in the making, and the row where the last line of neurons stands.
 
     leaving   the direction in which the row's numbers go on
@@ -130,7 +130,7 @@ class Drawing:
     row: Row = field(default_factory=lambda: Row(np.zeros((0, 3)), RIGHT))
     leaving: FloatArray = field(default_factory=lambda: DOWN)
     turn: int = 0
-    branches: dict[str, Branch] = field(default_factory=dict)
+    branches: dict[str, Fork] = field(default_factory=dict)
     plates: list[Plate] = field(default_factory=list)
     neurons: list[Neurons] = field(default_factory=list)
     wires: list[Wires] = field(default_factory=list)
@@ -197,7 +197,7 @@ def is_up(direction: FloatArray) -> bool:
     return bool(abs(direction[0]) < 0.5)
 
 
-def straight_way(drawing: Drawing, branch: Branch, row: Row) -> FloatArray:
+def straight_way(drawing: LayoutBuilder, branch: Fork, row: Row) -> FloatArray:
     """A line from a row past all plates since then, to another row, without crossing anything."""
     first, plates = branch.line, branch.plates
     beside = 0.6 * drawing.gap

@@ -12,12 +12,20 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import Operation, Shape
-from scalarviz.view.scene.layout_builder import ALONE, BETWEEN, WIRED, Drawing, Row, is_up, pitch_of
+from scalarviz.view.scene.layout_builder import (
+    ALONE,
+    BETWEEN,
+    WIRED,
+    LayoutBuilder,
+    Row,
+    is_up,
+    pitch_of,
+)
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 
 
 @dataclass(frozen=True)
-class Grid:
+class PlateGrid:
     """Outputs go on in one direction, inputs in the other.
 
     size    rows and columns of a small plate; 1 and 1 where each weight stands by itself
@@ -124,7 +132,7 @@ def cubes_at(
     return Plate(first, rows, 1, 1, origin, along, across, NEAR, role, place, layer, tiles)
 
 
-def grid_of(drawing: Drawing, place: int, along: FloatArray, across: FloatArray) -> Grid:
+def grid_of(drawing: LayoutBuilder, place: int, along: FloatArray, across: FloatArray) -> PlateGrid:
     """How the weights of an operation stand behind the last row; its corner is not yet known."""
     operation, row = drawing.program.operations[place], drawing.row
     shape = operation.shape
@@ -134,10 +142,10 @@ def grid_of(drawing: Drawing, place: int, along: FloatArray, across: FloatArray)
     if len(shape) > 2:
         size = shape[2], shape[3]
         pitch = apart_of(drawing, place, shape)
-    return Grid(operation, place, shape[0], shape[1], size, pitch, np.zeros(3), along, across)
+    return PlateGrid(operation, place, shape[0], shape[1], size, pitch, np.zeros(3), along, across)
 
 
-def apart_of(drawing: Drawing, place: int, shape: Shape) -> tuple[int, int]:
+def apart_of(drawing: LayoutBuilder, place: int, shape: Shape) -> tuple[int, int]:
     """Cells from one output to the next, and from one input: as pictures beside them stand."""
     row, written = drawing.row, drawing.shape_of(place)
     inwards = outwards = max(shape[2:]) + 1
@@ -156,7 +164,7 @@ def is_better_by_pixels(shape: Shape, picture: Shape) -> bool:
     return inputs > WIRED and longest < max(inputs, outputs)
 
 
-def row_behind(drawing: Drawing, grid: Grid) -> Row:
+def row_behind(drawing: LayoutBuilder, grid: PlateGrid) -> Row:
     """The row of what a grid's operation writes, beside the middles of the grid's rows."""
     rows, shape = grid.rows, drawing.shape_of(grid.place)
     groups = shape[0] if shape else grid.outputs
@@ -172,7 +180,7 @@ def row_behind(drawing: Drawing, grid: Grid) -> Row:
     return Row(middles, axis, pitch, shape, side)
 
 
-def joints(grid: Grid, row: Row) -> tuple[FloatArray, FloatArray]:
+def joints(grid: PlateGrid, row: Row) -> tuple[FloatArray, FloatArray]:
     """Where wires leave a row, and where they arrive at a plate.
 
     A picture whose pixels are columns of their own goes over to them with its two edges.
@@ -187,7 +195,7 @@ def joints(grid: Grid, row: Row) -> tuple[FloatArray, FloatArray]:
     return starts, grid.corner + np.append(first, first + each)[:, np.newaxis] * grid.along
 
 
-def wires_into(drawing: Drawing, grid: Grid, row: Row) -> None:
+def wires_into(drawing: LayoutBuilder, grid: PlateGrid, row: Row) -> None:
     """Wires from a row down the columns of a plate."""
     starts, ends = joints(grid, row)
     far = grid.depth * grid.across
@@ -200,7 +208,12 @@ def wires_into(drawing: Drawing, grid: Grid, row: Row) -> None:
 
 
 def wires_out(
-    drawing: Drawing, grid: Grid, behind: Row, leaving: FloatArray, near: float, far: float
+    drawing: LayoutBuilder,
+    grid: PlateGrid,
+    behind: Row,
+    leaving: FloatArray,
+    near: float,
+    far: float,
 ) -> None:
     """Wires along the rows of a plate, from its near end on, to the row behind it."""
     rows = grid.rows
