@@ -1,4 +1,4 @@
-"""Desk: everything that a user can do to a training and its picture, without any toolkit.
+"""Controller: everything that a user can do to a training and its picture, without any toolkit.
 
 A window or a widget is a thin face of it: it calls a command where something is clicked, asks for
 `state` some times a second, and calls `attend` about as often. All of that is one thread, which
@@ -41,7 +41,7 @@ CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # steps that a hand may wait for; more are taken while the picture goes on
 
 
-Deed = TypeVar("Deed", bound=Callable[..., Any])
+Deed = TypeVar("Command", bound=Callable[..., Any])
 
 
 def computes(command: Deed) -> Deed:

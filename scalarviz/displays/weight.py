@@ -188,7 +188,7 @@ def is_disturbed(course: Any) -> bool:
     as_set = settings.engine, settings.precision, settings.activations
     if (network.engine, network.precision, network.activations) != as_set:
         return True
-    return any(True for _ in course._watching.changes())
+    return any(True for _ in course._outside_writes.changes())
 
 
 def is_unfinished(course: Any) -> bool:

@@ -58,7 +58,7 @@ class Canvas2D:
 
     def __repr__(self) -> str:
         size = f"{self.width:g} x {self.height:g}, ratio {self.ratio:g}"
-        return f"Paper({size}, {self._quads.count} shapes, {len(self.words)} texts)"
+        return f"Canvas2D({size}, {self._quads.count} shapes, {len(self.words)} texts)"
 
     def vertices(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32], list[Batch]]:
         """Four vertices for each shape (`quads.VERTEX`), six indices, and what to draw at once."""

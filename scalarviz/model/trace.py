@@ -170,7 +170,7 @@ class Trace:
     def __repr__(self) -> str:
         results = ", ".join(map(self.name, self.outputs))
         head = (
-            f"Recording: {self.inputs} inputs, {len(self.parameters)} parameters, "
+            f"Trace: {self.inputs} inputs, {len(self.parameters)} parameters, "
             f"{len(self.operations)} operations; results {shorten_list(results)}"
         )
         lines = [("", "operation", "of")]

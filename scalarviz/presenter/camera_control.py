@@ -1,4 +1,4 @@
-"""Eyes: where the scene is looked at from, and smooth moves from one place to another."""
+"""CameraController: from where the scene is seen, and smooth moves from one place to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparing: what costs time is done again only now and then, so that a training is not held up."""
+"""Throttle: what costs time is done again only now and then, so that a training is not held up."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ REST = 4.0  # times as long as it took, it is left alone
 class Throttle:
     """Remembers when something may be done again.
 
-    >>> sparing = Sparing()
-    >>> with sparing.doing():
-    ...     before = sparing.due
+    >>> throttle = Throttle()
+    >>> with throttle.doing():
+    ...     before = throttle.due
     >>> before
     True
     """

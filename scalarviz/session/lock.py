@@ -1,4 +1,4 @@
-"""Turns: several threads at one session work one after the other, and others look on meanwhile."""
+"""SessionLock: threads at one session work one after the other, and others look on meanwhile."""
 
 from __future__ import annotations
 

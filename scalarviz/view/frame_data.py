@@ -1,4 +1,4 @@
-"""Sight: all that one picture shows, as numbers and words; nothing here is drawn or computed."""
+"""FrameData: all that one picture shows, as numbers and words; nothing is drawn here."""
 
 from __future__ import annotations
 

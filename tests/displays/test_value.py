@@ -228,4 +228,4 @@ def test_text_can_be_read() -> None:
 
 
 def test_it_is_the_display_of_the_class() -> None:
-    assert Value._repr_html_ is value_html
+    assert Value(2.0)._repr_html_() == value_html(Value(2.0))

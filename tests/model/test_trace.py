@@ -28,7 +28,7 @@ def test_dead_code_is_dropped_and_a_leaf_used_twice_is_one_row() -> None:
 def test_a_recording_prints_as_a_table() -> None:
     w = Value(1.0, label="w")
     assert repr(record_function(lambda x: (w * x - 2.5).tanh(), recorded_inputs(1))) == (
-        "Recording: 1 inputs, 1 parameters, 3 operations; results [2]\n"
+        "Trace: 1 inputs, 1 parameters, 3 operations; results [2]\n"
         "     operation  of\n"
         "[0]  multiply   w, x0\n"
         "[1]  subtract   [0], 2.5\n"

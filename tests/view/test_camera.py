@@ -180,7 +180,7 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
     assert scene.has(inner.x, inner.y) and scene.has(inner.right - 1e-6, inner.bottom - 1e-6)
 
 
-# Eyes: a camera that is moved by a mouse.
+# CameraController: a camera that is moved by a mouse.
 
 
 @pytest.fixture

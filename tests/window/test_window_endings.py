@@ -14,12 +14,12 @@ WATCH = ("watch", *RGB)
 BEGIN = """
 print("begins")
 from scalarviz.window import frame
-tick = frame.Window._tick
+tick = frame.MainWindow._tick
 def told(self):
     tick(self)
     if self.view.drawn and not hasattr(self, "told"):
         self.told = print("drawn")
-frame.Window._tick = told
+frame.MainWindow._tick = told
 from scalarviz.cli.commands import main
 main()
 """
