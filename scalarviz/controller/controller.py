@@ -41,10 +41,10 @@ CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # steps that a hand may wait for; more are taken while the picture goes on
 
 
-Deed = TypeVar("Command", bound=Callable[..., Any])
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
-def computes(command: Deed) -> Deed:
+def computes(command: CommandT) -> CommandT:
     """What is done to a training: refused while it is held, because its kernels are compiled."""
 
     @wraps(command)
@@ -57,7 +57,7 @@ def computes(command: Deed) -> Deed:
         finally:
             controller.warming.settle()
 
-    return cast(Deed, done)
+    return cast(CommandT, done)
 
 
 @final
