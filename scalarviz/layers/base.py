@@ -30,7 +30,8 @@ class Layer(Part):
     begin and what they are called. All else is here, once.
 
     A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
-    the network's bank.
+    the network's bank. A layer with a bank of its own can still join a network as long as nothing
+    was computed, changed or made on that bank; the arrays of that bank become read-only then.
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -53,6 +54,7 @@ class Layer(Part):
         self.output_shape: Shape = ()
         self.layers: tuple[Layer, ...] = ()  # that it is made of, if it is
         self._bank: Bank | None = None
+        self._has_own_bank = False
         # What no backward has matched yet: the size of each batch, and what `forward_rows` of a
         # layer kept for each sample.
         self._batches: list[int] = []
@@ -177,11 +179,18 @@ class Layer(Part):
     @property
     def bank(self) -> Bank:
         """The bank this layer stands on; one of its own if it is in no network."""
-        if self._bank is None:
-            self.bind(Bank(self.size, "float64", self.state_size), 0, Init(), 0)
-            self.bank.name_of = self._name_on_bank
-        assert self._bank is not None
-        return self._bank
+        return self.bind_alone()
+
+    @final
+    def bind_alone(self) -> Bank:
+        """Stand on a bank of its own, unless this layer stands on a bank already; that bank."""
+        if self._bank is not None:
+            return self._bank
+        bank = Bank(self.size, "float64", self.state_size)
+        self.bind(bank, 0, Init(), 0)
+        bank.name_of = self._name_on_bank
+        self._has_own_bank = True
+        return bank
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy of a layer by itself names the rows of its copy of the bank."""
@@ -204,6 +213,8 @@ class Layer(Part):
     ) -> None:
         """Stand on rows of a bank from now on, with initial numbers."""
         self.check_free()
+        if self._bank is not None:
+            self._leave_own_bank(self._bank)
         self._bank = bank
         self.first_row = first_row
         self.first_state = first_state
@@ -217,7 +228,12 @@ class Layer(Part):
 
     @final
     def check_free(self) -> None:
-        """Refuse a layer that stands on a bank already, it or one that it is made of."""
+        """Raise OwnershipError if this layer, or one that it is made of, stands on a bank already.
+
+        A bank of its own that is as it was made does not count.
+        """
+        if self._has_own_bank and self._is_as_made():
+            return
         for layer in self.layers:
             layer.check_free()
         if self._bank is not None:
@@ -225,6 +241,35 @@ class Layer(Part):
                 f"{self} has its numbers already, from another network or from being used by "
                 "itself: make a new layer"
             )
+
+    @final
+    def _is_as_made(self) -> bool:
+        """Whether nothing was computed, changed or made on its own bank."""
+        if self._is_in_use():
+            return False
+        bank, new = self.bank, self.again().bank
+        changed = bank.grad.any() or bank.frozen.any() or bank.step_count
+        return not changed and all(
+            np.array_equal(old, made)
+            for old, made in ((bank.value, new.value), (bank.state, new.state))
+        )
+
+    @final
+    def _is_in_use(self) -> bool:
+        """Whether a forward waits, or weights were made, here or in a layer that it is made of."""
+        parts = self.made_parts()
+        return bool(self._batches) or any(
+            not isinstance(part, Layer) or part._is_in_use() for part in parts
+        )
+
+    @final
+    def _leave_own_bank(self, bank: Bank) -> None:
+        """Stand on no bank; who still holds `bank` cannot write into it in vain."""
+        for array in (bank.value, bank.grad, bank.frozen, bank.state):
+            array.flags.writeable = False
+        self._bank, self._has_own_bank = None, False
+        for layer in self.layers:
+            layer._leave_own_bank(bank)
 
     # What waits for its backward.
 

@@ -71,7 +71,8 @@ class BatchNorm(Layer):
         return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
 
     def made_parts(self) -> Sequence[Weight]:
-        return (*self.gains, *self.shifts)
+        made = vars(self)
+        return (*made.get("gains", ()), *made.get("shifts", ()))
 
     def initialize(self, init: Init, seed: int) -> None:
         self.bank.value[self.first_row : self.first_row + self.features] = 1.0

@@ -40,7 +40,8 @@ class Norm(Layer):
 
     @final
     def made_parts(self) -> Sequence[Weight]:
-        return (*self.gains, *self.shifts)
+        made = vars(self)
+        return (*made.get("gains", ()), *made.get("shifts", ()))
 
     @final
     def initialize(self, init: Init, seed: int) -> None:

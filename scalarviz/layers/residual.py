@@ -76,7 +76,7 @@ class Residual(Layer):
         raise IndexError(f"{self} keeps {self.state_size} numbers")
 
     def weight(self, row: int) -> Weight:
-        assert self.bank is not None  # from now on its layers stand on it
+        self.bind_alone()  # its layers stand on the same bank
         layer, inner = self._at(row)
         return layer.weight(inner)
 

@@ -230,6 +230,38 @@ def test_a_layer_has_one_home() -> None:
         sv.Network([alone])
 
 
+@every_layer
+def test_reading_the_bank_of_a_layer_leaves_it_free(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    alone = layer.bank
+    assert layer.bank is alone
+    net = sv.Network([layer], seed=3)
+    assert layer.bank is net.bank
+    assert net.bank.value.tolist() == sv.Network([make()], seed=3).bank.value.tolist()
+    net.forward(X)
+    net.backward()
+    net.step()
+    with pytest.raises(ValueError, match="read-only"):  # nobody listens to it any more
+        alone.state[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda layer: layer.bank.value.__setitem__(0, 5.0),
+        lambda layer: layer.freeze(),
+        lambda layer: layer.weight(0),
+        lambda layer: layer.layers[0].weight(0),
+        lambda layer: layer.forward(X),
+    ],
+)
+def test_a_layer_whose_own_bank_was_used_joins_no_network(use: Callable[[sv.Layer], None]) -> None:
+    layer = sv.Residual(sv.Dense(4, 4), sv.LayerNorm(4))
+    use(layer)
+    with pytest.raises(OwnershipError):
+        sv.Network([layer])
+
+
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "3", None, True])
 def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
     for make in (

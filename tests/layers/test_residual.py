@@ -1,5 +1,7 @@
 """Residual: through the layers, and past them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,16 @@ def test_one_whose_layer_was_used_meanwhile_is_refused_as_often_as_it_is_tried()
     for _ in range(2):
         with pytest.raises(OwnershipError):
             layer(X)
+
+
+def test_its_weights_stand_on_its_bank_where_python_leaves_out_asserts() -> None:
+    program = (
+        "import scalarviz as sv; layer = sv.Residual(sv.Dense(4, 4), sv.Dense(4, 4));"
+        "w = layer.weight(25); print(w.bank is layer.bank, w.index)"
+    )
+    command = [sys.executable, "-O", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "25"], done.stderr
 
 
 def test_its_buffers_are_pictures() -> None:
