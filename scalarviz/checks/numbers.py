@@ -230,18 +230,23 @@ def number(
     *,
     open_low: bool = False,
     open_high: bool = False,
+    finite: bool = True,
 ) -> float:
-    """A finite number from `low` to `high`; not these themselves if `open_low`, `open_high`."""
+    """A finite number from `low` to `high`; not these themselves if `open_low`, `open_high`.
+
+    If not `finite`, any number, NaN and infinity too.
+    """
     try:
         # A text that float() would read is no number; that float() may fail is the point here.
-        result = math.nan if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]
+        result = None if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        result = math.nan
-    inside = low <= result <= high
-    inside &= not (open_low and result == low) and not (open_high and result == high)
-    if math.isfinite(result) and inside:
-        return result
-    asked = "a finite number"
+        result = None
+    if result is not None:
+        inside = low <= result <= high
+        inside &= not (open_low and result == low) and not (open_high and result == high)
+        if not finite or (math.isfinite(result) and inside):
+            return result
+    asked = "a finite number" if finite else "a number"
     if low > -math.inf:
         asked += f" above {low:g}" if open_low else f" of at least {low:g}"
     if high < math.inf:

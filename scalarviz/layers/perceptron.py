@@ -120,8 +120,11 @@ class Perceptron(Part):
         return self.forward_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def backward(self, upstream: float = 1.0) -> list[float]:
-        """Add to the gradients, for the newest unmatched forward; return that of each input."""
-        upstream = number(upstream, "the upstream gradient of a perceptron")
+        """Add to the gradients, for the newest unmatched forward; return that of each input.
+
+        As for every part, `upstream` need not be finite: a step names what follows from that.
+        """
+        upstream = number(upstream, "the upstream gradient of a perceptron", finite=False)
         if self.unmatched < 1:
             raise OrderError("backward of a perceptron without a forward: call forward first")
         delta = self.delta(upstream)

@@ -2,10 +2,20 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
+from scalarviz.errors import (
+    GradientError,
+    InputError,
+    NotFiniteError,
+    OrderError,
+    ShapeError,
+    UnknownNameError,
+)
+
+X = [1.0, 1.0]
 
 
 def make(activation: str = "tanh") -> sv.Perceptron:
@@ -94,6 +104,28 @@ def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
         p.backward(1.0)
     assert p.weights[0].unmatched == 1
     assert not p.bank.grad.any()
+
+
+@pytest.mark.parametrize("upstream", [math.inf, -math.inf, math.nan])
+def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float) -> None:
+    """A step then names the weight and refuses."""
+    net = sv.Network([2, 1], seed=0)
+    perceptron, weight = sv.Perceptron(2), sv.Weight(0.5)
+    for part, x in ((weight, 1.0), (perceptron, [1.0, 1.0]), (sv.Dense(2, 1), X), (net, X)):
+        part.forward(x)  # type: ignore[attr-defined]
+        part.backward(upstream if part in (weight, perceptron) else [upstream])  # type: ignore[attr-defined]
+        assert not np.isfinite(part.bank.grad).any()
+        with pytest.raises(GradientError, match="so nothing was changed"):
+            part.step()
+
+
+@pytest.mark.parametrize("upstream", ["3", None, [1.0, 2.0], 1j])
+def test_an_upstream_gradient_is_a_number(upstream: object) -> None:
+    p = make()
+    p.forward([1.0, 2.0])
+    with pytest.raises(InputError):
+        p.backward(upstream)  # type: ignore[arg-type]
+    assert p.unmatched == 1
 
 
 def test_what_cannot_be_made_is_refused() -> None:
