@@ -115,9 +115,12 @@ class Network(Part):
         """Run on another engine from now on; "auto" is the fastest that works here.
 
         `precision` is "full", "mixed" or a `Precision`; if it is left out, it stays as it is.
+        What waits for a backward is dropped, on every engine.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
-        self._engine = choose(engine).make(self.layers, self.program, self._bank, chosen)
+        made = choose(engine).make(self.layers, self.program, self._bank, chosen)
+        self._engine.forget()
+        self._engine = made
         if chosen != before:
             self._bank.start_scaling(chosen)
         return self
@@ -133,7 +136,6 @@ class Network(Part):
 
     def start(self, engine: str, precision: Precision) -> None:
         """Begin a training: on an engine, with nothing left of an earlier one but the weights."""
-        self.forget()
         self.to(engine, precision)
         self._bank.restart(precision)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 import scalarviz as sv
 from scalarviz.errors import (
+    EngineError,
     InputError,
     NotFiniteError,
     OrderError,
@@ -274,6 +275,32 @@ def test_the_arrays_of_the_bank_stay_the_same_objects() -> None:
         net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
     net.to("python")
     assert net.bank.value is value and net.bank.grad is grad
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+@pytest.mark.parametrize(
+    "change",
+    [lambda net: net.to(net.engine), lambda net: net.set_activation(0, "relu")],
+    ids=["to", "set_activation"],
+)
+def test_another_engine_drops_what_waits_for_a_backward(
+    change: Callable[[sv.Network], object], engine: str
+) -> None:
+    net = rgb(engine=engine)
+    net.forward(COLOURS)
+    change(net)
+    with pytest.raises(OrderError, match="without a forward"):
+        net.backward(np.ones((8, 3)))
+    assert not net.bank.grad.any()
+
+
+def test_an_engine_that_is_refused_drops_nothing() -> None:
+    net = rgb()
+    net.forward(COLOURS)
+    with pytest.raises(EngineError):
+        net.to("python", "mixed")
+    net.backward()
+    assert net.bank.grad.any()
 
 
 def test_a_frozen_weight_stands_still_in_a_network_that_learns() -> None:
