@@ -21,6 +21,7 @@ PACKAGE = ROOT / "scalarviz"
 # dots stands for is a package of its own.
 PACKAGES = """
     errors
+    package_files
     process
     checks
     leaf_calls

@@ -19,6 +19,7 @@ from jupyter_rfb import RemoteFrameBuffer
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
+from scalarviz.package_files import text_beside
 from scalarviz.view.canvas import Canvas
 
 SHARPEST = 2.0  # device pixels for a pixel; more cost time and are not seen
@@ -39,73 +40,8 @@ MADE = "export default"
 # out by Tab. It tells how often it is on the page, and whether that is light. And it gives sliders
 # and number fields their names: ipywidgets writes those of controls without a label where nobody
 # ever sees or hears them.
-SCRIPT = """
-const nameControls = box => {
-  for (const label of box.querySelectorAll('label.widget-label[title]')) {
-    const control = label.parentElement, name = label.title
-    const unseen = label.style.display === 'none' && name && name !== 'null'
-    if (!unseen || control.title === name) continue
-    control.title = name
-    control.querySelector('input, [role=slider]')?.setAttribute('aria-label', name)
-  }
-}
-export default () => {
-  const inner = framebuffer()
-  return {
-    initialize: inner.initialize,
-    render (ctx) {
-      const close = inner.render(ctx)
-      const wrapper = ctx.el.querySelector('.renderview-wrapper')
-      const picture = wrapper.querySelector('img')
-      const keys = document.getElementById('rendercanvas-focus-element-container').lastElementChild
-      let leaving = false
-      picture.alt = 'Picture of the network; arrows, space and letters work while it has the focus'
-      picture.tabIndex = 0
-      picture.addEventListener('focus', () => {
-        if (!leaving) keys.focus({ preventScroll: true })
-        leaving = false
-      })
-      keys.setAttribute('aria-label', picture.alt)
-      keys.addEventListener('focus', () => wrapper.classList.add('scalarviz-keys'))
-      keys.addEventListener('blur', () => wrapper.classList.remove('scalarviz-keys'))
-      keys.addEventListener('keydown', event => {
-        if (event.key === 'Tab') {
-          leaving = true
-          picture.focus({ preventScroll: true })
-        } else if (!event.ctrlKey && !event.metaKey && !event.altKey) {
-          event.preventDefault()
-        }
-      })
-      const said = document.body.dataset.jpThemeLight
-      const dark = said ? said === 'false' : matchMedia('(prefers-color-scheme: dark)').matches
-      ctx.model.send({ type: 'theme', light: !dark })
-      ctx.model.send({ type: 'view' })
-      let observer = null, gone = false
-      const begin = () => {
-        if (gone) return
-        if (!ctx.el.isConnected) return requestAnimationFrame(begin)
-        const box = ctx.el.closest('.scalarviz')
-        if (!box) return
-        observer = new MutationObserver(() => nameControls(box))
-        observer.observe(box, { subtree: true, childList: true, attributeFilter: ['title'] })
-        nameControls(box)
-      }
-      begin()
-      return () => {
-        gone = true
-        observer?.disconnect()
-        ctx.model.send({ type: 'gone' })
-        close()
-      }
-    }
-  }
-}
-"""
-STYLE = """
-div.renderview-wrapper.scalarviz-keys { outline: 3px solid #8f6cf0; outline-offset: 1px;
-  border-radius: 6px; }
-div.renderview-wrapper { max-width: 100%; }
-"""
+SCRIPT = "\n" + text_beside(__file__, "canvas.js")
+STYLE = "\n" + text_beside(__file__, "canvas.css")
 
 
 @final

@@ -20,7 +20,6 @@ from vispy.visuals import Visual
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, rgb
 from scalarviz.view.cubes import mip_levels as means
-from scalarviz.view.cubes.boxes import VERTEX
 from scalarviz.view.cubes.float_textures import (
     BYTES,
     FLOATS,
@@ -38,6 +37,7 @@ from scalarviz.view.cubes.shaders import (
     MEANS_FROM,
     SPLIT,
     TEXELS,
+    VERTEX,
     fragment,
 )
 from scalarviz.view.scene.plates import Plate

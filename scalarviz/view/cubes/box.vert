@@ -1,6 +1,6 @@
-"""The vertex shader of the cubes: the box of a plate, and the rays of sight that enter it."""
+#version 120
+// The box of a plate, and the rays of sight that enter it.
 
-VERTEX = """
 attribute vec3 a_corner;
 attribute vec3 a_origin;
 attribute vec3 a_along;
@@ -13,6 +13,10 @@ varying vec3 v_ray;
 varying vec4 v_depth;
 varying float v_plate;
 
+// The transform of the view, and its inverse; their definitions come from vispy.
+vec4 to_clip(vec4 point);
+vec4 from_clip(vec4 point);
+
 vec3 on_plate(vec3 direction) {
     return vec3(dot(direction, a_along), dot(direction, a_across), dot(direction, a_toward));
 }
@@ -21,12 +25,12 @@ void main() {
     vec3 place = a_corner * a_size;
     place.z -= 0.5 * a_size.z;
     vec3 point = a_origin + place.x * a_along + place.y * a_across + place.z * a_toward;
-    vec4 seen = $transform(vec4(point, 1.0));
+    vec4 seen = to_clip(vec4(point, 1.0));
     // The eye is the point that all rays come from; without perspective it is infinitely far.
-    vec4 eye = $inverse(vec4(0.0, 0.0, 1.0, 0.0));
+    vec4 eye = from_clip(vec4(0.0, 0.0, 1.0, 0.0));
     bool near = abs(eye.w) * 1e6 > length(eye.xyz);
     vec3 ray = near ? point - eye.xyz / eye.w : normalize(eye.xyz);
-    vec4 further = $transform(vec4(point + ray, 1.0)) - seen;
+    vec4 further = to_clip(vec4(point + ray, 1.0)) - seen;
     if (!near && further.z * seen.w < seen.z * further.w) {
         ray = -ray;
         further = -further;
@@ -37,4 +41,3 @@ void main() {
     v_plate = a_plate;
     gl_Position = seen;
 }
-"""

@@ -1,0 +1,260 @@
+// The cubes of a plate, found by following the ray of sight of each pixel; see shaders.py.
+// Names in capitals are constants of shaders.py, written above this text as #define.
+
+uniform sampler2D u_plates;
+uniform sampler2D u_numbers;
+uniform sampler2D u_means;
+uniform sampler2D u_colors;
+uniform vec2 u_plates_size;
+uniform vec2 u_numbers_size;
+uniform vec2 u_means_size;
+uniform vec3 u_ground;
+uniform vec3 u_tray;
+uniform float u_ids;
+varying vec3 v_place;
+varying vec3 v_ray;
+varying vec4 v_depth;
+varying float v_plate;
+
+vec4 grid, scales, looks, sweep, means, sides, tile, tile_strides;
+
+// What texels stand for: from texels_float.glsl or texels_bytes.glsl.
+float one_number(vec2 at);
+vec4 four_numbers(float part);
+bool is_number(float value);
+
+// Which small plate a cell is on.
+vec2 tile_of(vec2 cell) {
+    return floor((cell + 0.5) / tile.zw);
+}
+
+// Whether there is a cube in a cell: there is none between small plates.
+bool has_cube(vec2 cell) {
+    return all(lessThan(cell - tile_of(cell) * tile.zw, tile.xy));
+}
+
+// The address of a cell, without a product that a float cannot count.
+vec2 address(vec2 cell) {
+    vec2 on = tile_of(cell);
+    cell -= on * tile.zw;
+    float before = dot(on, tile_strides.xy);
+    float skipped = floor(before / SPLIT);
+    float upper = floor(cell.y / SPLIT);
+    float product = (cell.y - upper * SPLIT) * scales.y;
+    float over = floor(product / SPLIT);
+    float beyond = floor(cell.x / SPLIT);
+    float low = grid.w + product - over * SPLIT + cell.x - beyond * SPLIT;
+    low += before - skipped * SPLIT;
+    float carry = floor(low / SPLIT);
+    float high = grid.z + cell.y * scales.x + upper * scales.y + over + beyond + carry + skipped;
+    return vec2(high, low - carry * SPLIT);
+}
+
+// A number of the upper half of the texture, which are colors, or of the lower, which are sizes.
+float number(vec2 where, float half_of) {
+    return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
+}
+
+float share(float size) {
+    float part = 1.0 + (log2(abs(size) + 1e-37) - scales.w) * looks.x;
+    // What is no number is large, so that it is seen.
+    return HALF * mix(LEAST, 1.0, part < 1.0 ? max(part, 0.0) : 1.0);
+}
+
+vec3 color_of(float value) {
+    return texture2D(u_colors, vec2(clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5, 0.5)).rgb;
+}
+
+float light_at(vec2 place) {
+    float along = sweep.x < 1.5 ? place.x : place.y;
+    float apart = (along - sweep.y) / max(sweep.z, 1e-3);
+    return looks.z + (sweep.x > 0.5 ? sweep.w * exp(-apart * apart) : 0.0);
+}
+
+vec3 lit(vec3 color, vec2 place) {
+    color = mix(color, vec3(1.0), clamp(light_at(place), 0.0, 1.0));
+    return mix(u_ground, color, looks.y);
+}
+
+// Of some places at once: the mean color, times how much of the plate is covered, and that share.
+vec4 mean_at(vec2 place, float level) {
+    float side = exp2(level);
+    vec2 room = max(means.zw / exp2(level - 1.0), vec2(1.0));
+    vec2 corner = means.xy + vec2(means.z * (2.0 - exp2(2.0 - level)), 0.0);
+    vec2 at = clamp(place / side, vec2(0.5), room - 0.5);
+    vec4 mean = texture2D(u_means, (corner + at) / u_means_size);
+    return vec4(mean.rgb * mean.a, mean.a);
+}
+
+// The cubes on which a pixel lies, where they are about as large as pixels: colors and cover again.
+// `count` is how many there are, or 0 for none: a loop that ends at once costs nothing where it is
+// software that draws, which computes both sides of an `if`.
+vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
+    vec4 sum = vec4(0.0);
+    vec2 first = floor(place - 0.5);
+    for (int i = 0; i < STEPS; i++) {
+        if (float(i) >= count) break;
+        vec2 cell = first + vec2(mod(float(i), 2.0), floor(float(i) / 2.0));
+        vec2 where = address(clamp(cell, vec2(0.0), grid.xy - 1.0));
+        float side = 2.0 * share(number(where, 1.0));
+        // From the side they cover more of the plate than from straight on.
+        side = sqrt(1.0 - pow(1.0 - side * side, 1.0 / upright));
+        vec2 low = max(place - 0.5 * box, cell + 0.5 - 0.5 * side);
+        vec2 high = min(place + 0.5 * box, cell + 0.5 + 0.5 * side);
+        vec2 part = max(high - low, vec2(0.0)) / box;
+        bool there = all(greaterThan(cell, vec2(-0.5))) && all(lessThan(cell, grid.xy - 0.5)) &&
+                     has_cube(cell);
+        float value = number(where, 0.0);
+        vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
+        sum += there ? part.x * part.y * vec4(color, 1.0) : vec4(0.0);
+    }
+    return sum;
+}
+
+// And where they are smaller: the mean of `count` places along the longer side of a pixel.
+vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float upright,
+              float count) {
+    float level = clamp(log2(max(smaller, 0.25 * larger)) + 0.5, 1.0, looks.w);
+    float whole = max(min(floor(level), looks.w - 1.0), 1.0);
+    vec4 sum = vec4(0.0);
+    for (int i = 0; i < STEPS; i++) {
+        if (float(i) >= count) break;
+        vec2 at = clamp(place + longer * ((float(i) + 0.5) / count - 0.5), vec2(0.0), grid.xy);
+        sum += mix(mean_at(at, whole), mean_at(at, min(whole + 1.0, looks.w)),
+                   clamp(level - whole, 0.0, 1.0)) / count;
+    }
+    float covered = 1.0 - pow(max(1.0 - sum.a, 0.0), 1.0 / upright);
+    return vec4(sum.rgb / max(sum.a, 1e-4) * covered, covered);
+}
+
+void main() {
+    grid = floor(four_numbers(0.0) + 0.5);
+    scales = four_numbers(1.0);
+    scales.xy = floor(scales.xy + 0.5);
+    looks = four_numbers(2.0);
+    sweep = four_numbers(3.0);
+    means = four_numbers(4.0);
+    sides = four_numbers(5.0);
+    tile = floor(four_numbers(6.0) + 0.5);
+    tile_strides = floor(four_numbers(7.0) + 0.5);
+    vec3 ray = v_ray;
+    vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
+    vec3 inverse = 1.0 / ray_safe;
+    // With perspective, the eye is at -1 on the ray; nothing behind it is seen.
+    float nearest = abs(v_depth.w) > 1e-6 ? -0.9999 : -1e9;
+
+    // How many cells a pixel covers, in the middle plane, along both axes of the screen.
+    vec3 middle = v_place - ray_safe * (v_place.z * inverse.z);
+    vec2 by_x = dFdx(middle.xy);
+    vec2 by_y = dFdy(middle.xy);
+    float size_x = length(by_x);
+    float size_y = length(by_y);
+    float larger = max(size_x, size_y);
+    float smaller = min(size_x, size_y);
+    float far = u_ids < 0.5 ? smoothstep(FLAT_FROM, FLAT_TO, larger) : 0.0;
+
+    // Where the ray enters the box, and where it leaves it; v_place is on its far side.
+    vec3 low = (vec3(0.0, 0.0, -HALF) - v_place) * inverse;
+    vec3 high = (vec3(grid.xy, HALF) - v_place) * inverse;
+    vec3 entries = min(low, high);
+    vec3 exits = max(low, high);
+    float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
+    float leave = min(min(exits.x, exits.y), exits.z);
+    float depth_at = leave;
+    bool on_tray = ray.z < 0.0 && exits.z <= leave + 1e-4;
+    vec3 result = vec3(0.0);
+    bool met = false;
+    vec2 cell = vec2(0.0);
+
+    if (far < 1.0) {
+        vec2 start = clamp((v_place + ray * enter).xy, vec2(0.0), grid.xy - 1e-3);
+        cell = floor(start);
+        vec2 forward = vec2(greaterThan(ray_safe.xy, vec2(0.0)));
+        vec2 next = (cell + forward - v_place.xy) * inverse.xy;
+        vec2 apart = abs(inverse.xy);
+        vec2 going = forward * 2.0 - 1.0;
+        for (int i = 0; i < STEPS; i++) {
+            vec2 where = address(cell);
+            float half_side = share(number(where, 1.0));
+            vec3 offset = vec3(cell + 0.5, 0.0) - v_place;
+            vec3 a = (offset - half_side) * inverse;
+            vec3 b = (offset + half_side) * inverse;
+            vec3 ins = min(a, b);
+            vec3 outs = max(a, b);
+            float first = max(max(ins.x, ins.y), ins.z);
+            if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4 &&
+                has_cube(cell)) {
+                met = true;
+                depth_at = first;
+                if (u_ids > 0.5) {
+                    float index = where.x * SPLIT + where.y;
+                    float blue = floor(index / 65536.0);
+                    float green = floor((index - blue * 65536.0) / 256.0);
+                    result = vec3(index - blue * 65536.0 - green * 256.0, green, blue) / 255.0;
+                    break;
+                }
+                vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / half_side;
+                float value = number(where, 0.0);
+                vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
+                // Which face it is: its light, and the place on it.
+                float bright = 1.0;
+                vec2 on_face = on_cube.xy;
+                float pixel = larger / half_side;
+                if (first == ins.x) {
+                    bright = ray.x > 0.0 ? sides.y : sides.x;
+                    on_face = on_cube.yz;
+                } else if (first == ins.y) {
+                    bright = ray.y > 0.0 ? sides.w : sides.z;
+                    on_face = on_cube.xz;
+                }
+                // A darker rim, two pixels wide where cubes are large enough to have one.
+                vec2 to_rim = 1.0 - abs(on_face);
+                float rim = 1.0 - smoothstep(0.0, max(2.0 * pixel, 0.07), min(to_rim.x, to_rim.y));
+                bright *= 1.0 - 0.28 * rim * clamp(0.35 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
+                result = lit(color * bright, cell + 0.5);
+                break;
+            }
+            if (min(next.x, next.y) >= leave) break;
+            vec2 choice = next.x < next.y ? vec2(1.0, 0.0) : vec2(0.0, 1.0);
+            cell += choice * going;
+            next += choice * apart;
+            if (cell.x < 0.0 || cell.y < 0.0 || cell.x >= grid.x || cell.y >= grid.y) break;
+        }
+        if (!met) {
+            // Between the cubes the tray is seen, from the front only; none between small plates.
+            vec2 behind = floor(clamp((v_place + ray * leave).xy, vec2(0.0), grid.xy - 1e-3));
+            if (u_ids > 0.5 || !on_tray || !has_cube(behind)) {
+                if (far < 0.5) discard;
+                far = 1.0;
+            } else {
+                result = mix(u_ground, u_tray, looks.y);
+            }
+        }
+    }
+    vec2 box = abs(by_x) + abs(by_y);
+    if (!on_tray && (any(lessThan(middle.xy, -0.5 * box)) ||
+                     any(greaterThan(middle.xy, grid.xy + 0.5 * box)))) {
+        // Beside the plate there are only the sides of cubes.
+        if (far > 0.0 && !met) discard;
+        far = 0.0;
+    }
+    vec2 place = clamp(middle.xy, vec2(0.0), grid.xy);
+    box = clamp(box, vec2(0.05), vec2(1.0));
+    vec2 longer = size_x > size_y ? by_x : by_y;
+    float upright = max(abs(ray.z) / length(ray), 0.05);
+    float mean = looks.w > 0.5 ? smoothstep(MEANS_FROM, CUBES_TO, larger) : 0.0;
+    float places = clamp(ceil(larger / max(smaller, 1e-6) - 0.2), 1.0, 4.0);
+    vec4 seen = mix(cubes_at(place, box, upright, far > 0.0 && mean < 1.0 ? 4.0 : 0.0),
+                    means_at(place, longer, smaller, larger, upright, mean > 0.0 ? places : 0.0),
+                    mean);
+    if (far > 0.0) {
+        vec2 trays = tile.xy / tile.zw;
+        vec3 behind = mix(u_ground, u_tray, trays.x * trays.y);
+        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * behind;
+        result = mix(result, lit(color, place), far);
+        if (!met) depth_at = enter;
+    }
+    vec2 clip = v_depth.xy + depth_at * v_depth.zw;
+    gl_FragDepth = clamp(0.5 * clip.x / clip.y + 0.5, 0.0, 1.0);
+    gl_FragColor = vec4(result, 1.0);
+}

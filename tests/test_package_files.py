@@ -1,0 +1,90 @@
+"""Files of other languages in the package: they are installed, they compile, they parse."""
+
+import configparser
+import shutil
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from scalarviz.package_files import text_beside
+from scalarviz.view.cubes import float_textures, shaders
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "scalarviz"
+FILES = sorted(
+    path
+    for path in PACKAGE.rglob("*.*")
+    if path.suffix != ".py" and not {"__pycache__", "scenes"} & {*path.parts}
+)
+SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
+MODULES = ("canvas.js",)  # scripts that a browser loads as modules
+
+STAGES = (".vert", ".frag")
+SHADERS = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in FILES
+    if path.suffix in STAGES and path.name != "cubes.frag"
+} | {
+    "cubes.frag with texels_float.glsl": shaders.fragment(float_textures.FLOATS),
+    "cubes.frag with texels_bytes.glsl": shaders.fragment(float_textures.BYTES),
+}
+
+GLSLANG = shutil.which("glslangValidator")
+NODE = shutil.which("node")
+
+
+def test_every_file_has_a_pattern_in_package_data() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    patterns = settings["options.package_data"]
+    packages = settings["options"]["packages"].split()
+    for path in FILES:
+        package = ".".join(path.parent.relative_to(ROOT).parts)
+        assert package in packages
+        named = f"{patterns['*']},{patterns.get(package, '')}"
+        found = [pattern.strip() for pattern in named.split(",")]
+        assert any(fnmatch(path.name, pattern) for pattern in found), path
+
+
+def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", reason="builds the package with setuptools")
+    for name in ("setup.cfg", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    omitted = shutil.ignore_patterns("__pycache__", "scenes")
+    shutil.copytree(PACKAGE, tmp_path / "scalarviz", ignore=omitted)
+    shutil.copytree(ROOT / "scenes", tmp_path / "scenes")
+    command = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q"]
+    subprocess.run([*command, "build_py", "--build-lib", "built"], cwd=tmp_path, check=True)
+    built = tmp_path / "built"
+    assert [path for path in FILES if not (built / path.relative_to(ROOT)).is_file()] == []
+
+
+def test_a_file_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        text_beside(__file__, "nothing.frag")
+
+
+def test_every_part_of_a_shader_is_compiled() -> None:
+    parts = {path.name for path in FILES if path.suffix in (*STAGES, ".glsl")}
+    assert parts == {part for name in SHADERS for part in name.split(" with ")}
+
+
+@pytest.mark.skipif(GLSLANG is None, reason="needs glslangValidator of glslang-tools")
+@pytest.mark.parametrize("name", SHADERS)
+def test_a_shader_compiles(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"shader{Path(name.split(' ')[0]).suffix}"
+    file.write_text(SHADERS[name], encoding="utf-8")
+    done = subprocess.run([str(GLSLANG), str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node to parse JavaScript")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_parses(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"script.{'mjs' if name in MODULES else 'cjs'}"
+    shutil.copy(SCRIPTS[name], file)
+    done = subprocess.run([str(NODE), "--check", str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
