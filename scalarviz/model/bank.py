@@ -71,13 +71,41 @@ class Bank:
         # Value and gradient, and three marks of a byte each.
         needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
         with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
-            self._value: FloatArray = np.zeros(rows, self.dtype)
-            self._grad: FloatArray = np.zeros(rows, self.dtype)
-            self._frozen: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
-            self._cleared: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
-            self._moved: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
-        self._blocks: dict[tuple[str, ...], FloatArray] = {}
-        self._state: FloatArray = np.zeros(SCALING + state)
+            self._begin(
+                np.zeros(rows, self.dtype),
+                np.zeros(rows, self.dtype),
+                np.zeros(rows, np.bool_),
+                np.zeros(SCALING + state),
+                {},
+            )
+
+    @classmethod
+    def on(
+        cls,
+        value: FloatArray,
+        grad: FloatArray,
+        frozen: npt.NDArray[np.bool_],
+        state: FloatArray,
+        blocks: dict[tuple[str, ...], FloatArray],
+    ) -> Bank:
+        """A bank on arrays that are there already and hold zeros; `blocks` are those of slots."""
+        bank = cls.__new__(cls)
+        bank.dtype = DTYPES[value.dtype.name]
+        bank._begin(value, grad, frozen, state, blocks)
+        return bank
+
+    def _begin(
+        self,
+        value: FloatArray,
+        grad: FloatArray,
+        frozen: npt.NDArray[np.bool_],
+        state: FloatArray,
+        blocks: dict[tuple[str, ...], FloatArray],
+    ) -> None:
+        self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
+        self._blocks = blocks
+        self._cleared: npt.NDArray[np.bool_] = np.zeros(len(value), np.bool_)
+        self._moved: npt.NDArray[np.bool_] = np.zeros(len(value), np.bool_)
         self._state[0] = 1.0
         self.step_count = 0
         self.has_gradients = False
@@ -261,18 +289,6 @@ class Bank:
         self.step_count = steps
         self._moved[:] = steps > 0
         self._cleared[:] = False
-
-    def move_to(
-        self, value: FloatArray, grad: FloatArray, frozen: npt.NDArray[np.bool_], state: FloatArray
-    ) -> None:
-        """Have its numbers in other arrays from now on; only as long as no Weight stands on it."""
-        value[:], grad[:], frozen[:], state[:] = self.value, self.grad, self.frozen, self.state
-        self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
-
-    def take_block(self, names: tuple[str, ...], block: FloatArray) -> None:
-        """Have the slots of an optimizer in another array from now on."""
-        block[:] = self.slot_block(names)
-        self._blocks[names] = block
 
     def copy_from(self, other: Bank) -> None:
         """Take over all numbers of a bank with as many rows; InputError if they do not fit."""

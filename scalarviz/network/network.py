@@ -14,7 +14,7 @@ from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.base import Run
 from scalarviz.engines.common.portions import take_steps
 from scalarviz.engines.common.snapshot import Snapshot
-from scalarviz.engines.registry import choose
+from scalarviz.engines.registry import EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError, lost_by_forward
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
@@ -61,17 +61,30 @@ class Network(Part):
         engine: str = "python",
         precision: str | Precision = "full",
     ) -> None:
-        self.layers = as_layers(layers, activation, output)
+        chain = as_layers(layers, activation, output)
+        self._begin(chain, Init.of(init), check_seed(seed), choose(engine), precision, dtype)
+
+    def _begin(
+        self,
+        layers: tuple[Layer, ...],
+        init: Init,
+        seed: int,
+        engine: EngineRow,
+        precision: str | Precision,
+        bank: str | Bank,
+    ) -> None:
+        """Stand on a bank that holds zeros, or on a new one of this dtype."""
+        self.layers = layers
         self.inputs = self.layers[0].inputs
         self.outputs = self.layers[-1].outputs
-        self.init = Init.of(init)
-        self.seed = check_seed(seed)
-        row_of_engine, precision = choose(engine), Precision.of(precision)
+        self.init = init
+        self.seed = seed
+        precision = Precision.of(precision)
         parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
         for layer in parts:
             layer.check_free()
         rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
-        self._bank = Bank(rows, dtype, state)
+        self._bank = Bank(rows, bank, state) if isinstance(bank, str) else bank
         self._bank.name_of = self._row_name
         row, state = 0, SCALING
         for layer in parts:
@@ -79,7 +92,7 @@ class Network(Part):
             row, state = row + layer.size, state + layer.state_size
         self._parts = parts
         self.names: dict[str, Any] | None = None  # what an ONNX file called its parts
-        self._engine = row_of_engine.make(self.layers, self.program, self._bank, precision)
+        self._engine = engine.make(self.layers, self.program, self._bank, precision)
         self._bank.start_scaling(precision)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -287,11 +300,16 @@ class Network(Part):
         other.bank.copy_from(self.bank)
         return other
 
-    def fresh(self, seed: int, dtype: str | None = None) -> Network:
-        """Another network with the same layers, and the initial numbers of a seed, on python."""
+    def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
+        """Another network with the same layers, and the initial numbers of a seed, on python.
+
+        It stands on `bank`, which holds zeros, or else on a new one of this dtype.
+        """
         twins = {layer: layer.again() for layer in self._parts}
-        layers = [twins[layer] for layer in self.layers]
-        other = Network(layers, init=self.init, seed=seed, dtype=dtype or self.dtype)
+        layers = tuple([twins[layer] for layer in self.layers])
+        on = (dtype or self.dtype) if bank is None else bank
+        other = Network.__new__(Network)
+        other._begin(layers, self.init, check_seed(seed), choose("python"), "full", on)
         other.names = self.names
         return other
 

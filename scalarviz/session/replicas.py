@@ -14,6 +14,7 @@ from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.model.bank import Bank
+from scalarviz.model.bank_stack import BankStack
 from scalarviz.network.network import Network
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import check_losses, in_units, most
@@ -69,16 +70,18 @@ class Replicas:
                 f"{session.data} makes its batches by code, which replicas cannot share: make "
                 "tables of samples, such as sv.data.Arrays(inputs, targets)"
             )
-        self.networks = [session.network.fresh(seed) for seed in self.seeds]
+        row = session.optimizer.row
+        stack = BankStack(len(self.seeds), session.network.bank, row.slots)
+        pairs = zip(self.seeds, stack.banks, strict=True)
+        self.networks = [session.network.fresh(seed, bank=bank) for seed, bank in pairs]
         precision = session.network.precision
         for network in self.networks:
             network.bank.start_scaling(precision)
             network.bank.frozen[:] = session.network.bank.frozen
         self._speaker = session.network.fresh(0).to("cpu", precision)
-        banks = [network.bank for network in self.networks]
         self._many = CpuMany(
             session.network.program,
-            banks,
+            stack,
             batches,
             trainer.loss,
             session.optimizer,
@@ -148,8 +151,8 @@ class Replicas:
 def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
     """The seeds, which may have no end, unless there is no memory for as many networks."""
     net, numbers = session.network, 2 + len(session.optimizer.row.slots)
-    # Its objects, and the numbers: in its own bank, in the blocks, and as they were before a step.
-    row = np.dtype(net.dtype).itemsize * (2 + 2 * numbers) + 4
+    # Its objects, and the numbers: in its bank, and as they were before a step.
+    row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
     each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
     asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
     if len(found) > most(each):

@@ -50,6 +50,27 @@ def test_each_has_the_bits_of_a_session_of_its_own(options: dict[str, Any]) -> N
     assert replicas.losses.shape == (5, 21) and len(replicas) == 5
 
 
+def test_their_weights_stand_on_what_the_kernels_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arrays of a bank are the same objects from its first moment on."""
+    fresh, early = sv.Network.fresh, []
+
+    def watched(*args: Any, **options: Any) -> sv.Network:
+        made = fresh(*args, **options)
+        early.append((made.bank, made.bank.value, made.bank.grad, made.weight(104)))
+        return made
+
+    monkeypatch.setattr(sv.Network, "fresh", watched)
+    replicas = sv.replicate(session(), range(3))
+    before = [weight.value for *_, weight in early[:3]]
+    replicas.advance(3)
+    for bank, network, (made, value, grad, weight), old in zip(
+        replicas.banks, replicas.networks, early, before, strict=False
+    ):
+        assert bank is made and bank.value is value and bank.grad is grad
+        assert weight is network.weight(104)
+        assert weight.value == value[104] != old
+
+
 def test_points_and_mixed_precision_have_replicas_too() -> None:
     def texture(seed: int) -> sv.Session:
         net = sv.Network([sv.FrequencyEncoding(2, octaves=2), sv.Dense(8, 3, "sigmoid")], seed=seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, final
 
 import numpy as np
@@ -17,25 +17,13 @@ from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.run import Room, make_room
 from scalarviz.engines.cpu.tables import drawing_of, make_tables, plan_loss, set_order, workspaces
 from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank import Bank
+from scalarviz.model.bank_stack import BankStack
 from scalarviz.model.operations import NONE, OVERFLOW
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 GROUPS = 16  # how many networks can be at work at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """The numbers of all networks, one row a network; their banks stand on the rows."""
-
-    value: FloatArray
-    grad: FloatArray
-    slots: FloatArray
-    frozen: Any
-    state: FloatArray
-    counts: Any
 
 
 @final
@@ -45,14 +33,15 @@ class CpuMany:
     def __init__(
         self,
         program: Program,
-        banks: Sequence[Bank],
+        stack: BankStack,
         batches: Sequence[Batches],
         loss: Loss,
         optimizer: Optimizer,
         precision: Precision,
     ) -> None:
+        banks = stack.banks
         dtype, count = banks[0].dtype, len(banks)
-        self.banks = banks
+        self.stack = stack
         self.batches = batches[0]
         self.program = program
         self.loss = loss
@@ -61,7 +50,7 @@ class CpuMany:
         self.plan = plan_loss(self.tables, program, loss)
         self.order = Order(optimizer)
         set_order(self.plan, self.order)
-        self.blocks = blocks_of(banks, self.order)
+        self.counts = np.zeros((count, 1), np.int64)  # the steps that each network has taken
         self.drawing = np.array([drawing_of(each) for each in batches])
         work = CpuCalls(program, banks[0], precision)
         room = make_room(work, self.tables, self.batches, 1)
@@ -75,11 +64,11 @@ class CpuMany:
 
     def prepare(self) -> None:
         """Have the kernels compiled, or loaded; no number is changed."""
-        self._train(0, np.zeros((len(self.banks), 0, self.room.partial.shape[1])))
+        self._train(0, np.zeros((len(self.counts), 0, self.room.partial.shape[1])))
 
     def count_steps(self) -> None:
         """Have the banks say how many steps they have taken, when there are no more for now."""
-        for bank, steps in zip(self.banks, self.blocks.counts[:, 0].tolist(), strict=True):
+        for bank, steps in zip(self.stack.banks, self.counts[:, 0].tolist(), strict=True):
             bank.has_gradients = True
             bank.restart_count(steps)
 
@@ -89,7 +78,7 @@ class CpuMany:
         `count_steps` comes after the last ones.
         """
         chunks = self.room.partial.shape[1]
-        errors = np.full((len(self.banks), count, chunks), np.nan)
+        errors = np.full((len(self.counts), count, chunks), np.nan)
         errors[self.done[:, 1] == NONE] = 0.0
         before = [array.copy() for array in self._changing]
         self._train(first, errors)
@@ -98,15 +87,15 @@ class CpuMany:
             self._take_back(network, first, before)
         taken = (self.done[:, 0] - before[-1][:, 0])[:, np.newaxis]
         errors[np.arange(count) >= taken] = np.nan
-        losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.banks), count)
+        losses = add_errors(errors.reshape(-1, chunks)).reshape(len(self.counts), count)
         outputs = self.program.outputs.size
         return losses * means(self.loss, self.batches, outputs, first, count)
 
     @property
     def _changing(self) -> tuple[Any, ...]:
         """What steps change; the last is how far each network has got, and what stopped it."""
-        blocks = self.blocks
-        return blocks.value, blocks.slots, blocks.state, blocks.counts, self.done
+        stack = self.stack
+        return stack.value, stack.slots, stack.state, self.counts, self.done
 
     def _take_back(self, network: int, first: int, before: list[Any]) -> None:
         """Bring a network back to before the step that made it infinite."""
@@ -116,25 +105,25 @@ class CpuMany:
         others = self.done.copy()
         self.done[:, 1] = OVERFLOW
         self.done[network, 1] = NONE
-        self._train(first, np.zeros((len(self.banks), taken, self.room.partial.shape[1])))
+        self._train(first, np.zeros((len(self.counts), taken, self.room.partial.shape[1])))
         others[network] = self.done[network, 0], OVERFLOW
         self.done[:] = others
 
     def _train(self, first: int, errors: FloatArray) -> None:
         """Steps of every network that has not stopped; `errors` has a row for each step."""
-        room, blocks = self.room, self.blocks
+        room, stack = self.room, self.stack
         with ONE_AT_A_TIME:
             self.kernels.train_networks(
                 self.plan,
                 self.tables.passes,
                 self.tables.operations,
                 self.tables.settings,
-                blocks.value,
-                blocks.grad,
-                blocks.slots,
-                blocks.frozen,
-                blocks.state,
-                blocks.counts,
+                stack.value,
+                stack.grad,
+                stack.slots,
+                stack.frozen,
+                stack.state,
+                self.counts,
                 *self.samples,
                 self.drawing,
                 np.array(self.batches.settings, np.float64),
@@ -143,7 +132,7 @@ class CpuMany:
                 room.goal_rows,
                 self.loss.factor,
                 *self.order.numbers,
-                np.empty((len(room.spaces), self.order.arguments), blocks.value.dtype),
+                np.empty((len(room.spaces), self.order.arguments), stack.value.dtype),
                 room.halves,
                 room.spaces,
                 room.flows,
@@ -153,23 +142,6 @@ class CpuMany:
                 first,
                 self.done,
             )
-
-
-def blocks_of(banks: Sequence[Bank], order: Order) -> Blocks:
-    """One array for each kind of number; the banks stand on its rows from now on."""
-    count, rows, dtype = len(banks), len(banks[0]), banks[0].dtype
-    blocks = Blocks(
-        np.zeros((count, rows), dtype),
-        np.zeros((count, rows), dtype),
-        np.zeros((count, len(order.slots), rows), dtype),
-        np.zeros((count, rows), np.bool_),
-        np.array([bank.state for bank in banks]),
-        np.zeros((count, 1), np.int64),
-    )
-    for i, bank in enumerate(banks):
-        bank.move_to(blocks.value[i], blocks.grad[i], blocks.frozen[i], blocks.state[i])
-        bank.take_block(order.slots, blocks.slots[i])
-    return blocks
 
 
 def repeated(room: Any, groups: int) -> Any:
