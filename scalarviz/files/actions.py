@@ -11,6 +11,7 @@ from scalarviz.checks.numbers import shorten
 from scalarviz.data import DataSet
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.files.checked_safetensors import current_name
 from scalarviz.files.networks import check_states
 from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -43,7 +44,7 @@ class Actions:
             raise InputError(f"{shorten(value)} is no action")
         step, operation, kind, details, asked = value
         done, place = pick(DEEDS, kind, "action"), build_clock([step, operation, 0])
-        read = {key: self._reader.read(detail) for key, detail in details.items()}
+        read = {current_name(key): self._reader.read(x) for key, x in details.items()}
         try:
             check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
             if operation and kind in BETWEEN_STEPS:
@@ -111,7 +112,7 @@ def check_numbers(network: Network, details: Details) -> None:
     needed: dict[str, tuple[int, ...]] = {
         "value": (len(bank),),
         "grad": (len(bank),),
-        "scaling": bank.state.shape,
+        "state": bank.state.shape,
     }
     shapes = needed | {
         " ".join(("slots", *row.slots)): (len(row.slots), len(bank)) for row in OPTIMIZERS.values()
@@ -120,11 +121,11 @@ def check_numbers(network: Network, details: Details) -> None:
         pick(details, name, "array")
     for name in details.keys() - {"count", "has_gradients"}:
         array, shape = details[name], pick(shapes, name, "array")
-        dtype = "float64" if name == "scaling" else bank.dtype
+        dtype = "float64" if name == "state" else bank.dtype
         check_type(array, np.ndarray, name)
         if (array.shape, array.dtype.name) != (shape, dtype):
             raise InputError(f"the array {name} does not fit the network")
-    check_states(network, details["scaling"][np.newaxis])
+    check_states(network, details["state"][np.newaxis])
 
 
 def check_rate(network: Network, details: Details) -> None:

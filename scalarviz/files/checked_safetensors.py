@@ -33,7 +33,9 @@ Description = dict[str, Any]
 
 NAME = "scalarviz"
 METADATA = "__metadata__"  # where safetensors keeps what is not its own
-VERSION = 1  # a reader refuses what is newer than itself
+VERSION = 2  # a reader refuses what is newer than itself
+# The last word of the names of arrays and settings that version 1 called otherwise.
+SINCE_VERSION_2 = {"scaling": "state"}
 KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and what reads them
 
 # What safetensors calls the types that travel, and what numpy does.
@@ -65,7 +67,14 @@ def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
     description = about.get("description")
     if not isinstance(description, dict):
         raise damaged(found, "it has no description")
-    return description, decode_arrays(found, data)
+    arrays = decode_arrays(found, data)
+    return description, {current_name(name): array for name, array in arrays.items()}
+
+
+def current_name(name: str) -> str:
+    """The name of an array, or of a setting, as the current version writes it."""
+    first, space, last = name.rpartition(" ")
+    return first + space + SINCE_VERSION_2.get(last, last)
 
 
 def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> bytearray:

@@ -54,7 +54,7 @@ def load_network(path: object, engine: str, limit: int | None) -> Network:
         fill(net, description, arrays)
         if chosen != "python":
             net.to(chosen, precision)
-            net.bank.state[:] = arrays["scaling"]  # a new engine has begun with its own
+            net.bank.state[:] = arrays["state"]  # a new engine has begun with its own
         elif precision.mixed:
             net.bank.start_scaling(net.precision)
     except Exception as error:  # a hostile file must not get through by a check that is missing
@@ -202,7 +202,7 @@ def field(description: Description, name: str, kind: type) -> Any:
 def numbers(net: Network) -> dict[str, Array]:
     """All numbers of a bank by name, the same arrays; what is all zero is left out."""
     bank = net.bank
-    found: dict[str, Array] = {"value": bank.value, "scaling": bank.state}
+    found: dict[str, Array] = {"value": bank.value, "state": bank.state}
     for name, array in optional(net).items():
         if array.any():
             found[name] = array
@@ -228,7 +228,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     if not 0 <= steps < MOST_STEPS:
         raise InputError(f"step_count is {shorten(steps)}")
     has_gradients = field(description, "has_gradients", bool)
-    targets = {"value": bank.value, "scaling": bank.state} | optional(net)
+    targets = {"value": bank.value, "state": bank.state} | optional(net)
     shapes = {name: (array.shape, array.dtype.name) for name, array in targets.items()}
     shapes |= {block_name(names): ((len(names), len(bank)), bank.dtype) for names in blocks}
     check_arrays(shapes, arrays, may_lack=optional(net))
@@ -280,6 +280,6 @@ def check_arrays(
                 f"the array {name} is {found.dtype} of shape {found.shape}, and should be {dtype} "
                 f"of shape {shape}"
             )
-    scaling = arrays["scaling"][:SCALING]
+    scaling = arrays["state"][:SCALING]
     if not (np.isfinite(scaling).all() and scaling[0] > 0.0):
         raise InputError(f"the loss scale is {scaling[0]}")

@@ -217,7 +217,7 @@ class Rebuilding:
             "has_gradients": ((count,), "bool"),
         }
         always = {
-            "scaling": ((count, len(bank.state)), "float64"),
+            "state": ((count, len(bank.state)), "float64"),
             "value": ((count, rows), bank.dtype),
             "grad": ((count, rows), bank.dtype),
         }
@@ -230,7 +230,7 @@ class Rebuilding:
         for name in needed:
             pick(found, name, "array of keyframes")
         if count:
-            check_states(self.network, found["scaling"])
+            check_states(self.network, found["state"])
         if (found["count"] < 0).any():
             raise InputError("a keyframe has taken fewer steps than none")
         steps = found["step"].tolist()
@@ -243,7 +243,7 @@ class Rebuilding:
                 found["grad"][i],
                 found["frozen"][i] if "frozen" in found else None,
                 {names: found[name][i] for name, names in blocks.items() if name in found},
-                found["scaling"][i],
+                found["state"][i],
                 int(found["count"][i]),
                 bool(found["has_gradients"][i]),
                 settings,

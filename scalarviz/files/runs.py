@@ -159,7 +159,7 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array]:
         "has_gradients": np.array([frame.has_gradients for frame in kept], np.bool_),
     }
     if kept:
-        arrays["scaling"] = np.array([frame.state for frame in kept])
+        arrays["state"] = np.array([frame.state for frame in kept])
         for name in NUMBERS:
             arrays[name] = np.array([getattr(frame, name) for frame in kept])
         rows = kept[0].value.size

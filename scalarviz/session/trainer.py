@@ -222,7 +222,7 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
 def take_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
     """All numbers of a bank, as somebody else has left them."""
     bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
-    bank.state[:] = arrays["scaling"]
+    bank.state[:] = arrays["state"]
     kept = {tuple(name.split()[1:]): block for name, block in arrays.items() if " " in name}
     for names in {**bank.blocks, **kept}:
         bank.slot_block(names)[:] = kept.get(names, 0.0)
@@ -238,7 +238,7 @@ def numbers_of_bank(bank: Bank) -> dict[str, Any]:
         "has_gradients": bank.has_gradients,
         "value": bank.value.copy(),
         "grad": bank.grad.copy(),
-        "scaling": bank.state.copy(),
+        "state": bank.state.copy(),
         **slots,
     }
 

@@ -249,7 +249,7 @@ ONE: dict[str, tuple[Spoil, str]] = {
     "numbers that do not fit": (
         action(
             "numbers",
-            {"count": 1, "has_gradients": True, "value": ARRAY, "grad": ARRAY, "scaling": ARRAY},
+            {"count": 1, "has_gradients": True, "value": ARRAY, "grad": ARRAY, "state": ARRAY},
         ),
         "does not fit the network",
     ),
@@ -310,7 +310,7 @@ def test_a_state_that_no_layer_has_is_refused_when_it_is_loaded(
     s.save(tmp_path / "run")
     about, arrays = read(tmp_path / "run", "run")
     (action,) = about["branches"][0]["journal"]
-    name = action[3]["scaling"]["array"] if where == "an action" else "frames 0 scaling"
+    name = action[3]["state"]["array"] if where == "an action" else "frames 0 state"
     arrays[name] = arrays[name].copy()
     arrays[name][..., -1] = number  # a half of the seed of Dropout
     write(tmp_path / "run", "run", about, arrays)

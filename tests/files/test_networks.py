@@ -283,8 +283,8 @@ WRONG: dict[str, tuple[Spoil, str]] = {
         "of shape (1, 12), and should be float32 of shape (12,)",
     ),
     "frozen numbers": (replacing("frozen", np.ones(ROWS, np.uint8)), "array frozen is uint8"),
-    "no scaling": (replacing("scaling", None), "array scaling is missing"),
-    "a scale of nothing": (replacing("scaling", np.zeros(3)), "loss scale is 0.0"),
+    "no state": (replacing("state", None), "array state is missing"),
+    "a scale of nothing": (replacing("state", np.zeros(3)), "loss scale is 0.0"),
     "an array more": (replacing("more", np.zeros(1)), "unknown array 'more'"),
 }  # fmt: skip
 
