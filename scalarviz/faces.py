@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from scalarviz.checks.numbers import number
+from scalarviz.checks.numbers import answered, number
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
@@ -19,13 +19,13 @@ from scalarviz.notebook.place import in_notebook
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 
-OPTIONS = {each: each for each in ("size", "play", "tour", "reduced_motion")}
 INSTEAD = (
     "sv.watch(..., terminal=True) draws in the terminal, sv.picture(..., 'net.png') and "
     "sv.record(..., 'net.mp4') write a file"
 )
 
 
+@answered
 def watch(
     show: object,
     steps: int | None = None,
@@ -35,8 +35,11 @@ def watch(
     recipe: Recipe | None = None,
     *,
     terminal: bool = False,
+    size: tuple[int, int] | None = None,
+    play: bool | None = None,
+    tour: bool = False,
+    reduced_motion: bool = False,
     instead: str = INSTEAD,
-    **options: Any,
 ) -> Any:
     """Open a window on a session, a show or a scene, and let it play; the exit code that suits.
 
@@ -44,17 +47,24 @@ def watch(
     its name, or by the path of a file of one's own. The window's thread never waits for a training,
     and any other thread may call the session meanwhile.
 
-    steps      after how many it pauses
-    speed      steps a second, 0 for flat out; None: the show's own way
-    theme      dark, light, or auto
-    terminal   draw in the terminal instead
-    options    size=(1280, 800) of the window, or of the picture in a notebook, in pixels;
-               play=False, to begin with a pause; tour=True, to show the first step operation by
-               operation; reduced_motion=True, so that nothing glides
+    show            a Session, a Show, or the name or path of a scene
+    steps           after how many steps it pauses; None, the default: never
+    speed           steps a second, 0 for flat out; None, the default: the show's own way
+    theme           "dark", "light", or "auto", the default: as the system or the page has it
+    keep            where and when the session is saved; None, the default: nowhere
+    recipe          how the scene was made, so that its options can be changed while it is shown
+    terminal        True: draw in the terminal instead; by default False
+    size            width and height of the window or of the picture in a notebook, in pixels;
+                    None, the default: as the screen allows, and (800, 500) in a notebook
+    play            False: begin with a pause; None, the default: play at once in a window, and in a
+                    notebook when its button is pressed
+    tour            True: show the first step operation by operation; by default False
+    reduced_motion  True: nothing glides; by default False
+    instead         what an error says that can be done without a window
 
-    If only PySide6 is missing it says so and draws in the terminal. Raises DisplayError where no
-    window can be opened otherwise: the message says what is missing, and `instead`, what can be
-    done without a window.
+    If only PySide6 is missing it says so and draws in the terminal. Raises InputError for what
+    cannot be shown or chosen, and DisplayError, which says what is missing, where no window can be
+    opened.
     """
     from scalarviz.notebook import show as notebook
     from scalarviz.terminal import terminal as in_terminal
@@ -67,10 +77,11 @@ def watch(
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
         number(speed, "the speed", 0.0)
-    for name in options:
-        pick(OPTIONS, name, "argument of watch")
-    if "size" in options:
-        options["size"] = RenderOptions(size=options["size"]).size
+    options: dict[str, Any] = {"tour": tour, "reduced_motion": reduced_motion}
+    if play is not None:
+        options["play"] = play
+    if size is not None:
+        options["size"] = RenderOptions(size=size).size
     if not terminal and in_notebook():
         return notebook.watch(show, steps, speed, theme, recipe, **options)
     if terminal:

@@ -137,6 +137,12 @@ def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
     return call
 
 
+def answers(kind: type[R]) -> type[R]:
+    """A class that answers wrong arguments by a sentence: `answered`, as a decorator of classes."""
+    kind.__init__ = answered(kind.__init__)  # type: ignore[method-assign]
+    return kind
+
+
 def check_call(
     function: Callable[..., object],
     args: Sequence[object],

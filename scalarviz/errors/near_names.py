@@ -78,13 +78,6 @@ DTYPES = {
         ("half", "float16", "bfloat16"), "precision='mixed' computes in half precision"
     ),
 }
-IN_A_SCHEDULE = {
-    "stepsize": "every",
-    "gamma": "factor",
-    **dict.fromkeys(("tmax", "totalsteps", "maxsteps"), "steps"),
-    "etamin": "write floor=eta_min / lr: a floor is a share of the rate",
-    "warmupsteps": "warmup",
-}
 
 # Arguments, by their names alone, and for some calls first.
 ARGUMENTS = {
@@ -141,6 +134,13 @@ CALLS = {
         **dict.fromkeys(("target", "labels"), "targets"),
     },
     "BatchNorm": {"numfeatures": "shape", "features": "shape"},
+    "Schedule": {
+        "stepsize": "every",
+        "gamma": "factor",
+        **dict.fromkeys(("tmax", "totalsteps", "maxsteps"), "steps"),
+        "etamin": "write floor=eta_min / lr: a floor is a share of the rate",
+        "warmupsteps": "warmup",
+    },
 }
 
 LAYERS = {
@@ -256,7 +256,6 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "initializer": INITIALIZERS,
     "engine": ENGINES,
     "dtype": DTYPES,
-    "setting of the schedule": IN_A_SCHEDULE,
     "argument": ARGUMENTS,
     "public name": PUBLIC,
     **{f"attribute of {kind}": names for kind, names in ATTRIBUTES_OF.items()},

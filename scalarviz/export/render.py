@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import number, shorten, size
+from scalarviz.checks.numbers import answered, answers, number, shorten
+from scalarviz.checks.numbers import size as count_of
 from scalarviz.errors import InputError
 from scalarviz.export.rate import Portions
 from scalarviz.export.storyboard_page import Still, page
@@ -41,6 +42,7 @@ LAST = 1.0  # seconds for which the last picture stands
 MOVES = ("still", "orbit", "approach")
 
 
+@answers
 @dataclass(frozen=True)
 class RenderOptions:
     """How a picture is made: its size in logical pixels, and what is on it.
@@ -70,13 +72,13 @@ class RenderOptions:
             )
         object.__setattr__(self, "size", tuple(given))
         for pixels, what in zip(self.size, ("width", "height"), strict=True):
-            if not 16 <= size(pixels, f"the {what} of a picture") <= LARGEST:
+            if not 16 <= count_of(pixels, f"the {what} of a picture") <= LARGEST:
                 raise InputError(
                     f"the {what} of a picture is 16 to {LARGEST} pixels, not {shorten(pixels)}"
                 )
         if not 0.25 <= number(self.ratio, "the ratio of a picture", 0.0) <= 8.0:
             raise InputError(f"the ratio of a picture is 0.25 to 8, not {shorten(self.ratio)}")
-        if not 1 <= size(self.samples, "the samples of a picture") <= 4:
+        if not 1 <= count_of(self.samples, "the samples of a picture") <= 4:
             raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
 
     def check(self, show: object) -> None:
@@ -111,14 +113,49 @@ class RenderOptions:
         return Canvas(*self.size)
 
 
-def picture(
-    session: object, path: object = None, *, look: RenderOptions | None = None, **options: Any
-) -> Frame:
-    """A picture of a session as it is now, as (height, width, 3) bytes, and as a PNG file.
+PAGE = RenderOptions(camera="flat", size=(1200, 760), samples=1)  # of a storyboard
 
-    `options` are those of `RenderOptions`: size=(1280, 800), theme="dark", ...
+
+@answered
+def picture(
+    session: object,
+    path: object = None,
+    *,
+    size: tuple[int, int] | None = None,
+    ratio: float | None = None,
+    samples: int | None = None,
+    theme: str | None = None,
+    camera: str | Camera | None = None,
+    layout: str | None = None,
+    color: str | None = None,
+    cubes: str | None = None,
+    per_layer: bool | None = None,
+    pin: int | None = None,
+    look: RenderOptions | None = None,
+) -> Frame:
+    """A picture of a session as it is now, as uint8 of shape (height, width, 3), and as a PNG file.
+
+    session     a Session or a Show
+    path        the file, .png; None, the default, writes none
+    size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
+    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
+    samples     samples a side that a pixel is the mean of, 1 to 4; by default 2
+    theme       "dark", the default, or "light"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
+    layout      "crossbar", the default, or "posters"
+    color       what the colours of cubes stand for: "value", the default, "gradient", ...
+    cubes       what their sizes stand for; by default "gradient"
+    per_layer   True: a colour scale for each layer; by default False, one for all
+    pin         row in the bank of the weight whose arithmetic is drawn; by default none
+    look        a RenderOptions whose fields are the defaults of these ten instead
+
+    Raises InputError for an option that cannot be, FileError for a file that cannot be written, and
+    DisplayError without OpenGL.
     """
-    look = looked(look, options)
+    look = looked(
+        look or RenderOptions(),
+        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
+    )
     place = None if path is None else as_path(path)
     if place is not None and place.suffix.lower() != ".png":
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
@@ -132,6 +169,7 @@ def picture(
     return frame
 
 
+@answered
 def record(
     session: object,
     path: object,
@@ -143,23 +181,55 @@ def record(
     move: Move = "still",
     cameras: Sequence[Camera] = (),
     progress: bool | Callable[[int, int], None] = True,
+    size: tuple[int, int] | None = None,
+    ratio: float | None = None,
+    samples: int | None = None,
+    theme: str | None = None,
+    camera: str | Camera | None = None,
+    layout: str | None = None,
+    color: str | None = None,
+    cubes: str | None = None,
+    per_layer: bool | None = None,
+    pin: int | None = None,
     look: RenderOptions | None = None,
-    **options: Any,
 ) -> int:
     """Train so many steps and keep it as a video, .mp4 or .gif; how many pictures it has.
 
-    every     steps from one picture to the next; None: so many that it lasts some seconds
-    unit      "operation" shows every operation of these steps, slowly
-    move      how the camera goes: still, orbit or approach; or along `cameras`
-    progress  a bar in the terminal, or a function that gets how many pictures are done of how many
+    session     a Session or a Show; it is trained on
+    path        the file, .mp4 or .gif
+    steps       training steps; None, the default: those of the Show, 2000 for a Session
+    every       steps from one picture to the next; None: so many that it lasts 12 seconds
+    unit        "step", the default; "operation" shows every operation of these steps, slowly
+    fps         pictures a second, 1 to 240; by default 30
+    move        how the camera goes: "still", the default, "orbit" or "approach"
+    cameras     Cameras along which it goes instead
+    progress    True, the default: a bar in the terminal; False: none; or a function that is called
+                with the number of pictures done and of all
+    size        width and height in logical pixels, 16 to 8192 each; by default (1280, 720)
+    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
+    samples     samples a side that a pixel is the mean of, 1 to 4; by default 2
+    theme       "dark", the default, or "light"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
+    layout      "crossbar", the default, or "posters"
+    color       what the colours of cubes stand for: "value", the default, "gradient", ...
+    cubes       what their sizes stand for; by default "gradient"
+    per_layer   True: a colour scale for each layer; by default False, one for all
+    pin         row in the bank of the weight whose arithmetic is drawn; by default none
+    look        a RenderOptions whose fields are the defaults of these ten instead
+
+    Raises InputError for an option that cannot be, FileError for a file that cannot be written, and
+    DisplayError without OpenGL.
     """
     show = Show.of(session)
-    look = looked(look or RenderOptions(size=(1280, 720)), options)
-    steps = size(steps if steps is not None else show.steps, "steps")
+    look = looked(
+        look or RenderOptions(size=(1280, 720)),
+        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
+    )
+    steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
-    every = max(1, round(steps / (SECONDS * fps))) if every is None else size(every, "every")
+    every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
     stop = Stop()
     if unit == "operation":
         pictures = max(1, round(fps * OPERATION))
@@ -198,33 +268,62 @@ def record(
     return count
 
 
+@answered
 def storyboard(
     session: object,
     path: object,
     *,
-    look: RenderOptions | None = None,
     title: str = "",
-    **options: Any,
+    size: tuple[int, int] | None = None,
+    ratio: float | None = None,
+    samples: int | None = None,
+    theme: str | None = None,
+    camera: str | Camera | None = None,
+    layout: str | None = None,
+    color: str | None = None,
+    cubes: str | None = None,
+    per_layer: bool | None = None,
+    pin: int | None = None,
+    look: RenderOptions | None = None,
 ) -> int:
     """One training step as a web page of its own, a picture an operation; how many it has.
 
     The session stays where it is: a copy of it takes the step. The page needs no server and no
     network, has its words as text, and is gone through by a slider, by keys, or by reading.
+
+    session     a Session or a Show
+    path        the file, .html
+    title       of the page; by default that of the Show
+    size        width and height in logical pixels, 16 to 8192 each; by default (1200, 760)
+    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
+    samples     samples a side that a pixel is the mean of, 1 to 4; by default 1
+    theme       "dark", the default, or "light"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "flat"
+    layout      "crossbar", the default, or "posters"
+    color       what the colours of cubes stand for: "value", the default, "gradient", ...
+    cubes       what their sizes stand for; by default "gradient"
+    per_layer   True: a colour scale for each layer; by default False, one for all
+    pin         row in the bank of the weight whose arithmetic is drawn; by default none
+    look        a RenderOptions whose fields are the defaults of these ten instead
+
+    Raises InputError for an option that cannot be, FileError for a file that cannot be written, and
+    DisplayError without OpenGL.
     """
     place = as_path(path)
     if place.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
     check_place(place)
-    stills, text = story(session, look, title, **options)
+    look = looked(
+        look or PAGE,
+        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
+    )
+    stills, text = story(session, look, title)
     replace_file(place, text.encode())
     return stills
 
 
-def story(
-    session: object, look: RenderOptions | None = None, title: str = "", **options: Any
-) -> tuple[int, str]:
+def story(session: object, look: RenderOptions, title: str = "") -> tuple[int, str]:
     """A storyboard as text: how many pictures it has, and the page."""
-    look = looked(look or RenderOptions(camera="flat", size=(1200, 760), samples=1), options)
     show = Show.of(session)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills = []
@@ -237,12 +336,10 @@ def story(
     return len(stills), page(stills, title or show.title, look.theme == "dark")
 
 
-def looked(look: RenderOptions | None, options: dict[str, Any]) -> RenderOptions:
-    """A look, with some options changed."""
-    known = {each: each for each in RenderOptions.__dataclass_fields__}
-    for name in options:
-        pick(known, name, "option of a picture")
-    return replace(look, **options) if look is not None else RenderOptions(**options)
+def looked(look: RenderOptions, options: Sequence[Any]) -> RenderOptions:
+    """A look with other options, in the order of its fields; None leaves one as it is."""
+    named = zip(RenderOptions.__dataclass_fields__, options, strict=True)
+    return replace(look, **{name: option for name, option in named if option is not None})
 
 
 def drawn(canvas: Any, stage: Stage, look: RenderOptions) -> Frame:

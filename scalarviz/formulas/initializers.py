@@ -14,11 +14,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import number
+from scalarviz.checks.numbers import answered, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.randomness import STREAM_INITIAL, normal, uniform, unit_pairs
 from scalarviz.formulas.retarget import Target
+from scalarviz.formulas.settings import given
 from scalarviz.formulas.table import pick, table
 
 PORTION = 2**16  # rows whose numbers are drawn at once: more memory makes it no quicker
@@ -140,9 +141,20 @@ class Init:
     another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out" (+-sqrt(6/out)).
     """
 
-    def __init__(self, name: str = "pytorch", *, bias: str | None = None, **settings: float):
+    @answered
+    def __init__(
+        self,
+        name: str = "pytorch",
+        *,
+        bias: str | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        mean: float | None = None,
+        deviation: float | None = None,
+    ) -> None:
         row = pick(INITIALIZERS, name, "initializer")
         known = dict(row.settings)
+        settings = given(low=low, high=high, mean=mean, deviation=deviation)
         for setting in settings:
             pick(known, setting, f"setting of the initializer {name!r}:")
         self.row = row

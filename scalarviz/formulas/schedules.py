@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.checks.numbers import number
+from scalarviz.checks.numbers import answered, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import cos, pi, power
+from scalarviz.formulas.settings import given
 from scalarviz.formulas.table import FloatFunction, pick, table
 
 
@@ -67,9 +68,20 @@ class Schedule:
     0.25
     """
 
-    def __init__(self, name: str = "constant", **settings: float) -> None:
+    @answered
+    def __init__(
+        self,
+        name: str = "constant",
+        *,
+        every: float | None = None,
+        factor: float | None = None,
+        steps: float | None = None,
+        warmup: float | None = None,
+        floor: float | None = None,
+    ) -> None:
         self.row = pick(SCHEDULES, name, "schedule")
         known = dict(self.row.settings)
+        settings = given(every=every, factor=factor, steps=steps, warmup=warmup, floor=floor)
         for setting in settings:
             pick(known, setting, f"setting of the schedule {name!r}:")
         for setting, default in known.items():

@@ -32,6 +32,11 @@ def parameters_of(kind: Callable[..., object]) -> tuple[dict[str, inspect.Parame
     return known, any(row.kind == row.VAR_KEYWORD for row in parameters)
 
 
+def given(**settings: float | None) -> dict[str, float]:
+    """The settings that are not None."""
+    return {key: value for key, value in settings.items() if value is not None}
+
+
 def check_names(
     kind: Callable[..., object], settings: Mapping[str, Any], what: str, *given: str
 ) -> None:

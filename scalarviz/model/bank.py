@@ -15,7 +15,15 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray, as_floats, number, refuse_mask, shorten, size
+from scalarviz.checks.numbers import (
+    FloatArray,
+    answered,
+    as_floats,
+    number,
+    refuse_mask,
+    shorten,
+    size,
+)
 from scalarviz.errors import (
     GradientError,
     InputError,
@@ -64,6 +72,7 @@ class Bank:
     InputError, with nothing written, unless there is one finite number for each row.
     """
 
+    @answered
     def __init__(self, rows: int, dtype: str = "float32", state: int = 0) -> None:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
         if not isinstance(rows, int) or rows < 0:

@@ -7,30 +7,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import FloatArray, answered, number, shorten
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors import InputError
 from scalarviz.errors.near_names import PARAMETERS, meaning, plain, text_of
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
 
 NotFinite = Literal["error", "zero"]
-
-
-class Common(TypedDict, total=False):
-    """What every optimizer takes besides its own settings."""
-
-    schedule: Schedule | None
-    l1: float
-    l2: float
-    clip_value: float
-    clip_norm: float
-    not_finite: NotFinite
 
 
 class Optimizer:
@@ -60,13 +49,14 @@ class Optimizer:
         name: str,
         lr: float,
         settings: dict[str, float] | None = None,
-        **common: Unpack[Common],
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
     ) -> None:
         self.row = pick(OPTIMIZERS, name, "optimizer")
-        taken = ["lr", *dict(self.row.settings), *Common.__annotations__]
-        for key in common:
-            if key not in Common.__annotations__:
-                raise UnknownNameError(f"argument of {type(self).__name__}", key, taken)
         given: object = lr
         if isinstance(given, (Sequence, Iterator)) and not isinstance(given, str):
             raise InputError(f"the learning rate is one number, not {shorten(lr)}: {PARAMETERS}")
@@ -82,13 +72,12 @@ class Optimizer:
             if key == "eps" and value == 0.0:
                 raise InputError("eps must be above 0, so that nothing is divided by 0")
         self._lr = number(lr, "the learning rate", 0.0)
-        self.schedule = common.get("schedule")
-        self.l1 = number(common.get("l1", 0.0), "l1", 0.0)
-        self.l2 = number(common.get("l2", 0.0), "l2", 0.0)
-        self.clip_value = limit(common.get("clip_value", math.inf), "clip_value")
-        self.clip_norm = limit(common.get("clip_norm", math.inf), "clip_norm")
-        choice = common.get("not_finite", "error")
-        self.not_finite = pick({key: key for key in get_args(NotFinite)}, choice, "not_finite")
+        self.schedule = schedule
+        self.l1 = number(l1, "l1", 0.0)
+        self.l2 = number(l2, "l2", 0.0)
+        self.clip_value = limit(clip_value, "clip_value")
+        self.clip_norm = limit(clip_norm, "clip_norm")
+        self.not_finite = pick({key: key for key in get_args(NotFinite)}, not_finite, "not_finite")
 
     @property
     def name(self) -> str:
@@ -206,31 +195,83 @@ class SGD(Optimizer):
     SGD(lr=0.1)
     """
 
-    def __init__(self, lr: float = 0.01, **common: Unpack[Common]) -> None:
-        super().__init__("sgd", lr, **common)
+    def __init__(
+        self,
+        lr: float = 0.01,
+        *,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
+    ) -> None:
+        common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
+        super().__init__("sgd", lr, None, *common)
 
 
 class Momentum(Optimizer):
     """velocity = momentum * velocity + g; w - lr * velocity."""
 
-    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
-        super().__init__("momentum", lr, {"momentum": momentum}, **common)
+    def __init__(
+        self,
+        lr: float = 0.01,
+        momentum: float = 0.9,
+        *,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
+    ) -> None:
+        settings = {"momentum": momentum}
+        super().__init__(
+            "momentum", lr, settings, schedule, l1, l2, clip_value, clip_norm, not_finite
+        )
 
 
 class Nesterov(Optimizer):
     """Momentum that looks ahead: w - lr * (g + momentum * velocity)."""
 
-    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
-        super().__init__("nesterov", lr, {"momentum": momentum}, **common)
+    def __init__(
+        self,
+        lr: float = 0.01,
+        momentum: float = 0.9,
+        *,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
+    ) -> None:
+        settings = {"momentum": momentum}
+        super().__init__(
+            "nesterov", lr, settings, schedule, l1, l2, clip_value, clip_norm, not_finite
+        )
 
 
 class RMSProp(Optimizer):
     """The gradient divided by the root of its mean square: lr * g / (sqrt(square) + eps)."""
 
     def __init__(
-        self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, **common: Unpack[Common]
+        self,
+        lr: float = 0.01,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        *,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
     ) -> None:
-        super().__init__("rmsprop", lr, {"alpha": alpha, "eps": eps}, **common)
+        settings = {"alpha": alpha, "eps": eps}
+        super().__init__(
+            "rmsprop", lr, settings, schedule, l1, l2, clip_value, clip_norm, not_finite
+        )
 
 
 class Adam(Optimizer):
@@ -245,9 +286,17 @@ class Adam(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
-        **common: Unpack[Common],
+        *,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
     ) -> None:
-        super().__init__("adam", lr, {"beta1": beta1, "beta2": beta2, "eps": eps}, **common)
+        settings = {"beta1": beta1, "beta2": beta2, "eps": eps}
+        common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
+        super().__init__("adam", lr, settings, *common)
 
 
 class AdamW(Optimizer):
@@ -260,7 +309,14 @@ class AdamW(Optimizer):
         beta2: float = 0.999,
         eps: float = 1e-8,
         decay: float = 0.01,
-        **common: Unpack[Common],
+        *,
+        schedule: Schedule | None = None,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        clip_value: float = math.inf,
+        clip_norm: float = math.inf,
+        not_finite: NotFinite = "error",
     ) -> None:
         settings = {"beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay}
-        super().__init__("adamw", lr, settings, **common)
+        common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
+        super().__init__("adamw", lr, settings, *common)

@@ -7,13 +7,14 @@ from typing import Literal
 
 import numpy as np
 
-from scalarviz.checks.numbers import number, size, true_or_false
+from scalarviz.checks.numbers import answers, number, size, true_or_false
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
 
 PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
 
 
+@answers
 @dataclass(frozen=True)
 class Precision:
     """How an engine computes: "full", in the type of the bank, or `Precision("mixed", ...)`.

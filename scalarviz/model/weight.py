@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final, overload
 from scalarviz.autograd.graph import LEAF
 from scalarviz.autograd.value import Operand, Value
 from scalarviz.checks.attributes import Absent
+from scalarviz.checks.numbers import answered
 from scalarviz.errors import InputError, OrderError
 from scalarviz.leaf_calls import weight_html
 from scalarviz.model.bank import Bank, Rows
@@ -100,6 +101,7 @@ class Weight(Part):
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         item, numpy, detach = Absent(), Absent(), Absent()
 
+    @answered
     def __init__(self, value: float, *, dtype: str = "float64") -> None:
         bank = Bank(1, dtype)
         bank.value[0] = bank.number(value, "the value of a weight")

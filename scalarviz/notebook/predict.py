@@ -10,7 +10,7 @@ from html import escape
 from importlib import import_module
 from typing import Any, final
 
-from scalarviz.checks.numbers import number, shorten
+from scalarviz.checks.numbers import answered, number, shorten
 from scalarviz.errors import InputError
 from scalarviz.notebook.place import Shown, has_widgets, in_notebook
 
@@ -19,6 +19,7 @@ NEAR = 0.02  # of the answer, by which a guess may be off
 Answer = float | str | Callable[[], float | str]
 
 
+@answered
 def predict(
     question: str,
     answer: Answer,

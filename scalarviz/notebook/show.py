@@ -11,7 +11,7 @@ from typing import Any, final
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import DisplayError
-from scalarviz.export.render import RenderOptions, story
+from scalarviz.export.render import PAGE, RenderOptions, story
 from scalarviz.export.step_page_2d import plain_story
 from scalarviz.notebook.place import Shown, in_colab
 from scalarviz.presenter.answers import AT_ONCE
@@ -99,7 +99,7 @@ def told(show: Show, why: str, theme: str) -> Told:
     chosen = "light" if theme == "auto" else theme
     step = "its next step, operation by operation"
     try:
-        _, text = story(show, theme=chosen, size=(1000, 620))
+        _, text = story(show, replace(PAGE, theme=chosen, size=(1000, 620)))
         made = Told(why, framed(text), step)
     except DisplayError:
         if hasattr(show.session.network, "layers"):

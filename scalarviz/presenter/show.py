@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import number, shorten, size
+from scalarviz.checks.numbers import answers, number, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import visible
 from scalarviz.session.session import Session
@@ -48,6 +48,7 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 
 
 @final
+@answers
 @dataclass(frozen=True)
 class Show:
     """A session, and what is said and done around it; what is drawn follows from its data.

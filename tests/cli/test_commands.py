@@ -142,7 +142,7 @@ def test_from_python_and_of_a_kept_training_it_says_so_too(
 def test_bad_options_of_watch_are_refused_before_it_looks_for_a_screen(
     colours: sv.Session, terminal: bool
 ) -> None:
-    for size in ((3, 300), 800, "800x500", None):
+    for size in ((3, 300), 800, "800x500"):
         with pytest.raises(InputError, match=r"^(a|the width of a) picture (has|is) "):
             sv.watch(colours, size=size, terminal=terminal)
     with pytest.raises(UnknownNameError, match=r"unknown argument of watch 'sise'.*'size'"):

@@ -187,7 +187,6 @@ def test_every_name_in_the_table_is_one_of_ours() -> None:
         "initializer": {*INITIALIZERS},
         "engine": {*ENGINES, AUTO},
         "dtype": {"float32", "float64"},
-        "setting of the schedule": {key for row in SCHEDULES.values() for key, _ in row.settings},
         "public name": {*sv.__all__},
     }
     for kind, names in known.items():

@@ -97,8 +97,10 @@ def test_a_layer_can_have_an_initializer_of_its_own() -> None:
 def test_what_cannot_be_drawn_from_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'xavier_uniform'"):
         sv.Network([2, 2], init="xavier_unifrm")
-    with pytest.raises(UnknownNameError, match="setting of the initializer 'uniform': 'hi'"):
+    with pytest.raises(UnknownNameError, match=r"argument of Init 'hi': .*'high'"):
         sv.Init("uniform", hi=2.0)
+    with pytest.raises(UnknownNameError, match="setting of the initializer 'uniform': 'mean'"):
+        sv.Init("uniform", mean=2.0)
     with pytest.raises(UnknownNameError, match="bias initializer 'fan'"):
         sv.Init("he_uniform", bias="fan")
     with pytest.raises(InputError, match="low must not be above high"):

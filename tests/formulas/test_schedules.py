@@ -59,5 +59,7 @@ def test_a_bad_setting_is_refused(arguments: dict[str, object], words: str) -> N
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'cosine'"):
         sv.Schedule("cosin", steps=10)
-    with pytest.raises(UnknownNameError, match="setting of the schedule 'cosine': 'step'"):
+    with pytest.raises(UnknownNameError, match=r"argument of Schedule 'step': .*'steps'"):
         sv.Schedule("cosine", step=10)
+    with pytest.raises(UnknownNameError, match="setting of the schedule 'cosine': 'every'"):
+        sv.Schedule("cosine", every=10)

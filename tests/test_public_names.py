@@ -1,0 +1,120 @@
+"""The public names, as `help` and tab completion show them: each option by its name and type."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import UnknownNameError
+from scalarviz.export import render
+from scalarviz.export.render import RenderOptions
+from scalarviz.formulas.initializers import INITIALIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from tests.public_names import callables, parameters
+
+CALLABLES = {name: (function, home) for name, function, home in callables()}
+
+
+def test_the_walk_finds_what_is_public() -> None:
+    known = {"watch", "Session", "Session.advance", "data.Rgb", "data.from_csv", "onnx.load"}
+    assert known <= {*CALLABLES}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_help_shows_every_option_by_name_and_type(name: str) -> None:
+    function, _ = CALLABLES[name]
+    for each in parameters(function):
+        assert each.kind != each.VAR_KEYWORD, f"**{each.name} of {name} hides its options"
+        assert each.annotation is not each.empty, f"{each.name} of {name} has no type"
+
+
+@pytest.mark.parametrize("name", ["watch", "picture", "record", "storyboard"])
+def test_options_of_pictures_are_arguments_of_what_draws_them(name: str) -> None:
+    known = inspect.signature(getattr(sv, name)).parameters
+    wanted = ["size"] if name == "watch" else [each.name for each in fields(RenderOptions)]
+    assert {*wanted} <= {*known}
+
+
+LOOKS: dict[str, Any] = {
+    "size": (64, 48),
+    "ratio": 2.0,
+    "samples": 3,
+    "theme": "light",
+    "camera": "orthographic",
+    "layout": "posters",
+    "color": "gradient",
+    "cubes": "value",
+    "per_layer": True,
+    "pin": 3,
+}
+
+
+@pytest.mark.parametrize("verb", ["picture", "record", "storyboard"])
+@pytest.mark.parametrize("option", LOOKS)
+def test_an_option_of_a_picture_reaches_what_draws_it(
+    verb: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reached(Exception):
+        """What would draw has the look."""
+
+    def drawing(look: RenderOptions) -> None:
+        raise Reached(look)
+
+    monkeypatch.setattr(RenderOptions, "canvas", drawing)
+    monkeypatch.setattr(render, "encoder_for", lambda *_: None)
+    s = sv.Session(sv.Network([2, 1]), sv.data.Xor(), engine="python")
+    paths: dict[str, Any] = {"picture": (), "record": ("a.mp4", 1), "storyboard": ("a.html",)}
+    base = {"picture": RenderOptions(), "record": RenderOptions(size=(1280, 720))}
+    expected = replace(base.get(verb, render.PAGE), **{option: LOOKS[option]})
+    with pytest.raises(Reached) as found:
+        getattr(sv, verb)(s, *paths[verb], **{option: LOOKS[option]})
+    assert found.value.args == (expected,)
+    own = RenderOptions(size=(100, 90), theme="light", pin=1)
+    with pytest.raises(Reached) as found:
+        getattr(sv, verb)(s, *paths[verb], look=own, **{option: LOOKS[option]})
+    assert found.value.args == (replace(own, **{option: LOOKS[option]}),)
+
+
+def test_every_setting_of_a_table_is_an_argument_of_what_takes_it() -> None:
+    for taker, rows in ((sv.Init, INITIALIZERS), (sv.Schedule, SCHEDULES)):
+        settings = {key for row in rows.values() for key, _ in row.settings}
+        assert settings <= {*inspect.signature(taker).parameters}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: sv.Value(1.0, lable="x"), r"argument of Value 'lable': .*'label'"),
+        (lambda: sv.Weight(1.0, device="cpu"), r"argument of Weight 'device': .*"),
+        (lambda: sv.Bank(3, dtyp="float64"), r"argument of Bank 'dtyp': .*'dtype'"),
+        (lambda: sv.Precision("mixed", scale=2.0), r"argument of Precision 'scale': .*loss_scale"),
+        (lambda: sv.Show(None, titel="a"), r"argument of Show 'titel': .*'title'"),
+        (lambda: sv.picture(None, pins=3), r"argument of picture 'pins': .*'pin'"),
+        (lambda: sv.record(None, "a.mp4", evry=3), r"argument of record 'evry': .*'every'"),
+        (lambda: sv.storyboard(None, "a", titel=""), r"argument of storyboard 'titel': .*'title'"),
+        (lambda: sv.watch(None, tourr=True), r"argument of watch 'tourr': .*'tour'"),
+        (lambda: sv.predict("1 + 1?", 2, nearly=1), r"argument of predict 'nearly': .*'near'"),
+        (lambda: sv.where(1.0, 2.0, z=3.0), r"argument of where 'z'"),
+        (lambda: sv.maximum(1.0, other=3.0), r"argument of maximum 'other'"),
+        (lambda: sv.minimum(1.0, other=3.0), r"argument of minimum 'other'"),
+        (lambda: sv.SGD(0.1, sched=None), r"argument of SGD 'sched': .*'schedule'"),
+        (lambda: sv.Schedule("cosine", T_max=9), r"argument of Schedule 'T_max': .*'steps'"),
+    ],
+)
+def test_a_wrong_keyword_is_answered_by_a_sentence(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(UnknownNameError, match=said):
+        call()
+
+
+def test_numbers_in_an_expression_become_the_values_that_a_user_would_make() -> None:
+    x = sv.Value(2.0)
+    for made, known in ((x + 3, 3.0), (x + np.float32(0.5), 0.5), (4 - x, 4.0)):
+        leaf = next(each for each in made._prev if each is not x)
+        assert vars(leaf) == vars(sv.Value(known)) and type(leaf) is sv.Value
+        assert (leaf.data, leaf.grad, leaf._op) == (known, 0, "")
