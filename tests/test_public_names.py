@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -32,6 +33,18 @@ def test_help_shows_every_option_by_name_and_type(name: str) -> None:
     for each in parameters(function):
         assert each.kind != each.VAR_KEYWORD, f"**{each.name} of {name} hides its options"
         assert each.annotation is not each.empty, f"{each.name} of {name} has no type"
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_the_docstring_says_what_each_argument_is(name: str) -> None:
+    function, home = CALLABLES[name]
+    inherited = getattr(home, function.__name__, function)  # an overriding method is not told again
+    text = inspect.getdoc(function) or inspect.getdoc(inherited) or ""
+    assert text, f"{name} has no docstring"
+    for each in parameters(function):
+        line = rf"^ *(\*?\w+, )*\*?{each.name}(, \*?\w+)*  +\S"  # name    what it is
+        within = rf"`[^`\n]*\b{each.name}\b[^`\n]*`"
+        assert re.search(f"{line}|{within}", text, re.M), f"{name} does not say what {each.name} is"
 
 
 @pytest.mark.parametrize("name", ["watch", "picture", "record", "storyboard"])

@@ -48,7 +48,12 @@ def unary(name: str) -> Callable[[Value], Value]:
     """The method for a row of one input."""
     formula = OPERATIONS[name]
     function = formula.value
-    return lambda self: node(formula, function(self._data), self)
+
+    def method(self: Value) -> Value:
+        return node(formula, function(self._data), self)
+
+    method.__name__, method.__doc__ = name, f"{name} of this Value, as a Value."
+    return method
 
 
 def binary(name: str) -> Callable[[Value, Operand], Value]:
@@ -96,6 +101,7 @@ def function(name: str) -> Callable[..., Value]:
     row = OPERATIONS[name]
 
     def call(*operands: Operand) -> Value:
+        """The value of a row of OPERATIONS at its `operands`, Values or plain numbers."""
         record = graph.recorder.get()
         if record is not None:
             return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
@@ -338,19 +344,19 @@ def total(gradient: Any, more: Value) -> Value:
 
 @answered
 def where(condition: Operand, x: Operand, y: Operand) -> Value:
-    """x where the condition is true (not 0), otherwise y; the gradient goes to the chosen one."""
+    """`x` where `condition` is true (not 0), otherwise `y`; the gradient goes to the chosen one."""
     return Value.where(condition, x, y)
 
 
 @answered
 def maximum(x: Operand, y: Operand) -> Value:
-    """The larger of two; where both are equal, each gets half of the gradient."""
+    """The larger of `x` and `y`; where both are equal, each gets half of the gradient."""
     return Value.maximum(x, y)
 
 
 @answered
 def minimum(x: Operand, y: Operand) -> Value:
-    """The smaller of two; where both are equal, each gets half of the gradient."""
+    """The smaller of `x` and `y`; where both are equal, each gets half of the gradient."""
     return Value.minimum(x, y)
 
 

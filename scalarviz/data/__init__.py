@@ -51,6 +51,8 @@ def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) ->
     """The data set that `data.name` and `data.settings()` came from; it opens no file.
 
     It is weighed before it is made if there is a budget.
+
+    `budget` is what it may cost, None, the default: anything; InputError if it costs more.
     """
     kind = pick(DATA_SETS, name, "data set")
     if isinstance(settings.get("picture"), str) or settings.get("folder") is not None:

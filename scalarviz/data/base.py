@@ -43,6 +43,8 @@ class DataSet(ABC):
     inputs, outputs  how many numbers go into a network, and how many it should say
     samples          how many an epoch has
     held_out         inputs and targets that are never trained on, one row a sample, or None
+
+    `settings` are the arguments that make it again.
     """
 
     name: ClassVar[str]
@@ -67,11 +69,11 @@ class DataSet(ABC):
 
     @abstractmethod
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of so many samples, in an order that the seed decides; None: all, every step."""
+        """Batches of `batch` samples, None: all of them, in an order that the `seed` decides."""
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
-        """Bytes that the data set of these settings takes, before it is made or they are checked.
+        """Bytes that the data set of these `settings` takes, before it is made or they are checked.
 
         One that makes more than it is given says so.
         """
@@ -110,7 +112,7 @@ class DataSet(ABC):
     @final
     @staticmethod
     def of(data: object) -> DataSet:
-        """A data set from what a user passed: one already made, or a pair (inputs, targets)."""
+        """`data` itself if it is a data set, or Arrays of a pair (inputs, targets)."""
         if isinstance(data, DataSet):
             return data
         if isinstance(data, (tuple, list)) and len(data) == 2:
@@ -128,6 +130,8 @@ class TableSet(DataSet):
 
     `order` says how batches are drawn from it: "shuffled" (each sample once an epoch), "in_order",
     or "picked" (each sample at random, whatever came before).
+
+    `settings` are the arguments that make it again, `held_out` is as in DataSet.
     """
 
     def __init__(
@@ -146,7 +150,7 @@ class TableSet(DataSet):
 
     @final
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of so many samples, in an order that the seed decides; None: all, every step."""
+        """Batches of `batch` samples, None: all of them, in an order that the `seed` decides."""
         inputs, targets = self.training
         if batch is None or self.order == "in_order":
             return InOrder(inputs, targets, batch)
@@ -157,10 +161,17 @@ class TableSet(DataSet):
 
 @final
 class Arrays(TableSet):
-    """A table of one's own: inputs and targets, 2-D arrays with one row a sample.
+    """A table of one's own: inputs and targets, one row a sample.
 
-    Targets of one number each may be a 1-D array. `share` of the samples are trained on, the seed
-    decides which; the others are held out. `source` says where they came from.
+    inputs   shape (samples, inputs)
+    targets  shape (samples, outputs); or (samples,) for one output
+    share    part of the samples that are trained on, up to 1.0, the default; the rest is held out
+    seed     decides which samples are held out; by default 0
+    order    "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
+             sample at random, whatever came before
+    source   where they came from, a text or a path; by default nothing is said
+
+    Raises ShapeError, NotFiniteError and InputError.
 
     >>> Arrays([[0, 1], [1, 1]], [1, 0])
     Arrays(inputs=2 x 2, targets=2 x 1): 2 -> 1, 2 samples

@@ -102,6 +102,10 @@ class Rgb(TableSet):
              this is how a file keeps a function
 
     512 random colours are held out, and `palette` is eight colours to show, with their targets.
+
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
+
+    By default levels=16, samples=None, angle=90.0 and seed=0.
     """
 
     name = "rgb"

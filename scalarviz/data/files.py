@@ -49,6 +49,18 @@ def from_csv(
     says so, or if it is None and no cell of it is a number. For the rest see Arrays.
 
     A file that has more than `limit` bytes, or whose numbers take more, is refused; None: 640 MB.
+
+    path     the file, in UTF-8
+    inputs   columns; None, the default: all but the targets
+    targets  columns; None, the default: the last one
+    header   whether line 1 holds names; None, the default: if no cell of it is a number
+    share    part of the samples that are trained on, up to 1.0, the default; the rest is held out
+    seed     decides which samples are held out; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    limit    bytes; None, the default: 640 MB
+
+    Raises InputError for a file that cannot be read as numbers, UnknownNameError for an unknown
+    column.
     """
     budget = Budget(limit)
     path = readable(path, budget)
@@ -249,6 +261,14 @@ def from_npz(
     Each has one row a sample. For the rest see Arrays.
 
     Arrays that would take more than `limit` bytes as float64 are refused; None: 640 MB.
+
+    path   the file, .npz
+    share  part of the samples that are trained on, up to 1.0, the default; the rest is held out
+    seed   decides which samples are held out; by default 0
+    order  "shuffled", the default, "in_order" or "picked", as in Arrays
+    limit  bytes; None, the default: 640 MB
+
+    Raises InputError for a file that cannot be read, or has other arrays.
     """
     budget = Budget(limit)
     path = readable(path, budget)

@@ -20,6 +20,11 @@ class Generated(DataSet):
     It should depend on these three alone, so that any step can be taken again:
     `np.random.default_rng([seed, step])` is a way. There must be `batch` rows; `samples` is what
     batch=None stands for. A file cannot keep such a data set, as the function is code.
+
+    make     the function
+    inputs   numbers of a sample that come in
+    outputs  numbers of a target
+    samples  of an epoch; by default 1024
     """
 
     name = "generated"
@@ -38,7 +43,7 @@ class Generated(DataSet):
         super().__init__(*widths, samples, settings)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of so many samples; None: as many as `samples` says."""
+        """Batches of `batch` samples, None: `samples` of them; `seed` goes to the function."""
         count = self.samples if batch is None else size(batch, "batch")
         widths = (self.inputs, self.outputs)
         return GeneratedBatches(lambda step: self.make(step, count, seed), widths, count, seed)

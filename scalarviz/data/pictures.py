@@ -94,7 +94,11 @@ class Texture(DataSet):
         return COLOR * (height * width if "picture" in settings else SIDE**2)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of so many random points; None: a whole epoch of them."""
+        """Batches of random points.
+
+        `batch` is the number of points of each, None, the default: a whole epoch; `seed` decides
+        which.
+        """
         count = self.samples if batch is None else batch
         return Points(self.picture, count, self.samples, seed, self.window)
 
@@ -108,7 +112,10 @@ class Texture(DataSet):
 
 @answered
 def pixel_centres(width: int, height: int) -> FloatArray:
-    """(u, v) of the middle of every pixel, one row each, row after row from the upper left one."""
+    """Coordinates of the middle of every pixel, from 0 to 1, row after row from the upper left.
+
+    `width` and `height` are in pixels. Returns an array of shape (height * width, 2): u, v.
+    """
     u = (np.arange(whole_size(width, "width")) + 0.5) / width
     v = (np.arange(whole_size(height, "height")) + 0.5) / height
     return np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2)
@@ -119,6 +126,8 @@ def psnr(prediction: object, target: object) -> float:
     """Peak signal-to-noise ratio in decibels, for numbers from 0 to 1; infinite for equal ones.
 
     Say with it in which colour space, and at which points: `Texture.pixels()` has all middles.
+
+    `prediction` and `target` are arrays of one shape; InputError if they are not.
     """
     said = as_floats(prediction, "psnr")
     wanted = as_floats(target, "psnr")

@@ -33,8 +33,10 @@ CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 class CornerSet(TableSet):
     """The four corners of the unit square, with a target each, 0 or 1.
 
-    `bias` adds a third input that is always 1; `signed` says -1 where the target would be 0;
-    order="picked" and batches of 1 give one random corner after the other.
+    bias    True: a third input that is always 1; by default False
+    signed  True: targets are -1 and 1; False, the default: 0 and 1
+    order   "shuffled", the default, "in_order", or "picked": with batches of 1 one random corner
+            after the other
     """
 
     truth: ClassVar[tuple[float, ...]]
@@ -54,8 +56,10 @@ class CornerSet(TableSet):
 class Xor(CornerSet):
     """1 at the corners (0, 1) and (1, 0), where just one input is 1; 0 at the other two.
 
-    `bias` adds a third input that is always 1; `signed` says -1 where the target would be 0;
-    order="picked" and batches of 1 give one random corner after the other.
+    bias    True: a third input that is always 1; by default False
+    signed  True: targets are -1 and 1; False, the default: 0 and 1
+    order   "shuffled", the default, "in_order", or "picked": with batches of 1 one random corner
+            after the other
     """
 
     name = "xor"
@@ -66,8 +70,10 @@ class Xor(CornerSet):
 class Xnor(CornerSet):
     """1 at the corners (0, 0) and (1, 1), where both inputs are equal; 0 at the other two.
 
-    `bias` adds a third input that is always 1; `signed` says -1 where the target would be 0;
-    order="picked" and batches of 1 give one random corner after the other.
+    bias    True: a third input that is always 1; by default False
+    signed  True: targets are -1 and 1; False, the default: 0 and 1
+    order   "shuffled", the default, "in_order", or "picked": with batches of 1 one random corner
+            after the other
     """
 
     name = "xnor"
@@ -132,15 +138,20 @@ class PlaneSet(TableSet):
 
     @abstractmethod
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-        """A point for each class, 0 or 1, from two random numbers between 0 and 1."""
+        """Points of `classes`, each 0 or 1, from random numbers `u` and `v` between 0 and 1."""
 
 
 @final
 class Circle(PlaneSet):
     """1 inside a circle of radius .5, 0 in the ring around it, from .7 to 1.
 
-    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
-    (see PlaneSet).
+    noise    standard deviation of normal noise on both coordinates; by default 0.0
+    samples  number of points; by default 500
+    share    part of them that are trained on, the others are held out; by default 0.5
+    scale    factor of all coordinates; by default 1.0
+    signed   True: targets are -1 and 1; False, the default: 0 and 1
+    seed     decides which points; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
     name = "circle"
@@ -154,8 +165,13 @@ class Circle(PlaneSet):
 class Gaussians(PlaneSet):
     """Two normal clouds of deviation .14: 1 around (.4, .4), 0 around (-.4, -.4).
 
-    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
-    (see PlaneSet).
+    noise    standard deviation of normal noise on both coordinates; by default 0.0
+    samples  number of points; by default 500
+    share    part of them that are trained on, the others are held out; by default 0.5
+    scale    factor of all coordinates; by default 1.0
+    signed   True: targets are -1 and 1; False, the default: 0 and 1
+    seed     decides which points; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
     name = "gaussians"
@@ -170,8 +186,13 @@ class Gaussians(PlaneSet):
 class Spiral(PlaneSet):
     """Two arms that wind around the middle, one and three quarter turns each.
 
-    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
-    (see PlaneSet).
+    noise    standard deviation of normal noise on both coordinates; by default 0.0
+    samples  number of points; by default 500
+    share    part of them that are trained on, the others are held out; by default 0.5
+    scale    factor of all coordinates; by default 1.0
+    signed   True: targets are -1 and 1; False, the default: 0 and 1
+    seed     decides which points; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
     name = "spiral"
@@ -184,8 +205,13 @@ class Spiral(PlaneSet):
 class Moons(PlaneSet):
     """Two half circles, one hooked into the other: 0 the upper one, 1 the lower one.
 
-    The keywords are those of every set of points: noise, samples, share, scale, signed, seed, order
-    (see PlaneSet).
+    noise    standard deviation of normal noise on both coordinates; by default 0.0
+    samples  number of points; by default 500
+    share    part of them that are trained on, the others are held out; by default 0.5
+    scale    factor of all coordinates; by default 1.0
+    signed   True: targets are -1 and 1; False, the default: 0 and 1
+    seed     decides which points; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
     name = "moons"
@@ -202,8 +228,15 @@ class Moons(PlaneSet):
 class Quadrants(PlaneSet):
     """XOR as an area: 1 where the signs of the two coordinates differ, 0 where they are equal.
 
-    Without noise no point is nearer to an axis than .06. The keywords are those of every set of
-    points: noise, samples, share, scale, signed, seed, order (see PlaneSet).
+    Without noise no point is nearer to an axis than .06.
+
+    noise    standard deviation of normal noise on both coordinates; by default 0.0
+    samples  number of points; by default 500
+    share    part of them that are trained on, the others are held out; by default 0.5
+    scale    factor of all coordinates; by default 1.0
+    signed   True: targets are -1 and 1; False, the default: 0 and 1
+    seed     decides which points; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
     name = "quadrants"

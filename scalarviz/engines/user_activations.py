@@ -25,6 +25,13 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
     their source. Doing it again under the same name replaces it: make the networks anew that have
     it, for as objects they keep the old one, and in kernels they have the new one.
 
+    value       function of a float x that returns a float
+    derivative  function of x and y = value(x) that returns dy/dx
+    name        of the new activation; by default that of the function
+
+    Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called so, or
+    whose source cannot be read.
+
     >>> def bump(x):
     ...     return 1.0 / (1.0 + x * x)
     >>> def bump_derivative(x, y):

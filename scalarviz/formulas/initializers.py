@@ -135,10 +135,18 @@ NORMAL_ARRAY = ARRAYS.retarget(normal)
 
 
 class Init:
-    """How the parameters of a network begin: `Init("uniform", low=0, high=1)`, or just a name.
+    """Initial numbers of a network: `Init("uniform", low=0, high=1)`, or just a name.
 
-    `name` is a row of `INITIALIZERS`, which states the weights and the biases; `bias` chooses
-    another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out" (+-sqrt(6/out)).
+    name       row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
+               default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...
+    bias       another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
+               (+-sqrt(6/out)); None, the default: that of the row
+    low, high  bounds of "uniform"; by default -1.0 and 1.0
+    mean       of "normal"; by default 0.0
+    deviation  standard deviation of "normal"; by default 1.0
+
+    Raises UnknownNameError for an unknown name or a setting of another law, InputError for a bad
+    number.
     """
 
     @answered
@@ -174,7 +182,7 @@ class Init:
 
     @staticmethod
     def of(init: str | Init) -> Init:
-        """An `Init` from what a user passed: one already made, or a name."""
+        """`init` itself if it is an Init, or the Init of that name."""
         return init if isinstance(init, Init) else Init(init)
 
     def draw(
@@ -184,6 +192,14 @@ class Init:
 
         A row's number depends on the seed and on the row alone, so a network that grows by a
         layer keeps the numbers it had.
+
+        law     how the numbers are distributed
+        shape   numbers that enter and that leave the layer: (in, out)
+        seed    of the network
+        first   first row
+        count   number of rows
+
+        Returns a float64 array of shape (count,).
         """
         settings = tuple(self.settings.values()) if law.takes_settings else ()
         a, b = law.spread(float(shape[0]), float(shape[1]), *settings)
@@ -195,7 +211,10 @@ class Init:
     def fill(
         self, rows: npt.NDArray[Any], law: Law, shape: tuple[int, int], seed: int, first: int
     ) -> None:
-        """Write the initial numbers of some rows of the bank, which begin with row `first`."""
+        """Write the initial numbers of a `law` and a `shape` (in, out) into `rows` of the bank.
+
+        The numbers follow from the `seed`; the first of the rows has the number `first`.
+        """
         for start in range(0, len(rows), PORTION):
             part = rows[start : start + PORTION]
             part[:] = self.draw(law, shape, seed, first + start, len(part))

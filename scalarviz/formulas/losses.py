@@ -180,6 +180,11 @@ class Loss:
     The conventions one meets: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
     not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
 
+    name    row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
+            "softmax_cross_entropy", ...
+    factor  multiplies the sum of errors, a finite number; by default 1.0
+    mean    "all", the default, "samples" or "none"
+
     >>> loss = Loss("mse")
     >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
     0.5
@@ -197,7 +202,7 @@ class Loss:
 
     @staticmethod
     def of(loss: str | Loss) -> Loss:
-        """A `Loss` from what a user passed: one already made, or a name."""
+        """`loss` itself if it is a Loss, or the Loss of that name."""
         return loss if isinstance(loss, Loss) else Loss(loss)
 
     @property
@@ -210,7 +215,11 @@ class Loss:
         return self._value(p, t)
 
     def forward(self, prediction: object, target: object) -> float:
-        """The loss; it remembers what `backward` needs."""
+        """The loss of a batch; what `backward` needs is remembered.
+
+        `prediction` and `target` have the shape (samples, outputs), or (outputs,) for one sample.
+        Raises ShapeError if they differ, and NotFiniteError.
+        """
         p, t, single = self._batch(prediction, target)
         self._stack.append((p, t, single))
         return self._value(p, t)
@@ -224,7 +233,7 @@ class Loss:
         return gradient[0] if single else gradient
 
     def check_output(self, activation: str) -> None:
-        """Refuse a last activation that this loss would apply a second time."""
+        """Raise InputError for a last `activation` that this loss would apply a second time."""
         if self.row.logits and activation in ("sigmoid", "softmax"):
             raise InputError(
                 f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "
@@ -239,12 +248,12 @@ class Loss:
         return p, as_targets(target, len(p), p.shape[1], who), single
 
     def scale(self, shape: tuple[int, ...]) -> float:
-        """By what the errors of a batch of (samples, outputs) are multiplied when added up."""
+        """The factor of the sum of errors of a batch of `shape` (samples, outputs)."""
         samples, outputs = shape
         return self.factor / (samples * self.divisor(outputs) or 1)
 
     def divisor(self, outputs: int) -> int:
-        """By what the sum of errors is divided for each sample; 0 if it is not divided at all."""
+        """Divisor of the sum of errors of a sample with so many `outputs`; 0: not divided."""
         if self.mean == "none":
             return 0
         return outputs if self.mean == "all" and isinstance(self.row, LossRow) else 1

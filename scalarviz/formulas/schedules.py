@@ -57,12 +57,21 @@ SCHEDULES = table(
 
 
 class Schedule:
-    """How the learning rate changes over the steps: `Schedule("cosine", steps=10_000)`.
+    """The learning rate over the steps, as a factor: `Schedule("cosine", steps=10_000)`.
 
-    "constant"; "step" (every=, factor=.1: multiplied by `factor` every so many steps); "cosine"
-    (steps=, floor=0: half a cosine from 1 down to `floor`, which then stays); "warmup_cosine"
-    (warmup=, steps=, floor=0: a straight line up over `warmup` steps, then the cosine, done at
-    `steps`).
+    name    "constant", the default: always 1
+            "step": multiplied by `factor` after `every` steps
+            "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps
+            "warmup_cosine": a straight line up over `warmup` steps, then the cosine, which ends
+            after `steps` steps
+    every   steps, at least 1
+    factor  at least 0; by default 0.1
+    steps   steps, at least 1
+    warmup  steps, at least 1 and fewer than `steps`
+    floor   share of the rate, at least 0; by default 0.0
+
+    Raises UnknownNameError for a setting of another schedule, InputError for one that is missing or
+    bad.
 
     >>> Schedule("step", every=100, factor=0.5).factor(250)
     0.25

@@ -14,10 +14,12 @@ from scalarviz.model.program import Program
 
 @final
 class Activation(Layer):
-    """y = f(x), number by number; nothing to learn.
+    """Apply an activation to each number: y = f(x). There are no parameters.
 
-    `shape` is how many numbers there are, or the shape of a picture. After Dense and Conv2d it is
-    simpler to give those the activation.
+    shape       number of features, or the shape (channels, height, width) of a picture
+    activation  name of a row of formulas/activations.py
+
+    After Dense and Conv2d it is simpler to give those the activation.
 
     >>> Activation(3, "relu")([-1, 0, 2]).tolist()
     [0.0, 0.0, 2.0]

@@ -32,6 +32,10 @@ class Layer(Part):
     A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
     the network's bank. A layer with a bank of its own can still join a network as long as nothing
     was computed, changed or made on that bank; the arrays of that bank become read-only then.
+
+    inputs      numbers of a sample that come in, at least 1
+    outputs     numbers of a sample that go out, at least 1
+    activation  name of a row of formulas/activations.py; by default "linear"
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -67,7 +71,7 @@ class Layer(Part):
         return self._activation
 
     def check_activation(self, name: str) -> None:
-        """Refuse an activation that this layer cannot have."""
+        """Raise InputError if this layer cannot have the activation `name`."""
         if name != self._activation:
             raise InputError(
                 f"{self} has no activation that could be changed: choose a layer that has one, "
@@ -75,24 +79,24 @@ class Layer(Part):
             )
 
     def set_activation(self, name: str) -> None:
-        """Have another activation from now on."""
+        """Replace the activation by the one called `name`; InputError if there can be none."""
         self.check_activation(name)
 
     # What a new layer says about itself.
 
     def initialize(self, init: Init, seed: int) -> None:
-        """Write the initial numbers into this layer's rows of the bank, if it has any."""
+        """Write the initial numbers of `init` and `seed` into this layer's rows, if it has any."""
 
     def row_name(self, row: int) -> str:
-        """What a row of this layer is called, counted from the layer's first."""
+        """The name of a parameter; `row` counts from the layer's first."""
         raise IndexError(f"{self} has no parameters")
 
     def state_name(self, place: int) -> str:
-        """What a number of this layer's state is called, counted from the layer's first."""
+        """The name of a number of the state; `place` counts from the layer's first."""
         raise IndexError(f"{self} keeps nothing of its batches")
 
     def weight(self, row: int) -> Weight:
-        """The weight on a row, counted from the layer's first; made when it is asked for."""
+        """The Weight on a row, made when first used; `row` counts from the layer's first."""
         raise IndexError(f"{self} has no parameters")
 
     def check_states(self, states: FloatArray) -> None:
@@ -107,7 +111,7 @@ class Layer(Part):
 
     @final
     def own_states(self, states: FloatArray) -> FloatArray:
-        """The part of this layer in whole states, which are rows."""
+        """This layer's columns of whole `states`, shape (steps, state)."""
         return states[:, self.first_state : self.first_state + self.state_size]
 
     def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
@@ -124,19 +128,22 @@ class Layer(Part):
 
     @abstractmethod
     def lower(self, program: Program) -> None:
-        """Add the operations that this layer is made of to a program."""
+        """Append the operations of this layer to a `program`."""
 
     @abstractmethod
     def forward_rows(self, batch: Batch) -> Batch:
-        """The outputs of a batch; what backward needs is kept on stacks."""
+        """The outputs of a `batch`, a list of samples; what backward needs is kept on stacks."""
 
     @abstractmethod
     def backward_rows(self, upstream: Batch) -> Batch:
-        """Take the newest batch off the stacks, last sample first; the gradient by its inputs."""
+        """Take the newest batch off the stacks, last sample first.
+
+        `upstream` is the gradient by its outputs; returns the gradient by its inputs.
+        """
 
     @abstractmethod
     def evaluate_rows(self, batch: Batch) -> Batch:
-        """The outputs of a batch, with nothing kept."""
+        """The outputs of a `batch`, a list of samples, with nothing kept."""
 
     # The four verbs, for users.
 
@@ -150,7 +157,11 @@ class Layer(Part):
 
     @final
     def forward(self, x: object) -> FloatArray:
-        """The outputs for one sample or a batch; the layer remembers what backward needs."""
+        """The outputs for one sample or a batch; what `backward` needs is remembered.
+
+        `x` has the shape (inputs,) or (batch, inputs), and the result (outputs,) or (batch,
+        outputs). Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        """
         batch, single = as_batch(x, self.inputs, str(self))
         dtype, before = self.bank.dtype, self.state.copy()
         result = as_array(self.forward_batch(batch.tolist()), dtype)
@@ -211,7 +222,16 @@ class Layer(Part):
     def bind(
         self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
     ) -> None:
-        """Stand on rows of a bank from now on, with initial numbers."""
+        """Move to rows of a bank, and write the initial numbers there.
+
+        bank         the Bank of a network
+        first_row    the first of this layer's rows
+        init, seed   initializer and seed of the numbers
+        first_state  the first of this layer's places in the state; by default the first after
+                     `scaling`
+
+        Raises OwnershipError if the layer belongs to a network, or was used by itself.
+        """
         self.check_free()
         if self._bank is not None:
             self._leave_own_bank(self._bank)
@@ -296,20 +316,23 @@ class Layer(Part):
 
     @final
     def forward_batch(self, batch: Batch) -> Batch:
-        """`forward` of numbers that were checked already."""
+        """`forward` of a `batch` of numbers that were checked already."""
         result = self.forward_rows(batch)
         self._batches.append(len(batch))
         return result
 
     @final
     def backward_batch(self, upstream: Batch) -> Batch:
-        """`backward` of numbers that were checked already."""
+        """`backward` of an `upstream` gradient that was checked already."""
         self._batches.pop()
         return self.backward_rows(upstream)
 
     @final
     def check_backward(self, samples: int, uses: int = 1) -> None:
-        """Refuse a backward that does not fit the newest `uses` forwards, before it begins."""
+        """Raise OrderError or ShapeError if a backward does not fit the newest `uses` forwards.
+
+        `samples` is the number of rows of its gradient.
+        """
         waiting = self._batches[-uses:]
         if len(waiting) < uses or self.unmatched < sum(waiting):
             raise OrderError(f"backward of {self} without a forward: call forward first")

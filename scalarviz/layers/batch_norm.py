@@ -30,6 +30,10 @@ class BatchNorm(Layer):
     batch that would make one of them NaN or infinite is refused with a NotFiniteError; as a step of
     training with an UpdateError.
 
+    shape     number of features, or channels, height and width of a picture
+    eps       added to the variance; by default 1e-5
+    momentum  share of a batch in the running statistics, 0 to 1; by default 0.1
+
     >>> layer = BatchNorm(1)
     >>> layer.forward([[1], [3]]).round(2).tolist()
     [[-1.0], [1.0]]

@@ -34,6 +34,9 @@ class Conv2d(PerceptronLayer):
     one of them, and its gradient is the sum. In the bank the weights stand as (kernel, channel,
     line, column), then the biases.
 
+    bias        whether there is one for each kernel; by default True
+    init        initializer of this layer, a name or an Init; None, the default: that of the network
+
     >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
     >>> layer.bank.value[:] = [1, 0, 0, -1]
     >>> layer([[1, 2, 3, 4, 5, 6, 7, 8, 0]]).tolist()

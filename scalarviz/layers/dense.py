@@ -19,6 +19,12 @@ class Dense(PerceptronLayer):
 
     In the bank the weights come first, perceptron by perceptron, then the biases.
 
+    inputs      numbers of a sample that come in, at least 1
+    outputs     number of perceptrons, at least 1
+    activation  name of a row of formulas/activations.py; by default "linear"
+    bias        whether each perceptron has one; by default True
+    init        initializer of this layer, a name or an Init; None, the default: that of the network
+
     >>> layer = Dense(3, 8, "tanh")
     >>> layer.perceptrons[2].weights[1].name
     'perceptron 2, weight from input 1'

@@ -16,6 +16,9 @@ class FrequencyEncoding(Rowwise):
     With 2 inputs and 3 octaves it gives 12 numbers: six of the first coordinate, then six of the
     second.
 
+    inputs   numbers of a sample, at least 1
+    octaves  number of frequencies for each; by default 3
+
     >>> FrequencyEncoding(1, octaves=2)([0.5]).round(3).tolist()
     [1.0, 0.0, 0.0, -1.0]
     """

@@ -16,7 +16,13 @@ from scalarviz.model.weight import Weight
 
 
 class Norm(Layer):
-    """A row formula, then a gain (a weight) for each feature, and a shift if there is one."""
+    """A row formula, then a gain (a weight) for each feature, and a shift if there is one.
+
+    features  numbers of a sample
+    eps       added before the root
+    formula   row of formulas/rowwise.py
+    shift     whether there is a shift for each feature
+    """
 
     def __init__(self, features: int, eps: float, formula: RowFormula, *, shift: bool) -> None:
         super().__init__(features, features)
@@ -114,7 +120,11 @@ class Norm(Layer):
 
 @final
 class LayerNorm(Norm):
-    """Each sample brought to mean 0 and variance 1, then a gain and a shift for each feature."""
+    """Each sample brought to mean 0 and variance 1, then a gain and a shift for each feature.
+
+    features  numbers of a sample, at least 1
+    eps       added to the variance before its root; by default 1e-5
+    """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
         super().__init__(features, eps, ROW_FORMULAS["layer_norm"], shift=True)
@@ -122,7 +132,11 @@ class LayerNorm(Norm):
 
 @final
 class RMSNorm(Norm):
-    """Each sample brought to mean square 1, then a gain for each feature."""
+    """Each sample brought to mean square 1, then a gain for each feature.
+
+    features  numbers of a sample, at least 1
+    eps       added to the mean square before its root; by default 1e-5
+    """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
         super().__init__(features, eps, ROW_FORMULAS["rms_norm"], shift=False)

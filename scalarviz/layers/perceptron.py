@@ -28,6 +28,13 @@ class Perceptron(Part):
 
     The bias is a weight too, whose input is always 1.
 
+    inputs      number of weights, at least 1
+    activation  name of a row of formulas/activations.py; by default "linear"
+    bias        whether there is one; by default True
+    init        initializer, a name or an Init; by default "pytorch"
+    seed        of the initial numbers; by default 0
+    dtype       "float64", the default, or "float32"
+
     >>> p = Perceptron(2, "linear", seed=1)
     >>> p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5
     >>> p.forward([3.0, 4.0])
@@ -74,7 +81,14 @@ class Perceptron(Part):
     def on(
         cls, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
     ) -> Perceptron:
-        """The perceptron on rows of a bank that is there already."""
+        """The perceptron on rows of a bank that is there already.
+
+        bank        the Bank
+        first       row of the first weight
+        inputs      number of weights
+        bias_row    row of the bias; None: there is none
+        activation  row of ACTIVATIONS
+        """
         perceptron = cls.__new__(cls)
         perceptron._bind(bank, first, inputs, bias_row, activation)
         return perceptron
@@ -94,7 +108,7 @@ class Perceptron(Part):
         self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward
 
     def set_activation(self, activation: Formula) -> None:
-        """Have another activation from now on; see the rows of ACTIVATIONS."""
+        """Replace the activation by another row of ACTIVATIONS, `activation`."""
         self.activation = activation
         self._derivative = activation.derivative
 
@@ -116,13 +130,14 @@ class Perceptron(Part):
         return self.evaluate_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def forward(self, inputs: Sequence[float]) -> float:
-        """The output; every weight remembers its input."""
+        """The output for `inputs`, one float for each weight; every weight remembers its own."""
         return self.forward_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def backward(self, upstream: float = 1.0) -> list[float]:
         """Add to the gradients, for the newest unmatched forward; return that of each input.
 
-        As for every part, `upstream` need not be finite: a step names what follows from that.
+        `upstream` is the gradient by the output, by default 1.0. As for every part it need not be
+        finite: a step names what follows from that. Raises OrderError if no forward waits.
         """
         upstream = number(upstream, "the upstream gradient of a perceptron", finite=False)
         if self.unmatched < 1:
@@ -135,18 +150,18 @@ class Perceptron(Part):
     # A layer calls these with what it has checked already: the inputs, then the 1 of the bias.
 
     def evaluate_sample(self, inputs: Sequence[float]) -> float:
-        """The output, with nothing kept."""
+        """The output for checked `inputs`, with nothing kept."""
         return self.activation.value(sum(map(Weight.evaluate, self.parts, inputs)))
 
     def forward_sample(self, inputs: Sequence[float]) -> float:
-        """The output; the sum and the output are kept, and every weight keeps its input."""
+        """The output for checked `inputs`; sum, output and inputs are kept for a backward."""
         total = sum(map(Weight.forward, self.parts, inputs))
         output = self.activation.value(total)
         self._results.append((total, output))
         return output
 
     def delta(self, upstream: float) -> float:
-        """The gradient by the sum, for the newest unmatched forward, which is consumed."""
+        """The gradient by the sum, for an `upstream` gradient; consumes the newest forward."""
         total, output = self._results.pop()
         return upstream * self._derivative(total, output)
 

@@ -24,6 +24,11 @@ class PerceptronLayer(Layer):
 
     In the bank the weights come first, perceptron by perceptron, then the biases. `shape` is how a
     seed sees the weights: the numbers that come in and that go out by them.
+
+    inputs, outputs  numbers of a sample that come in and go out
+    activation       name of a row of formulas/activations.py
+    bias             whether each perceptron has one
+    init             initializer of this layer, a name or an Init; None: that of the network
     """
 
     def __init__(
@@ -50,11 +55,11 @@ class PerceptronLayer(Layer):
 
     @abstractmethod
     def part_name(self, perceptron: int) -> str:
-        """What a perceptron is called here."""
+        """The name of the perceptron with the number `perceptron`."""
 
     @abstractmethod
     def weight_name(self, place: int) -> str:
-        """What a weight of a perceptron is called here."""
+        """The name of the weight at a `place` of a perceptron."""
 
     @final
     @cached_property
@@ -109,7 +114,10 @@ class PerceptronLayer(Layer):
 
     @final
     def lower_sums(self, program: Program, kind: str, settings: tuple[float, ...] = ()) -> None:
-        """Add the operation that makes the sums, and the activation."""
+        """Append the operation that makes the sums, and the activation, to a `program`.
+
+        `kind` is a row of KINDS in model/operations.py, `settings` are its numbers.
+        """
         shape: Shape = self.output_shape
         biases = self.first_row + self.fan_in * self.count if self.bias else NONE
         program.add(

@@ -13,7 +13,15 @@ from scalarviz.layers.shapes import padding_of, shape_of
 
 
 class Pool(Rowwise):
-    """A row formula on windows of a picture; `output_shape` is that of what comes out."""
+    """A row formula on windows of a picture; `output_shape` is that of the result.
+
+    shape    channels, height and width of the picture
+    kernel   pixels along a side of a window
+    stride   pixels from one window to the next; None: as many as `kernel`
+    padding  pixels by which the first window reaches beyond the edge
+    formula  row of formulas/pooling.py
+    more     further settings of the formula
+    """
 
     def __init__(
         self,
@@ -78,7 +86,12 @@ class MaxPool2d(Pool):
 
 @final
 class AvgPool2d(Pool):
-    """The mean of each window of a picture; beyond the edge it is 0. The rest as in MaxPool2d.
+    """The mean of each window of a picture; beyond the edge it is 0.
+
+    shape    channels, height and width of the picture
+    kernel   pixels along a side of a window; by default 2
+    stride   pixels from one window to the next; None, the default: as many as `kernel`
+    padding  pixels by which the first window reaches beyond the edge; by default 0
 
     >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
     [3.0, 2.0]

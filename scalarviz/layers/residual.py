@@ -20,6 +20,11 @@ MOST_DEPTH = 20  # of layers in layers, which files keep too
 class Residual(Layer):
     """y = x + f(x), f being one layer or several: the inputs go through them, and past them.
 
+    parts   the layers of f, as arguments, the first one first
+    layers  the same as a list, instead
+
+    Raises InputError unless f has as many outputs as inputs.
+
     >>> from scalarviz import Dense
     >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
     >>> layer.bank.value[layer.layers[1].rows] = 0.0

@@ -10,7 +10,12 @@ from scalarviz.model.program import Program
 
 
 class Rowwise(Layer):
-    """A row formula as a layer; `numbers` are the settings that the formula is told."""
+    """A row formula as a layer; `numbers` are the settings that the formula is told.
+
+    inputs   numbers of a sample that come in
+    outputs  numbers of a sample that go out
+    formula  row of formulas/rowwise.py or formulas/pooling.py
+    """
 
     def __init__(
         self, inputs: int, outputs: int, formula: RowFormula, numbers: tuple[float, ...]

@@ -44,7 +44,10 @@ def padding_of(padding: object) -> int:
 
 
 class ReshapeLayer(Layer):
-    """Numbers that stay as they are, and are seen in another shape."""
+    """Numbers that stay as they are, and are seen in another shape.
+
+    `inputs`, `outputs` and `activation` are as in Layer.
+    """
 
     @final
     def lower(self, program: Program) -> None:
@@ -67,6 +70,8 @@ class ReshapeLayer(Layer):
 @final
 class Flatten(ReshapeLayer):
     """A picture as one row of numbers: channel by channel, line by line.
+
+    `shape` is that of the picture: channels, height and width.
 
     >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
     [1.0, 2.0, 3.0, 4.0]

@@ -16,6 +16,8 @@ class Softmax(Rowwise):
     To learn classes, train on what comes before it, with the loss `softmax_cross_entropy`; this
     layer shows the shares, or mixes by them.
 
+    `features` is how many numbers a sample has, at least 1.
+
     >>> Softmax(3)([0.0, 1.0, 0.0]).round(3).tolist()
     [0.212, 0.576, 0.212]
     """

@@ -70,6 +70,10 @@ class Bank:
     The arrays are the same objects for the bank's whole life, since weights, kernels and pictures
     stand on them: `bank.value = array` writes the numbers of `array` into `bank.value`, and raises
     InputError, with nothing written, unless there is one finite number for each row.
+
+    rows   number of parameters, at least 0
+    dtype  "float32", the default, or "float64"
+    state  number of further places in `state`, for layers; by default 0
     """
 
     @answered
@@ -97,7 +101,11 @@ class Bank:
         state: FloatArray,
         blocks: dict[tuple[str, ...], FloatArray],
     ) -> Bank:
-        """A bank on arrays that are there already and hold zeros; `blocks` are those of slots."""
+        """A bank on arrays that are there already and hold zeros.
+
+        `value`, `grad` and `frozen` have one number a row, `state` is float64; `blocks` are the
+        arrays (slot, row) of slots, by their names.
+        """
         bank = cls.__new__(cls)
         bank.dtype = DTYPES[value.dtype.name]
         bank._begin(value, grad, frozen, state, blocks)
@@ -199,7 +207,7 @@ class Bank:
         return len(self._value)
 
     def write(self, name: str, array: npt.NDArray[Any], numbers: object) -> None:
-        """Write into one of its arrays, which is called `name`, after checks of what is written."""
+        """Copy `numbers` into `array`, which is called `name`; InputError if they do not fit."""
         if numbers is array:  # after `bank.value *= 2`
             return
         refuse_mask(numbers, f"bank.{name}")
@@ -228,7 +236,10 @@ class Bank:
             array[:] = found
 
     def number(self, value: object, what: str) -> float:
-        """A number for one row; InputError unless it is finite, also in the type of this bank."""
+        """`value` as a finite number for one row, also in the type of this bank; else InputError.
+
+        `what` names the value in the error.
+        """
         found = number(value, what)
         if self.dtype == "float32" and abs(found) >= FLOAT32_ENDS:
             raise InputError(
@@ -239,7 +250,7 @@ class Bank:
 
     @staticmethod
     def window(array: FloatArray, row: int) -> memoryview[float]:
-        """One number of an array, read and written as `window[()]`.
+        """The number of an `array` on a `row`, read and written as `window[()]`.
 
         Python floats come out of a memoryview several times faster than out of a numpy array.
         """
@@ -247,7 +258,7 @@ class Bank:
         return array.data[row : row + 1].cast("B").cast(code, shape=())
 
     def slot_block(self, names: tuple[str, ...]) -> FloatArray:
-        """What an optimizer keeps, (slot, row) as one array; zeros when first asked for."""
+        """The slots of an optimizer, called `names`, as one array (slot, row); zeros at first."""
         if names not in self._blocks:
             self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
         return self._blocks[names]
@@ -279,7 +290,7 @@ class Bank:
         self.restart_count(0)
 
     def restart(self, precision: Precision) -> None:
-        """Forget everything but the values, as before a first step."""
+        """Reset everything but the values, as before a first step in a `precision`."""
         self.grad[:] = 0.0
         self.restart_optimizer()
         self.start_scaling(precision)
@@ -290,17 +301,17 @@ class Bank:
         return self.step_count, self._moved.copy()
 
     def restore_count(self, count: tuple[int, npt.NDArray[np.bool_]]) -> None:
-        """Write back what `count_of_steps` gave."""
+        """Restore a `count` that `count_of_steps` returned."""
         self.step_count, self._moved[:] = count
 
     def restart_count(self, steps: int) -> None:
-        """Say how many steps were taken, all rows together."""
+        """Set the number of `steps` that were taken, by all rows together."""
         self.step_count = steps
         self._moved[:] = steps > 0
         self._cleared[:] = False
 
     def copy_from(self, other: Bank) -> None:
-        """Take over all numbers of a bank with as many rows; InputError if they do not fit."""
+        """Copy all numbers of the bank `other`; InputError unless it has as many rows."""
         with np.errstate(over="ignore"):
             value, grad = other.value.astype(self.dtype), other.grad.astype(self.dtype)
         lost = np.isfinite(other.value) & ~np.isfinite(value)
@@ -317,11 +328,11 @@ class Bank:
             self.slot_block(names)[:] = other.slot_block(names)
 
     def start_scaling(self, precision: Precision) -> None:
-        """Begin with the loss scale of a precision."""
+        """Reset `scaling` to the loss scale of a `precision`."""
         self.scaling[:] = [precision.loss_scale if precision.mixed else 1.0, 0.0, 0.0]
 
     def zero_grad(self, rows: Rows = slice(None)) -> None:
-        """Forget the gradients of some rows, or of all."""
+        """Set the gradients of some `rows`, by default of all, to 0."""
         self.grad[rows] = 0.0
         self._cleared[rows] = True
         if self._cleared.all():
@@ -329,10 +340,11 @@ class Bank:
             self._cleared[:] = False
 
     def step(self, optimizer: Optimizer, rows: Rows) -> None:
-        """Move some rows against their gradients, all together; frozen ones stay.
+        """Move `rows` against their gradients by an `optimizer`, all together; frozen ones stay.
 
-        The step count goes on by one when a row steps again that has stepped already; so stepping
-        a network weight by weight, or layer by layer, counts as one step.
+        The step count goes on by one when a row steps again that has stepped already; so stepping a
+        network weight by weight, or layer by layer, counts as one step. Raises GradientError for a
+        gradient, and UpdateError for a step, that is not finite.
         """
         gradients = self.grad[rows]
         if not gradients.size:
@@ -380,30 +392,30 @@ class Bank:
             return list(table.T.astype(self.dtype))
 
     def begins_step(self, rows: Rows) -> bool:
-        """Whether a step of these rows is a new one, because one of them took the last one."""
+        """Whether a step of `rows` is a new one, because one of them took the last one."""
         return self.step_count == 0 or bool(self._moved[rows].any())
 
     def count_steps(self, steps: int) -> None:
-        """Note that all rows have taken so many steps."""
+        """Count `steps` more that all rows have taken."""
         self.step_count += steps
         self._moved |= steps > 0
 
     def count_step(self, rows: Rows) -> None:
-        """Note that these rows step now: a new step if one of them has taken the last one."""
+        """Count a step of `rows`: a new one if one of them has taken the last one."""
         if self.begins_step(rows):
             self.step_count += 1
             self._moved[:] = False
         self._moved[rows] = True
 
     def find_bad(self, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
-        """The first row that moves and whose gradient this optimizer refuses, or NONE."""
+        """The first of `rows` that moves and whose gradient an `optimizer` refuses, or NONE."""
         if optimizer.not_finite != "error":
             return NONE
         bad = ~np.isfinite(self.grad[rows]) & ~self.frozen[rows]
         return int(np.arange(len(self))[rows][bad][0]) if bad.any() else NONE
 
     def bad_gradient(self, row: int) -> GradientError:
-        """The error that says which gradient is not finite, and what to do about it."""
+        """The error for a gradient on a `row` that is not finite, with what to do about it."""
         return GradientError(
             f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
             "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
@@ -411,7 +423,10 @@ class Bank:
         )
 
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """The error of a step, the first being 0, that has left weights or slots not finite."""
+        """The error for a `step`, the first being 0, that left weights or slots not finite.
+
+        `optimizer` is the one that took it.
+        """
         names = optimizer.row.slots
         found = first_not_finite(
             [np.where(self.frozen, 0, array) for array in (self.value, *self.slot_block(names))]

@@ -33,6 +33,17 @@ class Optimizer:
     each at +-this; then the gradient of l1 * |w| + l2 / 2 * w * w is added.
 
     `schedule` multiplies the rate at each step. Setting `lr` by hand ends the schedule.
+
+    lr          learning rate, at least 0
+    name        row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
+    settings    numbers of that row by name, such as {"momentum": 0.9}; None: its own
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
     """
 
     _sealed = ""  # why it cannot be changed
@@ -105,7 +116,7 @@ class Optimizer:
         self._schedule = schedule or Schedule()
 
     def sealed(self, reason: str) -> Optimizer:
-        """A copy that refuses to be changed, for a reason; copies of it can be."""
+        """A copy that raises ReadOnlyError with a `reason` when it is changed."""
         shown = copy.copy(self)
         shown.settings = MappingProxyType(shown.settings)
         shown._sealed = reason
@@ -118,7 +129,7 @@ class Optimizer:
 
     @staticmethod
     def of(optimizer: Optimizer | None) -> Optimizer:
-        """An optimizer that was passed, or plain descent of rate .01 if none was."""
+        """The `optimizer` that was passed, or SGD(0.01) for None; InputError for anything else."""
         if optimizer is None:
             return SGD(0.01)
         if not isinstance(optimizer, Optimizer):
@@ -126,16 +137,16 @@ class Optimizer:
         return optimizer
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, the first being step 0."""
+        """The learning rate of a `step`, the first being step 0."""
         return self._lr * self.schedule.factor(step)
 
     def arguments(self, step: int) -> tuple[float, ...]:
-        """What follows w, g and the slots in a call of `row.update` at a step; the first is 0."""
+        """The arguments of `row.update` after w, g and the slots, at a `step` from 0 on."""
         settings = self.settings.values()
         return (self.rate(step), *settings, *self.row.constants(float(step + 1), *settings))
 
     def norm_scale(self, gradients: FloatArray) -> float:
-        """By what `clip_norm` multiplies gradients that step together."""
+        """The factor, at most 1, by which `clip_norm` multiplies all `gradients` of a step."""
         if self.clip_norm == math.inf:
             return 1.0
         finite = np.where(np.isfinite(gradients), gradients, 0.0).astype(np.float64)
@@ -144,7 +155,10 @@ class Optimizer:
         return min(1.0, self.clip_norm / (norm + 1e-6))
 
     def gradients(self, g: list[float], w: list[float], scale: float) -> list[float]:
-        """The gradients as the update sees them: 0 for what is not finite, clipped, then l1, l2."""
+        """The gradients as the update sees them: 0 for what is not finite, clipped, then l1, l2.
+
+        `g` and `w` are gradients and values of the same weights, `scale` comes from `norm_scale`.
+        """
         g = [x if math.isfinite(x) else 0.0 for x in g]
         if scale != 1.0 or self.clip_value != math.inf:
             g = [clip(x, scale, self.clip_value) for x in g]
@@ -191,6 +205,15 @@ def limit(value: float, what: str) -> float:
 class SGD(Optimizer):
     """w - lr * g.
 
+    lr          learning rate, at least 0; by default 0.01
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+
     >>> SGD(0.1)
     SGD(lr=0.1)
     """
@@ -211,7 +234,18 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """velocity = momentum * velocity + g; w - lr * velocity."""
+    """velocity = momentum * velocity + g; w - lr * velocity.
+
+    lr          learning rate, at least 0; by default 0.01
+    momentum    share of the velocity that stays, 0 to below 1; by default 0.9
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
 
     def __init__(
         self,
@@ -232,7 +266,18 @@ class Momentum(Optimizer):
 
 
 class Nesterov(Optimizer):
-    """Momentum that looks ahead: w - lr * (g + momentum * velocity)."""
+    """Momentum that looks ahead: w - lr * (g + momentum * velocity).
+
+    lr          learning rate, at least 0; by default 0.01
+    momentum    share of the velocity that stays, 0 to below 1; by default 0.9
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
 
     def __init__(
         self,
@@ -253,7 +298,19 @@ class Nesterov(Optimizer):
 
 
 class RMSProp(Optimizer):
-    """The gradient divided by the root of its mean square: lr * g / (sqrt(square) + eps)."""
+    """The gradient divided by the root of its mean square: lr * g / (sqrt(square) + eps).
+
+    lr          learning rate, at least 0; by default 0.01
+    alpha       share of the mean square that stays, 0 to below 1; by default 0.99
+    eps         added to the root so that nothing is divided by 0; by default 1e-8
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
 
     def __init__(
         self,
@@ -278,6 +335,18 @@ class Adam(Optimizer):
     """Mean m and mean square v of the gradients, corrected for their start at 0.
 
     w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
+
+    lr          learning rate, at least 0; by default 0.001
+    beta1       share of the mean that stays, 0 to below 1; by default 0.9
+    beta2       share of the mean square that stays, 0 to below 1; by default 0.999
+    eps         added to the root so that nothing is divided by 0; by default 1e-8
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
     """
 
     def __init__(
@@ -300,7 +369,21 @@ class Adam(Optimizer):
 
 
 class AdamW(Optimizer):
-    """Adam whose weights also shrink by lr * decay at each step, apart from the gradient."""
+    """Adam whose weights also shrink by lr * decay at each step, apart from the gradient.
+
+    lr          learning rate, at least 0; by default 0.001
+    beta1       share of the mean that stays, 0 to below 1; by default 0.9
+    beta2       share of the mean square that stays, 0 to below 1; by default 0.999
+    eps         added to the root so that nothing is divided by 0; by default 1e-8
+    decay       share of lr by which each weight shrinks at each step; by default 0.01
+    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
+    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
+    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+
+    Raises InputError for a number out of its range.
+    """
 
     def __init__(
         self,

@@ -28,6 +28,11 @@ class Precision:
     A gradient that overflows counts as 0 in that step. If the scale is `dynamic`, one such gradient
     skips the whole step and halves the scale, and after `patience` steps without one it doubles.
     It is not halved below 2**-14, nor doubled above 2**40.
+
+    name        "full", the default, or "mixed"
+    loss_scale  above 0; by default 1024.0
+    dynamic     whether the scale follows the gradients; by default False
+    patience    steps, at least 1; by default 2000
     """
 
     name: Literal["full", "mixed"] = "full"
@@ -49,7 +54,7 @@ class Precision:
 
     @staticmethod
     def of(precision: str | Precision) -> Precision:
-        """A `Precision` from what a user passed: one already made, or a name."""
+        """`precision` itself if it is a Precision, or the Precision of that name."""
         if isinstance(precision, Precision):
             return precision
         # `pick` gives back one of the names, which a type checker cannot know.

@@ -46,7 +46,10 @@ class Part(ABC):
 
     @final
     def step(self, optimizer: Optimizer | None = None) -> None:
-        """Move against the gradients; by plain descent of rate .01 if no optimizer is given."""
+        """Move against the gradients, by an `optimizer`; None, the default: SGD(0.01).
+
+        Raises GradientError for a gradient, and UpdateError for a step, that is not finite.
+        """
         self.bank.step(Optimizer.of(optimizer), self.rows)
 
     @final
@@ -74,6 +77,9 @@ class Weight(Part):
     The four verbs are the whole of backpropagation, for one weight. `backward` multiplies the
     upstream gradient by the input it saw, adds that to `grad`, and hands w times the upstream
     gradient on to whatever the input came from.
+
+    value  the initial number, finite
+    dtype  "float64", the default, or "float32"
 
     >>> from scalarviz import SGD
     >>> w = Weight(0.5)
@@ -110,7 +116,7 @@ class Weight(Part):
 
     @classmethod
     def on(cls, bank: Bank, index: int) -> Weight:
-        """The weight on one row of a bank that is there already."""
+        """The weight on row `index` of a `bank` that is there already."""
         if not 0 <= index < len(bank):
             raise InputError(f"a bank of {len(bank)} rows has no row {index}")
         weight = cls.__new__(cls)
@@ -168,7 +174,7 @@ class Weight(Part):
         return self.evaluate(x)
 
     def evaluate(self, x: float) -> float:
-        """w x, with nothing kept for a backward."""
+        """w times `x`, with nothing kept for a backward."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -176,7 +182,7 @@ class Weight(Part):
         return result
 
     def forward(self, x: float) -> float:
-        """w x; it remembers x."""
+        """w times `x`, a float; x is kept until a backward."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -185,7 +191,10 @@ class Weight(Part):
         return result
 
     def backward(self, upstream: float) -> float:
-        """Add upstream times the newest unmatched x to the gradient; return upstream times w."""
+        """Add `upstream` times the newest unmatched x to the gradient; return upstream times w.
+
+        Raises OrderError if no forward waits for its backward.
+        """
         try:
             x = self._inputs.pop()
         except IndexError:

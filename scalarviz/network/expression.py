@@ -49,6 +49,14 @@ def compile(
     outside that the result depends on become its parameters: they stay the same objects, and their
     `data` and `grad` are current after every verb.
 
+    function  function of as many Values as there are `inputs`
+    inputs    number of inputs, at least 1
+    dtype     "float64", the default, or "float32"
+    engine    "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+
+    Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
+    if the engine cannot run here.
+
     >>> from scalarviz.model.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)
     >>> f = compile(lambda x: w * x + b, inputs=1)

@@ -84,6 +84,14 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
     drawn from `seed`), a row of a table of formulas, or any function of `Value`s; `x` is what it
     takes.
 
+    target     what is checked
+    x          inputs, shape (inputs,) or (batch, inputs)
+    tolerance  largest relative error that is accepted; by default 1e-6
+    seed       of the weighted sum; by default 0
+
+    Returns a Report. Raises GradientMismatchError with the worst entry, and InputError for anything
+    that has no gradients.
+
     >>> from scalarviz.network.network import Network
     >>> gradcheck(Network([3, 4, 2], "tanh"), [0.1, 0.2, 0.3]).checked
     29

@@ -40,6 +40,19 @@ class Network(Part):
     Calling the network evaluates it and keeps nothing; `forward` remembers what `backward` needs,
     and each backward consumes the newest forward that none has matched yet.
 
+    layers      sizes of layers, or Layers, whose inputs and outputs fit together
+    activation  of the layers between, for sizes only; by default "linear"; see
+                formulas/activations.py
+    output      activation of the last layer, for sizes only; by default "linear"
+    init        initializer of the weights and biases, a name or an Init; by default "pytorch"
+    seed        of the initial numbers, an integer from 0; by default 0
+    dtype       "float32", the default, or "float64"
+    engine      "python", the default, "cpu", "cuda" or "auto", the fastest that works here
+    precision   "full", the default, "mixed", or a Precision
+
+    Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
+    OwnershipError for layers of another network, and EngineError if the engine cannot run here.
+
     >>> net = Network([2, 3, 1], seed=0)
     >>> net.forward([1.0, -1.0]).shape, len(net.parameters())
     ((1,), 13)
@@ -125,10 +138,13 @@ class Network(Part):
         return self._engine.precision
 
     def to(self, engine: str, precision: str | Precision | None = None) -> Network:
-        """Run on another engine from now on; "auto" is the fastest that works here.
+        """Run on another engine from now on, and return the network itself.
 
-        `precision` is "full", "mixed" or a `Precision`; if it is left out, it stays as it is.
-        What waits for a backward is dropped, on every engine.
+        engine     "python", "cpu", "cuda" or "auto", the fastest that works here
+        precision  "full", "mixed" or a Precision; None, the default: as it is
+
+        What waits for a backward is dropped, on every engine. Raises EngineError if the engine
+        cannot run here, or not these layers in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
         made = choose(engine).make(self.layers, self.program, self._bank, chosen)
@@ -141,14 +157,17 @@ class Network(Part):
     def check_engine(
         self, engine: str, precision: str | Precision | None = None
     ) -> tuple[str, Precision]:
-        """The name of an engine that this network can run on, and the precision; else an error."""
+        """The name of an engine that this network can run on, and the precision.
+
+        Raises EngineError if `engine` cannot run this network in this `precision`; None: as it is.
+        """
         row = choose(engine)
         chosen = self.precision if precision is None else Precision.of(precision)
         row.make(self.layers, self.program, self._bank, chosen)
         return row.name, chosen
 
     def start(self, engine: str, precision: Precision) -> None:
-        """Begin a training: on an engine, with nothing left of an earlier one but the weights."""
+        """Begin a training on an `engine` in a `precision`; only the weights stay as they are."""
         self.to(engine, precision)
         self._bank.restart(precision)
 
@@ -158,11 +177,11 @@ class Network(Part):
         return tuple([layer.activation for layer in self.layers])
 
     def check_loss(self, loss: Loss) -> None:
-        """Refuse a loss that does not go with the last activation."""
+        """Raise InputError if a `loss` does not go with the last activation."""
         loss.check_output(self.layers[-1].activation)
 
     def check_activation(self, layer: int, name: str) -> int:
-        """The place of a layer that can have this activation; else an error."""
+        """The place of a `layer` that can have the activation `name`; else InputError."""
         places = range(-len(self.layers), len(self.layers))
         if not isinstance(layer, (int, np.integer)) or layer not in places:
             raise InputError(
@@ -172,11 +191,11 @@ class Network(Part):
         return int(layer) % len(self.layers)
 
     def places_of(self, layer: int) -> list[int]:
-        """Every place of a layer, which may stand in the network several times."""
+        """Every place of the layer at place `layer`, which may be used several times."""
         return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
 
     def set_activation(self, layer: int, name: str) -> None:
-        """Give a layer another activation."""
+        """Give the layer at place `layer` the activation `name`; InputError if it can have none."""
         place = self.check_activation(layer, name)
         if self.layers[place].activation != name:
             self.layers[place].set_activation(name)
@@ -191,7 +210,11 @@ class Network(Part):
         return one_or_all(self._engine.evaluate(batch), single)
 
     def forward(self, x: object) -> FloatArray:
-        """The outputs for one sample or a batch (one row a sample); it remembers for `backward`."""
+        """The outputs for one sample or a batch; what `backward` needs is remembered.
+
+        `x` has the shape (inputs,) or (batch, inputs), and the result (outputs,) or (batch,
+        outputs). Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        """
         batch, single = as_batch(x, self.inputs, "the network")
         before = self._bank.state.copy()
         outputs = self._engine.forward(batch)
@@ -220,9 +243,14 @@ class Network(Part):
         loss: str | Loss = "mse",
         optimizer: Optimizer | None = None,
     ) -> float:
-        """One step of training on one batch; returns the loss before it.
+        """One step of training on one batch: zero_grad, forward, loss, backward, step.
 
-        The order is the same everywhere: zero_grad, forward, loss, backward, step.
+        inputs     shape (batch, inputs) or (inputs,)
+        targets    shape (batch, outputs) or (outputs,)
+        loss       a name or a Loss; by default "mse"
+        optimizer  an Optimizer; by default SGD(0.01)
+
+        Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
         return float(self.train(inputs, targets, loss, optimizer, steps=1)[0])
 
@@ -241,6 +269,14 @@ class Network(Part):
         Ctrl-C ends it after a whole step with `scalarviz.errors.Interrupted`, a KeyboardInterrupt.
         A gradient that is not finite, or a step that would make a weight so, is a GradientError,
         and that step is not taken. Both have the losses so far in `losses`.
+
+        inputs     shape (batch, inputs) or (inputs,)
+        targets    shape (batch, outputs) or (outputs,)
+        loss       a name or a Loss; by default "mse"
+        optimizer  an Optimizer; by default SGD(0.01)
+        steps      number of steps, at least 1
+
+        Returns an array of shape (steps,).
         """
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
@@ -249,7 +285,7 @@ class Network(Part):
         return take_steps(self._engine, run, optimizer, size(steps, "steps"))
 
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """A training of this network on its engine, for a session."""
+        """A training of this network on its engine, for a session: on `batches`, with a `loss`."""
         return self._engine.run(batches, loss)
 
     def snapshot(self) -> Snapshot:
@@ -276,19 +312,19 @@ class Network(Part):
         return Parameters(len(self._bank), self.weight)
 
     def weight(self, row: int) -> Weight:
-        """The weight on a row of the bank: `net.weight(w.index) is w`."""
+        """The weight on a `row` of the bank: `net.weight(w.index) is w`."""
         layer = self._layer_at(row)
         return layer.weight(row - layer.first_row)
 
     def find_rows(self, part: object) -> object:
-        """The rows of a part of this network; anything else as it is."""
+        """The rows of a `part` of this network; anything that is no Part is returned as it is."""
         if not isinstance(part, Part):
             return part
         self.check_owns(part)
         return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
 
     def check_owns(self, part: Part) -> None:
-        """Refuse a weight, a perceptron or a layer of another network."""
+        """Raise OwnershipError if a `part` (a Weight, Layer, ...) is of another network."""
         if part.bank is not self._bank:
             kind = type(part).__name__
             raise OwnershipError(f"this {kind} belongs to another network: take one of this one")
@@ -301,9 +337,10 @@ class Network(Part):
         return other
 
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
-        """Another network with the same layers, and the initial numbers of a seed, on python.
+        """Another network with the same layers, and the initial numbers of a `seed`, on python.
 
-        It stands on `bank`, which holds zeros, or else on a new one of this dtype.
+        dtype  "float32" or "float64"; None, the default: as this one
+        bank   where it stands, a Bank that holds zeros; None, the default: on a new one
         """
         twins = {layer: layer.again() for layer in self._parts}
         layers = tuple([twins[layer] for layer in self.layers])
@@ -320,9 +357,12 @@ class Network(Part):
         save_network(self, path)
 
     def export(self, path: object, precision: str = "float32") -> None:
-        """Write it for other programs: a shader ("net.glsl", "net.hlsl") or arrays ("net.npz").
+        """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
 
-        `precision` is that of the weights, "float32" or "float16".
+        path       the file; its ending decides on the kind
+        precision  that of the weights: "float32", the default, or "float16"
+
+        Raises InputError for another ending or a layer that a shader cannot have, and FileError.
         """
         export_network(self, path, precision)
 
@@ -366,6 +406,13 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
 
     What the file only describes - layers, and the numbers of one sample on its way - may take
     `limit` bytes; None: 640 MB.
+
+    path    the file, .safetensors
+    engine  on which the network runs then: "python", the default, "cpu", "cuda" or "auto"
+    limit   bytes; None, the default: 640 MB
+
+    Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
+    the engine cannot run here.
     """
     return load_network(path, engine, limit)
 

@@ -30,13 +30,14 @@ def predict(
 ) -> Prediction:
     """Ask for a number, or for one of some choices, and say whether it is right.
 
-    answer   a number, a choice, or a function that gives it; it is called when a guess is checked
-    near     how far off a number may be, as a part of the answer
-    choices  words to choose from, if it is no number that is asked for
-    hint     what is said beside a wrong guess
+    question  text that is shown
+    answer    a number, a choice, or a function that returns it, called when a guess is checked
+    near      largest relative error of a number that counts as right; by default 0.02
+    choices   words to choose from; by default none: a number is asked for
+    hint      text that is shown beside a wrong guess; by default none
 
     In a notebook it is a small form below the cell; formulas stand between dollars and code between
-    backticks.
+    backticks. Returns a Prediction. Raises InputError for an answer that is none of the choices.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess

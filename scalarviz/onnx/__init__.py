@@ -46,6 +46,11 @@ def load(
             and 4,096 nodes, which grow with it
 
     What scalarviz has no layer for is named, all of it, before anything is built.
+
+    path    the file, .onnx; a second file with its numbers is read beside it
+
+    Raises FileError for a file that is damaged or too large, and InputError for what has no layer
+    here.
     """
     from scalarviz.onnx.reading import load_model
 
@@ -57,6 +62,8 @@ def save(net: Network, path: object) -> None:
 
     The numbers have the network's type. Few programs compute convolutions in float64: save
     `net.copy("float32")` for them.
+
+    `net` is any Network, `path` the file, .onnx; FileError if it cannot be written.
     """
     from scalarviz.onnx.writing import save_model
 

@@ -51,14 +51,18 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 @answers
 @dataclass(frozen=True)
 class Show:
-    """A session, and what is said and done around it; what is drawn follows from its data.
+    """A session, and the texts and the speed with which it is presented.
 
-    title  one line above the picture
-    about  a sentence below it
-    hint   what to try next, told at the end
-    speed  steps a second at first, so that one sees it learn, then ever faster; None: flat out
-    frame  steps between two pictures, if it is always the same number
-    steps  how many are taken if nobody says another number
+    session  a Session
+    title    one line above the picture; by default the first of the scene's docstring, or the
+             network
+    hint     what to try next, said at the end; by default nothing
+    about    a sentence below the title
+    speed    steps a second at first, then ever faster; None, the default: as fast as it can
+    frame    steps from one picture to the next; None, the default: as the time allows
+    steps    steps that are taken if nobody asks for another number; by default 2000
+
+    Raises InputError for a session that is none and for numbers out of range.
     """
 
     session: Session
@@ -84,9 +88,10 @@ class Show:
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:
-        """A show from a session; `about` has the docstring that a title is taken from.
+        """A Show from a session, or `shown` itself if it is a Show.
 
-        Without one it is called by its network.
+        `about` has the docstring that a title is taken from; without one the network's description
+        is. Raises InputError for anything else.
         """
         if isinstance(shown, Session):
             shown = Show(shown)

@@ -169,5 +169,11 @@ def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
 
     Each network starts with the initial weights of its seed, and draws its batches with it; what
     the session has done already is not repeated.
+
+    session  a Session of a Network
+    seeds    integers from 0, one for each replica
+
+    Returns Replicas. Raises InputError without seeds, and EngineError if the engine has no
+    replicas.
     """
     return Replicas(session, seeds)

@@ -68,6 +68,15 @@ class Session(Standing):
 
     Playing ends when nobody holds the session any more, and at the end of the program.
 
+    network    a Network or a compiled Expression; the session moves it to its engine
+    loss       a name or a Loss; by default "mse"
+    optimizer  an Optimizer; by default SGD(0.01)
+    engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+    seed       of the batches, an integer from 0; by default 0
+    precision  "full", the default, "mixed" or a Precision
+
+    Raises InputError for what does not fit together, EngineError if the engine cannot run here.
+
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
     >>> s.advance(3)
@@ -122,19 +131,26 @@ class Session(Standing):
     # Going on, and back.
 
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go on by so many operations, phases, samples, steps or epochs."""
+        """Go on by `n` of a `unit`.
+
+        n     at least 1; by default 1
+        unit  "operation", "phase", "sample", "step", the default, or "epoch"
+
+        Raises GradientError for a gradient, and UpdateError for a step, that is not finite; the
+        session stands before that step then.
+        """
         self.course.check_unit(unit)
         with self.doing():
             advance(self.course, size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by so many operations, phases, samples, steps or epochs, at most to the start."""
+        """Go back by `n` of a `unit`, at most to the start; `n` and `unit` are as in `advance`."""
         self.course.check_unit(unit)
         with self.doing():
             back(self.course, size(n, "n"), unit)
 
     def seek(self, step: int) -> None:
-        """Go to the moment of arrival at a step, before whatever was done there."""
+        """Go to the moment of arrival at a `step`, before whatever was done there."""
         clock = Clock(size(step, "step", least=0))
         check_losses(clock.step)
         with self.doing():
@@ -148,10 +164,13 @@ class Session(Standing):
                 self.course.leave()
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
-        """Go on in the background, so many steps or operations a second; None: flat out.
+        """Go on in the background; if it plays already, at another speed from now on.
 
-        It may play already: then this is its speed from now on. Nobody is waited for. Raises the
-        error that ended an earlier playing, if no `pause` has raised it.
+        speed  units a second; None, the default: as fast as it can
+        unit   as in `advance`; by default "step"
+
+        Nobody is waited for. Raises the error that ended an earlier playing, if no `pause` has
+        raised it.
         """
         self.course.check_unit(unit)
         if unit == "epoch":
@@ -183,12 +202,20 @@ class Session(Standing):
     # What the user does.
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
-        """Give a weight, or some rows of the bank, another value, from this moment on."""
+        """Give a weight another value, from this moment on.
+
+        weight  a Weight of the network, its row in the bank, or several rows
+        value   a finite number; for several rows, one number or one for each
+        """
         rows = rows_of(self.network, weight)
         self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
 
     def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
-        """Keep some weights from moving, or let them move again, from this moment on."""
+        """Keep a part of the network from moving, from this moment on.
+
+        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
+        on    False: let it move again; by default True
+        """
         self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
 
     @property
@@ -232,12 +259,18 @@ class Session(Standing):
         self.to(name)
 
     def to(self, engine: str, precision: str | Precision | None = None) -> None:
-        """Run on another engine, or in another precision, from the next step on."""
+        """Run on another engine, or in another precision, from the next step on.
+
+        engine     "python", "cpu", "cuda" or "auto"
+        precision  "full", "mixed" or a Precision; None, the default: as it is
+
+        Raises EngineError if the engine cannot run here.
+        """
         name, chosen = self.network.check_engine(engine, precision)
         self._do("engine", name=name, precision=chosen)
 
     def set_activation(self, layer: int, name: str) -> None:
-        """Give a layer another activation from the next step on."""
+        """Give the layer at place `layer` the activation `name`, from the next step on."""
         places = self.network.places_of(self.network.check_activation(layer, name))
         if len(self.network.activations) - 1 in places:
             self.course.trainer.loss.check_output(name)
@@ -251,14 +284,20 @@ class Session(Standing):
             return self.course.leave()
 
     def switch(self, branch: Branch | int) -> None:
-        """Go over to another branch: to the same step if it has got so far, else to its end."""
+        """Go over to another `branch`, one of `branches` or its number.
+
+        The session stands at the same step there if the branch has got so far, else at its end.
+        """
         with self.doing():
             self.course.switch(self.course.find(branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Keep the history of some weights from now on; what came before is made in the background.
 
-        Without `on`, forget it. Nobody is waited for.
+        weight  a Weight of the network, its row in the bank, or several rows
+        on      False: forget the history; by default True
+
+        Nobody is waited for.
         """
         self._check_owner()
         self._pins.pin(rows_of(self.network, weight).tolist(), on)
@@ -282,7 +321,7 @@ class Session(Standing):
         return copied
 
     def save(self, path: object) -> None:
-        """Keep everything in a file, the past and the branches included."""
+        """Write everything, the past and the branches included, into the file `path`."""
         with self.doing():
             save_run(self.course, path)
 
@@ -293,6 +332,8 @@ class Session(Standing):
         `data` must be passed again where it is made by code. Data sets that the file only
         describes may take `limit` bytes, as may one sample on its way through the network; None:
         128 MB, or eight times the size of the file, and 640 MB for the sample.
+
+        `path` is the file; FileError if it is damaged, of another kind or too large.
         """
         session = cls.__new__(cls)
         session._begin(load_run(path, data, limit))

@@ -122,6 +122,8 @@ class Standing(ABC):
         Between two steps the current batch is that of the step that is done, with the operations
         that this step had. Raises UnknownNameError if it had no such operation, and OrderError if
         only the next step will have it, or if no step has begun yet.
+
+        `operation` is a name out of `operations`, such as "affine 0".
         """
         with self.doing():
             coming = [each.name for each in self.network.program.operations]
@@ -137,9 +139,10 @@ class Standing(ABC):
 
     @final
     def explain(self, weight: Weight | int) -> Explanation:
-        """The whole arithmetic of a weight in this step: x * g of every sample, sum, new value.
+        """The whole arithmetic of a `weight` in this step: x * g of every sample, sum, new value.
 
-        Between two steps it is that of the step that is done.
+        `weight` is a Weight or a row of the bank. Between two steps it is that of the step that is
+        done.
         """
         row = one_row(self.network, weight)
         with self.doing(), self.course.at_work():
@@ -152,10 +155,13 @@ class Standing(ABC):
 
     @final
     def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Steps up to now, and the values of a pinned weight there, as far as they are known.
+        """Steps up to now, and the values of a pinned `weight` there, as far as they are known.
 
-        With `wait`, as soon as the background has made what came before the pinning; an error that
-        it met is raised then. Without, this waits for nobody.
+        weight  a Weight or a row of the bank
+        wait    True: wait until the background has made what came before the pinning; an error that
+                it met is raised then. By default False: nobody is waited for
+
+        Returns two arrays of one length.
         """
         row = one_row(self.network, weight)
         if wait:
