@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.autograd import graph as graph
+from scalarviz.autograd import graph
 from scalarviz.autograd.value import Value
 from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.errors import InputError

@@ -17,8 +17,7 @@ from scalarviz.engines.common.reference import (
     operation_backward,
     operation_forward,
 )
-from scalarviz.engines.cuda import calls, tables
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import calls, places, tables
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -560,7 +559,7 @@ def test_an_operation_without_a_kernel_runs_on_the_host(
     batches, optimizer = kinds.InOrder(*pair(net, 20), 16), sv.SGD(0.1)
     expected = reference_steps(reference, batches, sv.Loss(), optimizer, range(2))
     run = engine_of(fast).run(batches, sv.Loss())
-    assert not run.whole
+    assert not run.whole_steps
     assert run.steps(optimizer, 0, 2).losses == pytest.approx(expected)
     assert difference(reference.bank.value, fast.bank.value) < 1e-12
     assert difference(reference.bank.state, fast.bank.state) < 1e-12
@@ -569,7 +568,7 @@ def test_an_operation_without_a_kernel_runs_on_the_host(
 
 def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:
     wide = sv.Network([2, 3000, 1])
-    assert not engine_of(wide).run(kinds.InOrder(*pair(wide, 9)), sv.Loss()).whole
+    assert not engine_of(wide).run(kinds.InOrder(*pair(wide, 9)), sv.Loss()).whole_steps
 
 
 def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
@@ -600,5 +599,5 @@ def test_a_snapshot_keeps_what_was() -> None:
 
 def test_the_simulator_is_what_runs_here() -> None:
     assert cuda.config.ENABLE_CUDASIM
-    assert plan.PLAN_FIELDS > plan.DONE
+    assert places.PLAN_FIELDS > places.DONE
     assert Moment("step", "step", "step") == sv.Network([1, 1]).program.moments[-1]

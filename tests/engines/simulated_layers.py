@@ -8,8 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data import batches as kinds
-from scalarviz.engines.cuda import calls, tables
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import calls, places, tables
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import UpdateError
@@ -52,7 +51,7 @@ def test_every_kind_has_its_kernels_in_one_order() -> None:
             for name in PICTURES
             for operation in on_pictures(name).program.operations
         )
-        <= plan.MOST_SETTINGS
+        <= places.MOST_SETTINGS
     )
 
 
@@ -287,4 +286,4 @@ def test_mixed_precision_has_the_same_bits_on_every_path_of_a_picture(name: str)
 def test_a_network_with_statistics_of_the_whole_batch_runs_kernel_by_kernel() -> None:
     for name in PICTURES:
         net = on_pictures(name)
-        assert engine_of(net).run(kinds.InOrder(*pair(net, 9)), sv.Loss()).whole == fits(net)
+        assert engine_of(net).run(kinds.InOrder(*pair(net, 9)), sv.Loss()).whole_steps == fits(net)

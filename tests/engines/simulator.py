@@ -82,8 +82,8 @@ def run_of(
     precision: Precision | None = None, whole: bool = True,
 ) -> CudaRun:  # fmt: skip
     run = engine_of(net, precision).run(batches, sv.Loss.of(loss))
-    assert run.whole or not whole
-    run.whole = whole
+    assert run.whole_steps or not whole
+    run.whole_steps = whole
     return run
 
 

@@ -42,7 +42,7 @@ def compiled(
     module = kernel_file.load(template, dtype, "cuda")
     reals = getattr(types, dtype)[::1]
     kinds: dict[str, Any] = {
-        "whole": types.int64[::1], "reals": reals, "data": reals, "exact": types.float64[::1]
+        "plan": types.int64[::1], "arena": reals, "data": reals, "scalars": types.float64[::1]
     }  # fmt: skip
     for name, kernel in vars(module).items():
         if hasattr(kernel, "py_func") and not kernel.targetoptions.get("device"):

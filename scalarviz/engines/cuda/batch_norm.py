@@ -1,8 +1,9 @@
 """Batch norm on a GPU: every feature brought to one scale over the whole batch.
 
 Before a number can go on, those of all samples must be there. `gather` then notes mean and scale of
-every feature in `exact`; on the way back, by how much the gradients move and stretch the feature as
-a whole. A feature is a block's; its sums are taken in SHARES parts, however many threads there are.
+every feature in `scalars`; on the way back, by how much the gradients move and stretch the feature
+as a whole. A feature is a block's; its sums are taken in SHARES parts, however many threads there
+are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, deviation_factor, kernel
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     DEVIATION,
     FLOW,
     FROZEN,
@@ -46,106 +47,106 @@ Index = Any
 
 @kernel
 def batch_norm_forward(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = (x - mean) * scale."""
-    x, y = base + whole[op + SOURCE] * stride, base + whole[op + TARGET] * stride
-    pixels, found = np.int64(reals[whole[op + SETTINGS] + 1]), whole[op + STATISTICS]
-    for i in range(worker, whole[op + OUTPUTS] * count, workers):
+    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
+    for i in range(worker, plan[op + OUTPUTS] * count, workers):
         r = i // count
         place, f = r * stride + i - r * count, found + r // pixels * MOMENTS
-        mean, scale = Real(exact[f + MEAN]), Real(exact[f + DEVIATION])
-        space[y + place] = kept(whole, (space[x + place] - mean) * scale)
+        mean, scale = Real(scalars[f + MEAN]), Real(scalars[f + DEVIATION])
+        space[y + place] = kept(plan, (space[x + place] - mean) * scale)
 
 
 @kernel
 def batch_norm_inputs(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """What moves a feature as a whole, or stretches it, has no effect: it is taken out."""
-    y = base + whole[op + TARGET] * stride
-    h, g = flow_base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
-    pixels, found = np.int64(reals[whole[op + SETTINGS] + 1]), whole[op + STATISTICS]
-    for i in range(worker, whole[op + INPUTS] * count, workers):
+    y = base + plan[op + TARGET] * stride
+    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
+    for i in range(worker, plan[op + INPUTS] * count, workers):
         r = i // count
         place, f = r * stride + i - r * count, found + r // pixels * MOMENTS
-        scale, shift = Real(exact[f + DEVIATION]), Real(exact[f + SHIFT])
-        own = flow[g + place] - shift - space[y + place] * Real(exact[f + STRETCH])
-        flow[h + place] = kept(whole, scale * own)
+        scale, shift = Real(scalars[f + DEVIATION]), Real(scalars[f + SHIFT])
+        own = flow[g + place] - shift - space[y + place] * Real(scalars[f + STRETCH])
+        flow[h + place] = kept(plan, scale * own)
 
 
 @kernel
-def gather_batch_norm(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def gather_batch_norm(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """Mean and scale of every feature; a network that learns moves the running ones to them."""
-    settings, found = whole[op + SETTINGS], whole[op + STATISTICS]
-    features, pixels = np.int64(reals[settings]), np.int64(reals[settings + 1])
-    eps, momentum = np.float64(reals[settings + 2]), np.float64(reals[settings + 3])
-    stride, numbers = whole[STRIDE], np.float64(count * pixels)
-    learning = whole[LEARNING] != 0 and not is_held(whole, op, reals)
+    settings, found = plan[op + SETTINGS], plan[op + STATISTICS]
+    features, pixels = np.int64(arena[settings]), np.int64(arena[settings + 1])
+    eps, momentum = np.float64(arena[settings + 2]), np.float64(arena[settings + 3])
+    stride, numbers = plan[STRIDE], np.float64(count * pixels)
+    learning = plan[LEARNING] != 0 and not is_held(plan, op, arena)
     for f in range(cuda.blockIdx.x, features, cuda.gridDim.x):
-        known = STATE_NUMBERS + whole[op + STATE] + f
-        mean, variance = exact[known], exact[known + features]
+        known = STATE_NUMBERS + plan[op + STATE] + f
+        mean, variance = scalars[known], scalars[known + features]
         if learning:
-            x = whole[SPACE] + (whole[op + SOURCE] + f * pixels) * stride
-            mean = sum_of(reals, x, pixels, stride, count) / numbers
-            squares = sum_of_products(reals, x, x, mean, pixels, stride, count)
+            x = plan[SPACE] + (plan[op + SOURCE] + f * pixels) * stride
+            mean = sum_of(arena, x, pixels, stride, count) / numbers
+            squares = sum_of_products(arena, x, x, mean, pixels, stride, count)
             variance = squares / numbers
             if cuda.threadIdx.x == 0:
                 # The variance of a sample, as one estimates by it that of all there could be.
                 estimate = squares / max(numbers - 1.0, 1.0)
-                exact[known] += momentum * (mean - exact[known])
-                exact[known + features] += momentum * (estimate - exact[known + features])
+                scalars[known] += momentum * (mean - scalars[known])
+                scalars[known + features] += momentum * (estimate - scalars[known + features])
         if cuda.threadIdx.x == 0:
-            exact[found + f * MOMENTS + MEAN] = mean
-            exact[found + f * MOMENTS + DEVIATION] = deviation_factor(variance, eps)
+            scalars[found + f * MOMENTS + MEAN] = mean
+            scalars[found + f * MOMENTS + DEVIATION] = deviation_factor(variance, eps)
 
 
 @kernel
 def gather_batch_norm_back(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
     """The mean of g and of g y of every feature."""
-    settings, found = whole[op + SETTINGS], whole[op + STATISTICS]
-    features, pixels = np.int64(reals[settings]), np.int64(reals[settings + 1])
-    stride, numbers = whole[STRIDE], np.float64(count * pixels)
-    held = is_held(whole, op, reals)
+    settings, found = plan[op + SETTINGS], plan[op + STATISTICS]
+    features, pixels = np.int64(arena[settings]), np.int64(arena[settings + 1])
+    stride, numbers = plan[STRIDE], np.float64(count * pixels)
+    held = is_held(plan, op, arena)
     for f in range(cuda.blockIdx.x, features, cuda.gridDim.x):
-        row = (whole[op + TARGET] + f * pixels) * stride
-        y, g = whole[SPACE] + row, whole[FLOW] + row
-        shift = sum_of(reals, g, pixels, stride, count)
-        stretch = sum_of_products(reals, g, y, 0.0, pixels, stride, count)
+        row = (plan[op + TARGET] + f * pixels) * stride
+        y, g = plan[SPACE] + row, plan[FLOW] + row
+        shift = sum_of(arena, g, pixels, stride, count)
+        stretch = sum_of_products(arena, g, y, 0.0, pixels, stride, count)
         if cuda.threadIdx.x == 0:
-            exact[found + f * MOMENTS + SHIFT] = 0.0 if held else shift / numbers
-            exact[found + f * MOMENTS + STRETCH] = 0.0 if held else stretch / numbers
+            scalars[found + f * MOMENTS + SHIFT] = 0.0 if held else shift / numbers
+            scalars[found + f * MOMENTS + STRETCH] = 0.0 if held else stretch / numbers
 
 
 @kernel
-def is_held(whole: Whole, op: Index, reals: Numbers) -> bool:
+def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
     """Whether all parameters of the layer are frozen, so that its statistics stand still."""
-    for row in range(whole[op + HELD_FROM], whole[op + HELD_TO]):
-        if reals[whole[FROZEN] + row] == Real(0):
+    for row in range(plan[op + HELD_FROM], plan[op + HELD_TO]):
+        if arena[plan[FROZEN] + row] == Real(0):
             return False
-    return bool(whole[op + HELD_FROM] < whole[op + HELD_TO])
+    return bool(plan[op + HELD_FROM] < plan[op + HELD_TO])
 
 
 @kernel
-def sum_of(reals: Numbers, x: Index, rows: Index, stride: Index, count: Index) -> Any:
+def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -> Any:
     """The sum of some rows of a workspace in float64, for all threads of a block."""
     shares = cuda.shared.array(SHARES, np.float64)
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
         for i in range(share, rows * count, SHARES):
             r = i // count
-            total += np.float64(reals[x + r * stride + i - r * count])
+            total += np.float64(arena[x + r * stride + i - r * count])
         shares[share] = total
     return sum_of_shares(shares)
 
 
 @kernel
 def sum_of_products(
-    reals: Numbers, x: Index, y: Index, mean: float, rows: Index, stride: Index, count: Index
+    arena: Numbers, x: Index, y: Index, mean: float, rows: Index, stride: Index, count: Index
 ) -> Any:
     """The same of the products of two, each as far as it is from the mean."""
     shares = cuda.shared.array(SHARES, np.float64)
@@ -154,7 +155,7 @@ def sum_of_products(
         for i in range(share, rows * count, SHARES):
             r = i // count
             place = r * stride + i - r * count
-            total += (np.float64(reals[x + place]) - mean) * (np.float64(reals[y + place]) - mean)
+            total += (np.float64(arena[x + place]) - mean) * (np.float64(arena[y + place]) - mean)
         shares[share] = total
     return sum_of_shares(shares)
 
@@ -171,5 +172,5 @@ def sum_of_shares(shares: Numbers) -> Any:
 
 
 @kernel
-def nothing_to_gather(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def nothing_to_gather(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """Of an operation that takes each sample by itself."""

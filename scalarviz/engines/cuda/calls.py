@@ -22,7 +22,7 @@ from scalarviz.engines.common.reference import (
     remember,
 )
 from scalarviz.engines.cuda import kernels as cuda_kernels
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda import steps as cuda_steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
@@ -83,13 +83,13 @@ class CudaCalls:
 
     @property
     def _arrays(self) -> tuple[Any, Any, Any]:
-        return self.memory.whole, self.memory.reals, self.memory.exact
+        return self.memory.plan, self.memory.arena, self.memory.scalars
 
     def begin(self, slots: tuple[str, ...] = ()) -> None:
         """Everything that the host knows goes to the device."""
         self.memory.put_plan()
         self.memory.put_bank(self.bank, slots)
-        self._launch(self.kernels.round_weights, self.memory.whole, self.memory.reals)
+        self._launch(self.kernels.round_weights, self.memory.plan, self.memory.arena)
 
     def draw(self, k: int) -> None:
         """The samples of a step."""
@@ -106,16 +106,16 @@ class CudaCalls:
         announce(operation.kind)
         numbers = self._numbers(operation, count)
         self.write(
-            plan.SPACE, operation.target.offset, self._kept(operation_forward(operation, numbers))
+            places.SPACE, operation.target.offset, self._kept(operation_forward(operation, numbers))
         )
-        if numbers.learning and self.memory.host_whole[plan.OVERFLOWED] >= k:
+        if numbers.learning and self.memory.host_plan[places.OVERFLOWED] >= k:
             remember(operation, numbers)
             self.memory.put_state(numbers.state)
 
     def loss(self, k: int) -> None:
         """The loss of a step."""
         self._launch(self.kernels.sum_errors, *self._arrays, k)
-        self._launch(self.kernels.loss_all, self.memory.whole, self.memory.exact, k)
+        self._launch(self.kernels.loss_all, self.memory.plan, self.memory.scalars, k)
 
     def loss_gradient(self, k: int) -> None:
         """The gradient of the loss by the outputs."""
@@ -123,7 +123,7 @@ class CudaCalls:
 
     def keep_upstream(self) -> None:
         """Gradients by the outputs that came from outside, as they are to be kept."""
-        self._launch(self.kernels.keep_upstream, self.memory.whole, self.memory.reals)
+        self._launch(self.kernels.keep_upstream, self.memory.plan, self.memory.arena)
 
     def parameter_gradient(self, k: int, i: int, count: int) -> None:
         """The gradient by the parameters of an operation is added to that of the bank."""
@@ -145,11 +145,11 @@ class CudaCalls:
             return
         announce(operation.kind)
         gradient = operation_backward(operation, self._numbers(operation, count, back=True))
-        self.write(plan.FLOW, operation.source.offset, self._kept(gradient))
+        self.write(places.FLOW, operation.source.offset, self._kept(gradient))
 
     def clear(self) -> None:
         """zero_grad."""
-        self._launch(self.kernels.clear_all, self.memory.whole, self.memory.reals)
+        self._launch(self.kernels.clear_all, self.memory.plan, self.memory.arena)
 
     def move(self, k: int) -> None:
         """The optimizer's part of a step."""
@@ -168,14 +168,14 @@ class CudaCalls:
         alone = all(
             each.kind in KINDS_HERE and not each.about.statistics(each) for each in operations
         )
-        return alone and bool(self.layout.whole[plan.WIDTH] > 0)
+        return alone and bool(self.layout.plan[places.WIDTH] > 0)
 
     @property
     def shared(self) -> int:
         """The bytes of shared memory that a block of a whole step needs."""
-        whole = self.layout.whole
-        rows = whole[plan.SPACE_ROWS] + whole[plan.FLOW_ROWS]
-        return int(rows * whole[plan.WIDTH]) * self.memory.dtype.itemsize
+        plan = self.layout.plan
+        rows = plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS]
+        return int(rows * plan[places.WIDTH]) * self.memory.dtype.itemsize
 
     def whole_steps(self, steps: int) -> None:
         """Many steps in one launch; part by part where the blocks cannot wait for each other."""
@@ -202,20 +202,20 @@ class CudaCalls:
         train.compile(signature)
         overload = train.overloads[signature]
         most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
-        return int(min(most, max(self.layout.whole[plan.CHUNKS], 1)))
+        return int(min(most, max(self.layout.plan[places.CHUNKS], 1)))
 
     # ---- buffers
 
     def values(self, row: int, size: int, count: int) -> FloatArray:
         """Rows of the workspace of values, as a table of one row a sample."""
-        return self._read(plan.SPACE, row, size, count)
+        return self._read(places.SPACE, row, size, count)
 
     def gradients(self, row: int, size: int, count: int) -> FloatArray:
         """The same of the workspace of gradients."""
-        return self._read(plan.FLOW, row, size, count)
+        return self._read(places.FLOW, row, size, count)
 
     def _read(self, part: int, row: int, size: int, count: int) -> FloatArray:
-        first = int(self.layout.whole[part]) + row * self.samples
+        first = int(self.layout.plan[part]) + row * self.samples
         table = self.memory.read(first, size * self.samples).reshape(size, self.samples)
         return np.ascontiguousarray(table[:, :count].T)
 
@@ -223,7 +223,7 @@ class CudaCalls:
         """A table of one row a sample into rows of a workspace."""
         rows = np.zeros((table.shape[1], self.samples), self.memory.dtype)
         rows[:, : len(table)] = table.T
-        self.memory.write(int(self.layout.whole[part]) + row * self.samples, rows.ravel())
+        self.memory.write(int(self.layout.plan[part]) + row * self.samples, rows.ravel())
 
     # ---- on the host
 
@@ -231,33 +231,35 @@ class CudaCalls:
         """What an operation is done with, as it is on the device just now."""
         memory, other = self.memory, operation.other
         memory.take_plan()
-        whole, place = memory.host_whole, plan.STATE_NUMBERS
+        plan, place = memory.host_plan, places.STATE_NUMBERS
         read = self.gradients if back else self.values
         return OperationArrays(
-            memory.read(int(whole[plan.WEIGHTS]), len(self.bank)),
-            memory.host_exact[place : place + len(self.bank.state)].copy(),
-            int(whole[plan.TAKEN_AFTER]),
+            memory.read(int(plan[places.WEIGHTS]), len(self.bank)),
+            memory.host_scalars[place : place + len(self.bank.state)].copy(),
+            int(plan[places.STEPS_TAKEN_AFTER]),
             self.values(operation.source.offset, operation.source.size, count),
             read(other.offset, other.size, count) if other else None,
             self.values(operation.target.offset, operation.target.size, count) if back else None,
             self.gradients(operation.target.offset, operation.target.size, count) if back else None,
-            bool(whole[plan.LEARNING]) and not operation.is_held(self.bank.frozen),
+            bool(plan[places.LEARNING]) and not operation.is_held(self.bank.frozen),
         )
 
     def _kept(self, table: FloatArray) -> FloatArray:
         """Numbers as the device would keep them."""
         with np.errstate(over="ignore"):
-            return table.astype(np.float16) if self.layout.whole[plan.HALF] else table
+            return table.astype(np.float16) if self.layout.plan[places.HALF] else table
 
     def _parameter_gradient_here(self, operation: Operation, op: int, count: int) -> None:
         """All of the gradient is put down as what the first chunk found."""
-        whole, source, target = self.layout.whole, operation.source, operation.target
+        plan, source, target = self.layout.plan, operation.source, operation.target
         x = self.values(source.offset, source.size, count).astype(np.float64)
         g = self.gradients(target.offset, target.size, count).astype(np.float64)
         found = parameter_gradient(operation, x, g)
-        for chunk in range(whole[plan.CHUNKS]):
+        for chunk in range(plan[places.CHUNKS]):
             place = (
-                whole[plan.PARTIALS] + chunk * whole[plan.PARTIAL_SIZE] + whole[op + plan.PARTIAL]
+                plan[places.PARTIALS]
+                + chunk * plan[places.PARTIAL_SIZE]
+                + plan[op + places.PARTIAL]
             )
             self.memory.write(int(place), found if chunk == 0 else np.zeros_like(found))
 

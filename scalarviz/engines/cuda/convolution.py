@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     BIAS_ROW,
     COUNT,
     EACH,
@@ -34,16 +34,16 @@ Index = Any
 
 
 @kernel
-def geometry(whole: Whole, op: Index, reals: Numbers) -> Any:
+def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
     """Of a picture: channels, height, width. Of a window: height, width, stride, padding.
 
     Then how many windows there are from top to bottom and from left to right.
     """
-    first = whole[op + SETTINGS]
-    channels, height = np.int64(reals[first]), np.int64(reals[first + 1])
-    width, tall = np.int64(reals[first + 2]), np.int64(reals[first + 3])
-    broad, apart = np.int64(reals[first + 4]), np.int64(reals[first + 5])
-    padding = np.int64(reals[first + 6])
+    first = plan[op + SETTINGS]
+    channels, height = np.int64(arena[first]), np.int64(arena[first + 1])
+    width, tall = np.int64(arena[first + 2]), np.int64(arena[first + 3])
+    broad, apart = np.int64(arena[first + 4]), np.int64(arena[first + 5])
+    padding = np.int64(arena[first + 6])
     high = (height + 2 * padding - tall) // apart + 1
     wide = (width + 2 * padding - broad) // apart + 1
     return channels, height, width, tall, broad, apart, padding, high, wide
@@ -68,44 +68,44 @@ def seeing(place: Index, count: Index, size: Index, apart: Index) -> Any:
 
 @kernel
 def convolution_forward(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """z = b + the sum over a window of w x, for every window and every kernel."""
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(whole, op, reals)
-    x0, z0 = base + whole[op + SOURCE] * stride, base + whole[op + TARGET] * stride
-    weights = whole[WEIGHTS] + whole[op + WEIGHT_ROW]
-    biases = whole[WEIGHTS] + whole[op + BIAS_ROW]
-    biased = whole[op + HAS_BIASES] != 0
-    for i in range(worker, whole[op + OUTPUTS] * count, workers):
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    x0, z0 = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
+    biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
+    biased = plan[op + HAS_BIASES] != 0
+    for i in range(worker, plan[op + OUTPUTS] * count, workers):
         r = i // count
         n = i - r * count
         o = r // (high * wide)
         top = (r // wide - o * high) * apart - padding
         left = r % wide * apart - padding
-        total = reals[biases + o] if biased else Real(0)
+        total = arena[biases + o] if biased else Real(0)
         for c in range(channels):
             for line in range(max(0, -top), min(tall, height - top)):
                 at = x0 + ((c * height + top + line) * width + left) * stride + n
                 w = weights + ((o * channels + c) * tall + line) * broad
                 for k in range(max(0, -left), min(broad, width - left)):
-                    total = cuda.fma(reals[w + k], space[at + k * stride], total)
-        space[z0 + r * stride + n] = kept(whole, total)
+                    total = cuda.fma(arena[w + k], space[at + k * stride], total)
+        space[z0 + r * stride + n] = kept(plan, total)
 
 
 @kernel
 def convolution_parameters(
-    whole: Whole, op: Index, reals: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
     """Each weight's gradient comes from all windows: the sum of g x over the samples and them."""
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(whole, op, reals)
-    x0, g0 = base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
-    pixels, begin = whole[op + EACH], partial_of(whole, op, chunk)
-    weights = whole[op + OUTPUTS] // pixels * channels * tall * broad
-    for i in range(worker, whole[op + COUNT], workers):
-        total = Real(0) if fresh else reals[begin + i]
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    x0, g0 = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    pixels, begin = plan[op + EACH], partial_of(plan, op, chunk)
+    weights = plan[op + OUTPUTS] // pixels * channels * tall * broad
+    for i in range(worker, plan[op + COUNT], workers):
+        total = Real(0) if fresh else arena[begin + i]
         if i >= weights:
             g = g0 + (i - weights) * pixels * stride
             total = bias_sum(flow, g, pixels, stride, count, total)
@@ -121,20 +121,20 @@ def convolution_parameters(
                     for x in range(left, right):
                         seen = space[x0 + (row + x * apart) * stride + n]
                         total = cuda.fma(flow[g + x * stride], seen, total)
-        reals[begin + i] = total
+        arena[begin + i] = total
 
 
 @kernel
 def convolution_inputs(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """The sum of w g over all kernels and all windows that see a number."""
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(whole, op, reals)
-    h0, g0 = flow_base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
-    weights, pixels = whole[WEIGHTS] + whole[op + WEIGHT_ROW], whole[op + EACH]
-    kernels = whole[op + OUTPUTS] // pixels
-    for i in range(worker, whole[op + INPUTS] * count, workers):
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    h0, g0 = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    weights, pixels = plan[WEIGHTS] + plan[op + WEIGHT_ROW], plan[op + EACH]
+    kernels = plan[op + OUTPUTS] // pixels
+    for i in range(worker, plan[op + INPUTS] * count, workers):
         r = i // count
         n = i - r * count
         c = r // (height * width)
@@ -147,5 +147,5 @@ def convolution_inputs(
                 g = g0 + (o * pixels + (row - line) // apart * wide) * stride + n
                 w = weights + ((o * channels + c) * tall + line) * broad
                 for k in range(left, right, apart):
-                    total = cuda.fma(reals[w + k], flow[g + (column - k) // apart * stride], total)
-        flow[h0 + r * stride + n] = kept(whole, total)
+                    total = cuda.fma(arena[w + k], flow[g + (column - k) // apart * stride], total)
+        flow[h0 + r * stride + n] = kept(plan, total)

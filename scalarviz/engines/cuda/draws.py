@@ -9,7 +9,7 @@ import numpy as np
 from scalarviz.data.batches import IN_ORDER, PICKED, POINTS
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, philox, scramble, unit
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     DRAW,
     DRAW_NUMBERS,
     FIRST_STEP,
@@ -31,80 +31,80 @@ Exact = Any
 
 
 @kernel
-def epoch_place(whole: Whole, exact: Exact, k: Index) -> Any:
+def epoch_place(plan: Whole, scalars: Exact, k: Index) -> Any:
     """The epoch of the k-th step that was ordered, and how many of its samples came before."""
-    size = whole[SIZE]
-    steps = (whole[SAMPLES] + size - 1) // size
-    step = whole[FIRST_STEP] + k
-    if whole[DRAW] == IN_ORDER:
-        step -= np.int64(exact[DRAW_NUMBERS])
+    size = plan[SIZE]
+    steps = (plan[SAMPLES] + size - 1) // size
+    step = plan[FIRST_STEP] + k
+    if plan[DRAW] == IN_ORDER:
+        step -= np.int64(scalars[DRAW_NUMBERS])
     return step // steps, step % steps * size
 
 
 @kernel
-def batch_size(whole: Whole, exact: Exact, k: Index) -> Index:
+def batch_size(plan: Whole, scalars: Exact, k: Index) -> Index:
     """How many samples the batch of a step has."""
-    _, place = epoch_place(whole, exact, k)
-    return min(whole[SIZE], whole[SAMPLES] - place)
+    _, place = epoch_place(plan, scalars, k)
+    return min(plan[SIZE], plan[SAMPLES] - place)
 
 
 @kernel
 def draw(
-    whole: Whole, exact: Exact, data: Numbers, k: Index, first: Index, space: Numbers, base: Index,
+    plan: Whole, scalars: Exact, data: Numbers, k: Index, first: Index, space: Numbers, base: Index,
     stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """The samples `first`, `first` + 1, ... of a step's batch, into the columns of a workspace."""
-    inputs, outputs = whole[IN_SIZE], whole[OUT_SIZE]
-    goals = base + whole[GOALS] * stride
+    inputs, outputs = plan[IN_SIZE], plan[OUT_SIZE]
+    goals = base + plan[GOALS] * stride
     for n in range(worker, count, workers):
-        if whole[DRAW] == POINTS:
-            u, v = draw_pair(whole, STREAM_POINTS, k, first + n)
+        if plan[DRAW] == POINTS:
+            u, v = draw_pair(plan, STREAM_POINTS, k, first + n)
             space[base + n] = Real(u)
             space[base + stride + n] = Real(v)
-            row = texel(exact, u, v)
+            row = texel(scalars, u, v)
         else:
-            row = draw_row(whole, exact, k, first + n)
+            row = draw_row(plan, scalars, k, first + n)
             for i in range(inputs):
                 space[base + i * stride + n] = data[row * inputs + i]
         for i in range(outputs):
-            space[goals + i * stride + n] = data[whole[TABLE_TARGETS] + row * outputs + i]
+            space[goals + i * stride + n] = data[plan[TABLE_TARGETS] + row * outputs + i]
 
 
 @kernel
-def draw_row(whole: Whole, exact: Exact, k: Index, i: Index) -> Index:
+def draw_row(plan: Whole, scalars: Exact, k: Index, i: Index) -> Index:
     """The row in the tables of sample i of a step."""
-    epoch, place = epoch_place(whole, exact, k)
-    if whole[DRAW] == IN_ORDER:
+    epoch, place = epoch_place(plan, scalars, k)
+    if plan[DRAW] == IN_ORDER:
         return place + i
-    if whole[DRAW] == PICKED:
-        u, _ = draw_pair(whole, STREAM_PICKS, k, i)
-        return np.int64(u * whole[SAMPLES])
-    return shuffled_row(whole, epoch, place + i)
+    if plan[DRAW] == PICKED:
+        u, _ = draw_pair(plan, STREAM_PICKS, k, i)
+        return np.int64(u * plan[SAMPLES])
+    return shuffled_row(plan, epoch, place + i)
 
 
 @kernel
-def draw_pair(whole: Whole, stream: Index, k: Index, i: Index) -> Any:
+def draw_pair(plan: Whole, stream: Index, k: Index, i: Index) -> Any:
     """Two numbers between 0 and 1, for draw number i of a step."""
     low, high, _, _ = philox(
-        np.int64(i) & MASK, np.int64(i) >> 32, (whole[FIRST_STEP] + k) & MASK, np.int64(stream),
-        whole[SEED_LOW], whole[SEED_HIGH],
+        np.int64(i) & MASK, np.int64(i) >> 32, (plan[FIRST_STEP] + k) & MASK, np.int64(stream),
+        plan[SEED_LOW], plan[SEED_HIGH],
     )  # fmt: skip
     return unit(low), unit(high)
 
 
 @kernel
-def shuffled_row(whole: Whole, epoch: Index, place: Index) -> Index:
+def shuffled_row(plan: Whole, epoch: Index, place: Index) -> Index:
     """The sample that stands at a place in the order of an epoch."""
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
-        zero, zero, epoch & MASK, np.int64(STREAM_ORDER), whole[SEED_LOW], whole[SEED_HIGH]
+        zero, zero, epoch & MASK, np.int64(STREAM_ORDER), plan[SEED_LOW], plan[SEED_HIGH]
     )
     bits = np.int64(0)
-    while (np.int64(1) << bits) < whole[SAMPLES]:
+    while (np.int64(1) << bits) < plan[SAMPLES]:
         bits += 1
     mask, shift = (np.int64(1) << bits) - 1, (bits + 1) >> 1
     row = scramble(np.int64(place), mask, shift, k0, k1, k2, k3)
-    while row >= whole[SAMPLES]:
+    while row >= plan[SAMPLES]:
         row = scramble(row, mask, shift, k0, k1, k2, k3)
     return row
 
@@ -116,9 +116,9 @@ def product(x: float, y: float) -> Any:
 
 
 @kernel
-def texel(exact: Exact, u: float, v: float) -> Index:
+def texel(scalars: Exact, u: float, v: float) -> Index:
     """The row of the texel that a point looks at; see `batches.Points`."""
-    settings = exact[DRAW_NUMBERS : DRAW_NUMBERS + 8]
+    settings = scalars[DRAW_NUMBERS : DRAW_NUMBERS + 8]
     width, height = settings[0], settings[1]
     across = product(settings[2], u) + product(settings[3], v) + settings[6]
     down = product(settings[4], u) + product(settings[5], v) + settings[7]

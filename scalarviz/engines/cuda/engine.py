@@ -14,7 +14,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.cuda.tables import set_start, set_state
@@ -58,9 +58,9 @@ class CudaEngine(Engine):
 
     def _forward(self, batch: FloatArray, learning: bool) -> CudaCalls:
         work = self._ready_work(len(batch))
-        set_start(work.memory.host_whole, work.memory.host_exact, self.bank, 0, learning=learning)
+        set_start(work.memory.host_plan, work.memory.host_scalars, self.bank, 0, learning=learning)
         work.begin()
-        work.write(plan.SPACE, self.program.inputs.offset, self.array(batch))
+        work.write(places.SPACE, self.program.inputs.offset, self.array(batch))
         for i in range(len(self.program.operations)):
             work.forward(0, i, work.samples)
         return work
@@ -84,11 +84,11 @@ class CudaEngine(Engine):
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         work, operations = self._passes.pop(), self.program.operations
-        set_state(work.memory.host_exact, self.bank)  # the plan is still that of its forward
+        set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
         work.begin()
         scale = float(self.bank.scaling[0])
         outputs, inputs = self.program.outputs, self.program.inputs
-        work.write(plan.FLOW, outputs.offset, self.array(upstream * scale))
+        work.write(places.FLOW, outputs.offset, self.array(upstream * scale))
         work.keep_upstream()
         for i in reversed(range(len(operations))):
             if operations[i].parameters:

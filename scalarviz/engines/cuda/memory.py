@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.tables import MemoryLayout, most_slots
 from scalarviz.model.bank import Bank
@@ -26,53 +26,53 @@ class Memory:
         self.layout = layout
         self.dtype = np.dtype(dtype)
         self.stream = stream
-        self.rows = int(layout.whole[plan.ROWS])
-        self.host_whole = layout.whole.copy()
-        self.host_exact = np.zeros(layout.exact)
-        self.whole = cuda.to_device(layout.whole, stream=stream)
-        self.exact = cuda.to_device(self.host_exact, stream=stream)
-        self.reals = cuda.device_array(max(1, layout.reals), self.dtype, stream=stream)
+        self.rows = int(layout.plan[places.ROWS])
+        self.host_plan = layout.plan.copy()
+        self.host_scalars = np.zeros(layout.scalars)
+        self.plan = cuda.to_device(layout.plan, stream=stream)
+        self.scalars = cuda.to_device(self.host_scalars, stream=stream)
+        self.arena = cuda.device_array(max(1, layout.arena), self.dtype, stream=stream)
         self.data = cuda.device_array(1, self.dtype, stream=stream)
         self.bank_size = (most_slots() + 3) * self.rows
         self._staged = cuda.pinned_array(max(1, self.bank_size), self.dtype)
         self.write(layout.settings_place, layout.settings.ravel())
 
     def write(self, place: int, numbers: FloatArray) -> None:
-        """Numbers into `reals`."""
+        """Numbers into `arena`."""
         if numbers.size:
             part = np.ascontiguousarray(numbers, self.dtype)
-            self.reals[place : place + part.size].copy_to_device(part, stream=self.stream)
+            self.arena[place : place + part.size].copy_to_device(part, stream=self.stream)
 
     def read(self, place: int, size: int) -> FloatArray:
-        """Numbers from `reals`."""
+        """Numbers from `arena`."""
         numbers = np.empty(size, self.dtype)
         if size:
-            self.reals[place : place + size].copy_to_host(numbers, stream=self.stream)
+            self.arena[place : place + size].copy_to_host(numbers, stream=self.stream)
             self.stream.synchronize()
         return numbers
 
     def put_plan(self) -> None:
         """The plan, and what goes with it, as they stand on the host."""
-        known = int(self.layout.whole[plan.ERRORS])
-        fields, numbers = self.host_whole[: plan.PLAN_FIELDS], self.host_exact[:known]
-        self.whole[: plan.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
-        self.exact[:known].copy_to_device(numbers, stream=self.stream)
+        known = int(self.layout.plan[places.ERRORS])
+        fields, numbers = self.host_plan[: places.PLAN_FIELDS], self.host_scalars[:known]
+        self.plan[: places.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
+        self.scalars[:known].copy_to_device(numbers, stream=self.stream)
 
     def take_plan(self) -> None:
         """The plan as the kernels have left it, the losses, and what goes with them."""
-        self.whole.copy_to_host(self.host_whole, stream=self.stream)
-        self.exact.copy_to_host(self.host_exact, stream=self.stream)
+        self.plan.copy_to_host(self.host_plan, stream=self.stream)
+        self.scalars.copy_to_host(self.host_scalars, stream=self.stream)
         self.stream.synchronize()
 
     def put_state(self, state: FloatArray) -> None:
         """The state of the bank alone."""
-        place = plan.STATE_NUMBERS
-        self.exact[place : place + len(state)].copy_to_device(state, stream=self.stream)
+        place = places.STATE_NUMBERS
+        self.scalars[place : place + len(state)].copy_to_device(state, stream=self.stream)
 
     def take_state(self, bank: Bank, *, before: bool = False) -> None:
         """The state of the bank from the plan that was taken; or as it was before the last step."""
-        place = int(self.layout.whole[plan.STATE_BEFORE]) if before else plan.STATE_NUMBERS
-        bank.state[:] = self.host_exact[place : place + len(bank.state)]
+        place = int(self.layout.plan[places.STATE_BEFORE]) if before else places.STATE_NUMBERS
+        bank.state[:] = self.host_scalars[place : place + len(bank.state)]
 
     def put_data(self, inputs: FloatArray, targets: FloatArray) -> None:
         """The tables of a data set."""
@@ -91,14 +91,14 @@ class Memory:
         kept = bank.slot_block(slots).ravel() if slots else np.zeros(0)
         staged[2 * rows : 2 * rows + kept.size] = kept
         staged[self.bank_size - rows :] = bank.grad
-        self.reals[: self.bank_size].copy_to_device(staged, stream=self.stream)
+        self.arena[: self.bank_size].copy_to_device(staged, stream=self.stream)
 
     def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
         """The numbers of the bank as the kernels have left them."""
         rows, staged = self.rows, self._staged
         if not rows:
             return
-        self.reals[: self.bank_size].copy_to_host(staged, stream=self.stream)
+        self.arena[: self.bank_size].copy_to_host(staged, stream=self.stream)
         self.stream.synchronize()
         bank.value[:] = staged[:rows]
         bank.grad[:] = staged[self.bank_size - rows :]
@@ -129,7 +129,7 @@ class CudaSnapshot(Snapshot):
         memory = self._memory
         if not memory.rows:
             return
-        self._aside.copy_to_device(memory.reals[: memory.bank_size], stream=memory.stream)
+        self._aside.copy_to_device(memory.arena[: memory.bank_size], stream=memory.stream)
         self._copied.record(memory.stream)
         self._copied.wait(self._stream)
         self._aside.copy_to_host(self._numbers, stream=self._stream)

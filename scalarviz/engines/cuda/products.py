@@ -11,7 +11,7 @@ from typing import Any
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     BIAS_ROW,
     CHUNKS,
     COUNT,
@@ -38,36 +38,36 @@ Index = Any
 
 @kernel
 def affine_forward(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """z = W x + b."""
-    x, z = base + whole[op + SOURCE] * stride, base + whole[op + TARGET] * stride
-    inputs, biased = whole[op + INPUTS], whole[op + HAS_BIASES] != 0
-    weights = whole[WEIGHTS] + whole[op + WEIGHT_ROW]
-    biases = whole[WEIGHTS] + whole[op + BIAS_ROW]
-    for i in range(worker, whole[op + OUTPUTS] * count, workers):
+    x, z = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    inputs, biased = plan[op + INPUTS], plan[op + HAS_BIASES] != 0
+    weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
+    biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
+    for i in range(worker, plan[op + OUTPUTS] * count, workers):
         r = i // count
         n = i - r * count
-        total = reals[biases + r] if biased else Real(0)
+        total = arena[biases + r] if biased else Real(0)
         for k in range(inputs):
-            w = reals[weights + r * inputs + k]
+            w = arena[weights + r * inputs + k]
             total = cuda.fma(w, space[x + k * stride + n], total)
-        space[z + r * stride + n] = kept(whole, total)
+        space[z + r * stride + n] = kept(plan, total)
 
 
 @kernel
 def affine_parameters(
-    whole: Whole, op: Index, reals: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
     """Outer products, added up over the samples."""
-    x, g = base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
-    inputs, begin = whole[op + INPUTS], partial_of(whole, op, chunk)
-    weights = inputs * whole[op + OUTPUTS]
-    for i in range(worker, whole[op + COUNT], workers):
-        total = Real(0) if fresh else reals[begin + i]
+    x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    inputs, begin = plan[op + INPUTS], partial_of(plan, op, chunk)
+    weights = inputs * plan[op + OUTPUTS]
+    for i in range(worker, plan[op + COUNT], workers):
+        total = Real(0) if fresh else arena[begin + i]
         if i >= weights:
             total = bias_sum(flow, g + (i - weights) * stride, 1, stride, count, total)
         else:
@@ -75,26 +75,26 @@ def affine_parameters(
             k = i - r * inputs
             for n in range(count):
                 total = cuda.fma(flow[g + r * stride + n], space[x + k * stride + n], total)
-        reals[begin + i] = total
+        arena[begin + i] = total
 
 
 @kernel
 def affine_inputs(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """W, the other way."""
-    h, g = flow_base + whole[op + SOURCE] * stride, flow_base + whole[op + TARGET] * stride
-    inputs, outputs = whole[op + INPUTS], whole[op + OUTPUTS]
-    weights = whole[WEIGHTS] + whole[op + WEIGHT_ROW]
+    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
+    weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
     for i in range(worker, inputs * count, workers):
         k = i // count
         n = i - k * count
         total = Real(0)
         for r in range(outputs):
-            w = reals[weights + r * inputs + k]
+            w = arena[weights + r * inputs + k]
             total = cuda.fma(w, flow[g + r * stride + n], total)
-        flow[h + k * stride + n] = kept(whole, total)
+        flow[h + k * stride + n] = kept(plan, total)
 
 
 # ---- a whole batch ------------------------------------------------------------------------------
@@ -102,14 +102,14 @@ def affine_inputs(
 
 @kernel
 def fetch(
-    reals: Numbers, start: Index, down: Index, across: Index, rows: Index, columns: Index,
+    arena: Numbers, start: Index, down: Index, across: Index, rows: Index, columns: Index,
     part: Numbers,
 ) -> None:  # fmt: skip
     """A tile of at most TILE by TILE numbers, into shared memory; `down` and `across` are steps."""
     for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
         r, c = i // TILE, i % TILE
         if r < rows and c < columns:
-            part[i] = reals[start + r * down + c * across]
+            part[i] = arena[start + r * down + c * across]
 
 
 @kernel
@@ -125,7 +125,7 @@ def multiply(left: Numbers, right: Numbers, inner: Index, sums: Numbers) -> None
 
 @kernel
 def matrix_product(
-    whole: Whole, reals: Numbers, a: Index, a_down: Index, a_across: Index, b: Index,
+    plan: Whole, arena: Numbers, a: Index, a_down: Index, a_across: Index, b: Index,
     b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index,
     inner: Index, biases: Index, rounded: bool, first: Index, step: Index,
 ) -> None:  # fmt: skip
@@ -139,12 +139,12 @@ def matrix_product(
         for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
             sums[i] = Real(0)
             if biases >= 0 and r0 + i // TILE < rows:
-                sums[i] = reals[biases + r0 + i // TILE]
+                sums[i] = arena[biases + r0 + i // TILE]
         for k in range(0, inner, TILE):
             width = min(TILE, inner - k)
-            fetch(reals, a + r0 * a_down + k * a_across, a_down, a_across, rows - r0, width, left)
+            fetch(arena, a + r0 * a_down + k * a_across, a_down, a_across, rows - r0, width, left)
             fetch(
-                reals, b + k * b_down + c0 * b_across, b_down, b_across, width, columns - c0, right
+                arena, b + k * b_down + c0 * b_across, b_down, b_across, width, columns - c0, right
             )
             cuda.syncthreads()
             multiply(left, right, width, sums)
@@ -152,58 +152,60 @@ def matrix_product(
         for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
             r, c = r0 + i // TILE, c0 + i % TILE
             if r < rows and c < columns:
-                reals[out + r * out_down + c] = kept(whole, sums[i]) if rounded else sums[i]
+                arena[out + r * out_down + c] = kept(plan, sums[i]) if rounded else sums[i]
         cuda.syncthreads()
 
 
 @kernel
-def affine_forward_all(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def affine_forward_all(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
     """Weights times samples, by all blocks."""
-    stride, inputs, biases = whole[STRIDE], whole[op + INPUTS], -1
-    if whole[op + HAS_BIASES] != 0:
-        biases = whole[WEIGHTS] + whole[op + BIAS_ROW]
+    stride, inputs, biases = plan[STRIDE], plan[op + INPUTS], -1
+    if plan[op + HAS_BIASES] != 0:
+        biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
     matrix_product(
-        whole, reals, whole[WEIGHTS] + whole[op + WEIGHT_ROW], inputs, 1,
-        whole[SPACE] + whole[op + SOURCE] * stride, stride, 1,
-        whole[SPACE] + whole[op + TARGET] * stride, stride, whole[op + OUTPUTS], count, inputs,
+        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], inputs, 1,
+        plan[SPACE] + plan[op + SOURCE] * stride, stride, 1,
+        plan[SPACE] + plan[op + TARGET] * stride, stride, plan[op + OUTPUTS], count, inputs,
         biases, True, cuda.blockIdx.x, cuda.gridDim.x,
     )  # fmt: skip
 
 
 @kernel
 def affine_parameters_all(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
     """For every chunk gradients times samples, a tile a block; then the biases, one a thread."""
-    stride, inputs, outputs = whole[STRIDE], whole[op + INPUTS], whole[op + OUTPUTS]
-    x, g = whole[SPACE] + whole[op + SOURCE] * stride, whole[FLOW] + whole[op + TARGET] * stride
+    stride, inputs, outputs = plan[STRIDE], plan[op + INPUTS], plan[op + OUTPUTS]
+    x, g = plan[SPACE] + plan[op + SOURCE] * stride, plan[FLOW] + plan[op + TARGET] * stride
     tiles = (inputs + TILE - 1) // TILE * ((outputs + TILE - 1) // TILE)
-    for job in range(cuda.blockIdx.x, whole[CHUNKS] * tiles, cuda.gridDim.x):
+    for job in range(cuda.blockIdx.x, plan[CHUNKS] * tiles, cuda.gridDim.x):
         chunk = job // tiles
-        first = chunk_start(whole, chunk, count)
-        n = chunk_start(whole, chunk + 1, count) - first
+        first = chunk_start(plan, chunk, count)
+        n = chunk_start(plan, chunk + 1, count) - first
         matrix_product(
-            whole, reals, g + first, stride, 1, x + first, 1, stride, partial_of(whole, op, chunk),
+            plan, arena, g + first, stride, 1, x + first, 1, stride, partial_of(plan, op, chunk),
             inputs, outputs, inputs, n, -1, False, job - chunk * tiles, tiles,
         )  # fmt: skip
     weights = inputs * outputs
-    biases = whole[op + COUNT] - weights
-    for job in range(cuda.grid(1), whole[CHUNKS] * biases, cuda.gridsize(1)):
+    biases = plan[op + COUNT] - weights
+    for job in range(cuda.grid(1), plan[CHUNKS] * biases, cuda.gridsize(1)):
         chunk = job // biases
         r = job - chunk * biases
-        first = chunk_start(whole, chunk, count)
-        n = chunk_start(whole, chunk + 1, count) - first
-        total = bias_sum(reals, g + r * stride + first, 1, stride, n, Real(0))
-        reals[partial_of(whole, op, chunk) + weights + r] = total
+        first = chunk_start(plan, chunk, count)
+        n = chunk_start(plan, chunk + 1, count) - first
+        total = bias_sum(arena, g + r * stride + first, 1, stride, n, Real(0))
+        arena[partial_of(plan, op, chunk) + weights + r] = total
 
 
 @kernel
-def affine_inputs_all(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def affine_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """Weights, the other way, times gradients, by all blocks."""
-    stride, inputs = whole[STRIDE], whole[op + INPUTS]
+    stride, inputs = plan[STRIDE], plan[op + INPUTS]
     matrix_product(
-        whole, reals, whole[WEIGHTS] + whole[op + WEIGHT_ROW], 1, inputs,
-        whole[FLOW] + whole[op + TARGET] * stride, stride, 1,
-        whole[FLOW] + whole[op + SOURCE] * stride, stride, inputs, count, whole[op + OUTPUTS], -1,
+        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], 1, inputs,
+        plan[FLOW] + plan[op + TARGET] * stride, stride, 1,
+        plan[FLOW] + plan[op + SOURCE] * stride, stride, inputs, count, plan[op + OUTPUTS], -1,
         True, cuda.blockIdx.x, cuda.gridDim.x,
     )  # fmt: skip

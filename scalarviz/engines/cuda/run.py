@@ -11,7 +11,7 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.statistics import Statistics
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.memory import CudaSnapshot
 from scalarviz.engines.cuda.tables import (
@@ -31,7 +31,7 @@ from scalarviz.model.program import Moment
 class CudaRun(Run):
     """Trains one network by whole steps if a block has room for them, else kernel by kernel.
 
-    `whole` says which; the bits are the same.
+    `whole_steps` says which; the bits are the same.
     """
 
     def __init__(self, engine: Engine, batches: Batches, loss: Loss, device: Device) -> None:
@@ -39,12 +39,12 @@ class CudaRun(Run):
         self.engine = engine
         program, bank = engine.program, engine.bank
         self._work = CudaCalls(program, bank, engine.precision, batches.size, device)
-        self.whole = self._work.fits
+        self.whole_steps = self._work.fits
         self._on_device: Batches | None = None  # whose tables are there
         self._count = 0  # samples in the batch of `begin`
         self._statistics = Statistics(engine)
         memory = self._work.memory
-        set_loss(memory.host_whole, memory.host_exact, loss, program.outputs.size)
+        set_loss(memory.host_plan, memory.host_scalars, loss, program.outputs.size)
 
     # ---- whole steps
 
@@ -64,7 +64,7 @@ class CudaRun(Run):
         bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
         self._order(optimizer, first, count)
         self._work.begin(slots)
-        if self.whole:
+        if self.whole_steps:
             self._work.whole_steps(count)
         else:
             for k in range(count):
@@ -72,20 +72,20 @@ class CudaRun(Run):
         memory.take_plan()
         memory.take_bank(bank, slots)
         # A step that was refused has moved no running statistics either.
-        refused = not self.whole and memory.host_whole[plan.BAD] != NONE
+        refused = not self.whole_steps and memory.host_plan[places.BAD] != NONE
         memory.take_state(bank, before=bool(refused))
         before = bank.step_count
-        bank.count_steps(int(memory.host_whole[plan.TAKEN_AFTER]) - before)
+        bank.count_steps(int(memory.host_plan[places.STEPS_TAKEN_AFTER]) - before)
         bank.has_gradients = True
-        start, taken = self._work.layout.losses_place, int(memory.host_whole[plan.DONE])
-        if memory.host_whole[plan.OVERFLOWED] != plan.NOBODY:
-            taken = int(memory.host_whole[plan.OVERFLOWED])
+        start, taken = self._work.layout.losses_place, int(memory.host_plan[places.DONE])
+        if memory.host_plan[places.OVERFLOWED] != places.NOBODY:
+            taken = int(memory.host_plan[places.OVERFLOWED])
             return Outcome(
-                memory.host_exact[start : start + taken].copy(),
+                memory.host_scalars[start : start + taken].copy(),
                 overflow=self.engine.bad_update(optimizer, before + taken),
             )
         return Outcome(
-            memory.host_exact[start : start + taken].copy(), int(memory.host_whole[plan.BAD])
+            memory.host_scalars[start : start + taken].copy(), int(memory.host_plan[places.BAD])
         )
 
     def _step(self, k: int, count: int) -> None:
@@ -131,9 +131,9 @@ class CudaRun(Run):
         if moment.kind == "zero_grad":
             bank.zero_grad()
             return
-        whole, exact = memory.host_whole, memory.host_exact
-        set_optimizer(whole, exact, optimizer)
-        set_start(whole, exact, bank, int(whole[plan.FIRST_STEP]))
+        plan, scalars = memory.host_plan, memory.host_scalars
+        set_optimizer(plan, scalars, optimizer)
+        set_start(plan, scalars, bank, int(plan[places.FIRST_STEP]))
         self._work.begin(optimizer.row.slots if moment.kind == "step" else ())
         if moment.kind == "step":
             self._work.move(0)
@@ -147,23 +147,23 @@ class CudaRun(Run):
         if moment.kind == "forward":
             self._statistics.after_forward()
         elif moment.kind == "loss":
-            self.loss = float(exact[self._work.layout.losses_place])
+            self.loss = float(scalars[self._work.layout.losses_place])
         elif moment.kind == "weight gradient":
             bank.has_gradients = True
 
     def _end_step(self, optimizer: Optimizer) -> None:
         """Take what the optimizer's part of a step has left, or raise why it was not taken."""
-        bank, memory, whole = self.engine.bank, self._work.memory, self._work.memory.host_whole
-        if whole[plan.BAD] != NONE:
-            raise bank.bad_gradient(int(whole[plan.BAD]))
+        bank, memory, plan = self.engine.bank, self._work.memory, self._work.memory.host_plan
+        if plan[places.BAD] != NONE:
+            raise bank.bad_gradient(int(plan[places.BAD]))
         before = Before(bank, optimizer)
         memory.take_bank(bank, optimizer.row.slots)
         memory.take_state(bank)
-        if whole[plan.TAKEN_AFTER] == bank.step_count:  # a dynamic loss scale skips it
+        if plan[places.STEPS_TAKEN_AFTER] == bank.step_count:  # a dynamic loss scale skips it
             self._statistics.restore()
             return
         error = self._statistics.error
-        if error is None and whole[plan.OVERFLOWED] != plan.NOBODY:
+        if error is None and plan[places.OVERFLOWED] != places.NOBODY:
             error = bank.bad_update(optimizer, bank.step_count)
         if error is not None:
             before.restore()
@@ -180,7 +180,7 @@ class CudaRun(Run):
 
     def targets(self) -> FloatArray:
         size = self.engine.program.outputs.size
-        return self._work.values(int(self._work.layout.whole[plan.GOALS]), size, self._count)
+        return self._work.values(int(self._work.layout.plan[places.GOALS]), size, self._count)
 
     def snapshot(self, optimizer: Optimizer) -> CudaSnapshot:
         """A snapshot of what is on the device, with what an optimizer keeps there."""
@@ -192,11 +192,11 @@ class CudaRun(Run):
     def _order(self, optimizer: Optimizer | None, first: int, count: int) -> None:
         """Write down what is to be done, and bring its samples to the device."""
         memory, batches = self._work.memory, self.batches.block(first, count)
-        whole, exact = memory.host_whole, memory.host_exact
+        plan, scalars = memory.host_plan, memory.host_scalars
         if batches is not self._on_device:
             memory.put_data(self.engine.array(batches.inputs), self.engine.array(batches.targets))
             self._on_device = batches
-        set_batches(whole, exact, batches)
-        set_start(whole, exact, self.engine.bank, first)
+        set_batches(plan, scalars, batches)
+        set_start(plan, scalars, self.engine.bank, first)
         if optimizer is not None:
-            set_optimizer(whole, exact, optimizer)
+            set_optimizer(plan, scalars, optimizer)

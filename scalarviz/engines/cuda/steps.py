@@ -17,7 +17,7 @@ import numpy as np
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, launched
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.draws import batch_size, draw
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     BAD,
     CHUNKS,
     CLIP_NORM,
@@ -55,18 +55,18 @@ Index = Any
 
 @kernel
 def place_of(i: Index) -> Index:
-    """Where operation i stands in `whole`."""
+    """Where operation i stands in `plan`."""
     return PLAN_FIELDS + i * COLUMNS
 
 
 @kernel
 def tile_forward(
-    whole: Whole, reals: Numbers, exact: Exact, room: Numbers, first: Index, n: Index
+    plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, first: Index, n: Index
 ) -> None:
     """All operations on one tile of n samples, by the threads of a block."""
-    for i in range(whole[OPERATIONS]):
+    for i in range(plan[OPERATIONS]):
         forward(
-            whole, place_of(i), reals, exact, room, 0, whole[WIDTH], first, n, cuda.threadIdx.x,
+            plan, place_of(i), arena, scalars, room, 0, plan[WIDTH], first, n, cuda.threadIdx.x,
             cuda.blockDim.x,
         )  # fmt: skip
         cuda.syncthreads()
@@ -74,115 +74,115 @@ def tile_forward(
 
 @kernel
 def tile_backward(
-    whole: Whole, reals: Numbers, exact: Exact, room: Numbers, chunk: Index, fresh: bool, n: Index
+    plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, chunk: Index, fresh: bool, n: Index
 ) -> None:
     """All operations backward on one tile, by the threads of a block."""
-    worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, whole[WIDTH]
-    flow = whole[SPACE_ROWS] * width
-    for i in range(whole[OPERATIONS] - 1, -1, -1):
+    worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
+    flow = plan[SPACE_ROWS] * width
+    for i in range(plan[OPERATIONS] - 1, -1, -1):
         op = place_of(i)
-        if whole[op + COUNT] > 0:
+        if plan[op + COUNT] > 0:
             parameter_gradient(
-                whole, op, reals, chunk, fresh, room, 0, room, flow, width, n, worker, workers
+                plan, op, arena, chunk, fresh, room, 0, room, flow, width, n, worker, workers
             )
-        if i >= whole[FIRST_NEEDED]:
-            input_gradient(whole, op, reals, exact, room, 0, room, flow, width, n, worker, workers)
+        if i >= plan[FIRST_NEEDED]:
+            input_gradient(plan, op, arena, scalars, room, 0, room, flow, width, n, worker, workers)
             cuda.syncthreads()
 
 
 @kernel
 def take_chunk(
-    whole: Whole, reals: Numbers, exact: Exact, data: Numbers, room: Numbers, chunk: Index,
+    plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, chunk: Index,
     samples: Index, k: Index,
 ) -> None:  # fmt: skip
     """Forward, loss and backward of one chunk of a step's batch."""
-    worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, whole[WIDTH]
-    start, end = chunk_start(whole, chunk, samples), chunk_start(whole, chunk + 1, samples)
-    flow, total = whole[SPACE_ROWS] * width, 0.0
+    worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
+    start, end = chunk_start(plan, chunk, samples), chunk_start(plan, chunk + 1, samples)
+    flow, total = plan[SPACE_ROWS] * width, 0.0
     for first in range(start, end, width):
         n = min(width, end - first)
-        draw(whole, exact, data, k, first, room, 0, width, n, worker, workers)
+        draw(plan, scalars, data, k, first, room, 0, width, n, worker, workers)
         cuda.syncthreads()
-        tile_forward(whole, reals, exact, room, first, n)
-        errors(whole, room, 0, width, n, worker, workers)
-        loss_gradient(whole, exact, samples, room, 0, room, flow, width, n, worker, workers)
+        tile_forward(plan, arena, scalars, room, first, n)
+        errors(plan, room, 0, width, n, worker, workers)
+        loss_gradient(plan, scalars, samples, room, 0, room, flow, width, n, worker, workers)
         cuda.syncthreads()
         if worker == 0:
             for t in range(n):
-                total += room[whole[ERRORS_ROW] * width + t]
-        tile_backward(whole, reals, exact, room, chunk, first == start, n)
+                total += room[plan[ERRORS_ROW] * width + t]
+        tile_backward(plan, arena, scalars, room, chunk, first == start, n)
         cuda.syncthreads()
     if worker == 0:
-        exact[whole[ERRORS] + chunk] = total
+        scalars[plan[ERRORS] + chunk] = total
     if start == end:
-        place = whole[PARTIALS] + chunk * whole[PARTIAL_SIZE]
-        for i in range(worker, whole[PARTIAL_SIZE], workers):
-            reals[place + i] = Real(0)
+        place = plan[PARTIALS] + chunk * plan[PARTIAL_SIZE]
+        for i in range(worker, plan[PARTIAL_SIZE], workers):
+            arena[place + i] = Real(0)
 
 
 @kernel
 def take_samples(
-    whole: Whole, reals: Numbers, exact: Exact, data: Numbers, room: Numbers, k: Index
+    plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, k: Index
 ) -> None:
     """The first part of the k-th step."""
-    samples = batch_size(whole, exact, k)
+    samples = batch_size(plan, scalars, k)
     if cuda.grid(1) == 0:
-        begin_step(whole)
-    note_state(whole, exact, cuda.grid(1), cuda.gridsize(1))
-    for chunk in range(cuda.blockIdx.x, whole[CHUNKS], cuda.gridDim.x):
-        take_chunk(whole, reals, exact, data, room, chunk, samples, k)
+        begin_step(plan)
+    note_state(plan, scalars, cuda.grid(1), cuda.gridsize(1))
+    for chunk in range(cuda.blockIdx.x, plan[CHUNKS], cuda.gridDim.x):
+        take_chunk(plan, arena, scalars, data, room, chunk, samples, k)
 
 
 @kernel
-def add_up(whole: Whole, reals: Numbers, exact: Exact, k: Index) -> None:
+def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
     """The second part: the gradients and the loss, from what the chunks found."""
     worker, workers = cuda.grid(1), cuda.gridsize(1)
-    clear_gradients(whole, reals, worker, workers)
-    for i in range(whole[OPERATIONS] - 1, -1, -1):
-        if whole[place_of(i) + COUNT] > 0:
-            add_chunks(whole, place_of(i), reals, exact, worker, workers)
-    find_bad(whole, reals, worker, workers)
+    clear_gradients(plan, arena, worker, workers)
+    for i in range(plan[OPERATIONS] - 1, -1, -1):
+        if plan[place_of(i) + COUNT] > 0:
+            add_chunks(plan, place_of(i), arena, scalars, worker, workers)
+    find_bad(plan, arena, worker, workers)
     if worker == 0:
-        finish_loss(whole, exact, mean_scale(whole, exact, batch_size(whole, exact, k)), k)
+        finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
 
 
 @launched
-def train(whole: Whole, reals: Numbers, exact: Exact, data: Numbers, steps: Index) -> None:
+def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Index) -> None:
     """So many steps. All blocks must run at the same time: it is launched cooperatively."""
     room = cuda.shared.array(0, Real)
     everybody = cuda.cg.this_grid()
     for k in range(steps):
-        take_samples(whole, reals, exact, data, room, k)
+        take_samples(plan, arena, scalars, data, room, k)
         everybody.sync()
-        add_up(whole, reals, exact, k)
+        add_up(plan, arena, scalars, k)
         everybody.sync()
-        if exact[CLIP_NORM] != np.inf:
-            add_squares(whole, reals, exact, cuda.grid(1), cuda.gridsize(1))
+        if scalars[CLIP_NORM] != np.inf:
+            add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
             everybody.sync()
-        if not move(whole, reals, exact, k):
+        if not move(plan, arena, scalars, k):
             break
         everybody.sync()
-        if whole[OVERFLOWED] <= k:
+        if plan[OVERFLOWED] <= k:
             break
 
 
 @launched
-def samples_alone(whole: Whole, reals: Numbers, exact: Exact, data: Numbers, k: Index) -> None:
+def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: Index) -> None:
     """The first part of the k-th step, by itself."""
     room = cuda.shared.array(0, Real)
-    if whole[BAD] < 0:
-        take_samples(whole, reals, exact, data, room, k)
+    if plan[BAD] < 0:
+        take_samples(plan, arena, scalars, data, room, k)
 
 
 @launched
-def sums_alone(whole: Whole, reals: Numbers, exact: Exact, k: Index) -> None:
+def sums_alone(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
     """The second part of the k-th step, by itself."""
-    if whole[BAD] < 0:
-        add_up(whole, reals, exact, k)
+    if plan[BAD] < 0:
+        add_up(plan, arena, scalars, k)
 
 
 @launched
-def squares_alone(whole: Whole, reals: Numbers, exact: Exact) -> None:
+def squares_alone(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """The third part of a step, by itself."""
-    if whole[BAD] < 0:
-        add_squares(whole, reals, exact, cuda.grid(1), cuda.gridsize(1))
+    if plan[BAD] < 0:
+        add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))

@@ -38,7 +38,7 @@ from scalarviz.engines.cuda.elementwise import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cuda.plan import CHUNKS, COUNT, FLOW, KIND, SPACE, STRIDE
+from scalarviz.engines.cuda.places import CHUNKS, COUNT, FLOW, KIND, SPACE, STRIDE
 from scalarviz.engines.cuda.products import (
     affine_forward,
     affine_forward_all,
@@ -76,83 +76,81 @@ KERNELS = {
 
 @kernel
 def forward(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """One operation on the first `count` samples of a workspace that begins at `base`."""
-    run = chosen(KERNELS, whole[op + KIND])[FORWARD]
-    run(whole, op, reals, exact, space, base, stride, first, count, worker, workers)
+    run = chosen(KERNELS, plan[op + KIND])[FORWARD]
+    run(plan, op, arena, scalars, space, base, stride, first, count, worker, workers)
 
 
 @kernel
 def parameter_gradient(
-    whole: Whole, op: Index, reals: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
     """What these samples add to the gradient of an operation's parameters, in their chunk."""
-    run = chosen(KERNELS, whole[op + KIND])[PARAMETERS]
-    run(
-        whole, op, reals, chunk, fresh, space, base, flow, flow_base, stride, count, worker, workers
-    )
+    run = chosen(KERNELS, plan[op + KIND])[PARAMETERS]
+    run(plan, op, arena, chunk, fresh, space, base, flow, flow_base, stride, count, worker, workers)
 
 
 @kernel
 def input_gradient(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, space: Numbers, base: Index,
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """The gradient by what an operation read, from that by what it wrote."""
-    run = chosen(KERNELS, whole[op + KIND])[INPUT]
-    run(whole, op, reals, exact, space, base, flow, flow_base, stride, count, worker, workers)
+    run = chosen(KERNELS, plan[op + KIND])[INPUT]
+    run(plan, op, arena, scalars, space, base, flow, flow_base, stride, count, worker, workers)
 
 
 @kernel
-def gather(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def gather(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """What an operation must know of the whole batch before it can be done; by all blocks."""
-    run = chosen(KERNELS, whole[op + KIND])[GATHER]
-    run(whole, op, reals, exact, count)
+    run = chosen(KERNELS, plan[op + KIND])[GATHER]
+    run(plan, op, arena, scalars, count)
 
 
 @kernel
-def gather_back(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def gather_back(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """The same on the way back."""
-    run = chosen(KERNELS, whole[op + KIND])[GATHER_BACK]
-    run(whole, op, reals, exact, count)
+    run = chosen(KERNELS, plan[op + KIND])[GATHER_BACK]
+    run(plan, op, arena, scalars, count)
 
 
 # ---- a whole batch ------------------------------------------------------------------------------
 
 
 @kernel
-def forward_by_number(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def forward_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """`forward` on all samples, by all threads."""
     forward(
-        whole, op, reals, exact, reals, whole[SPACE], whole[STRIDE], 0, count, cuda.grid(1),
+        plan, op, arena, scalars, arena, plan[SPACE], plan[STRIDE], 0, count, cuda.grid(1),
         cuda.gridsize(1),
     )  # fmt: skip
 
 
 @kernel
 def parameters_by_number(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
     """`parameter_gradient` on all samples: a parameter a thread, for every chunk."""
-    for job in range(cuda.grid(1), whole[CHUNKS] * whole[op + COUNT], cuda.gridsize(1)):
-        chunk = job // whole[op + COUNT]
-        first = chunk_start(whole, chunk, count)
-        n = chunk_start(whole, chunk + 1, count) - first
+    for job in range(cuda.grid(1), plan[CHUNKS] * plan[op + COUNT], cuda.gridsize(1)):
+        chunk = job // plan[op + COUNT]
+        first = chunk_start(plan, chunk, count)
+        n = chunk_start(plan, chunk + 1, count) - first
         parameter_gradient(
-            whole, op, reals, chunk, True, reals, whole[SPACE] + first, reals, whole[FLOW] + first,
-            whole[STRIDE], n, job - chunk * whole[op + COUNT], whole[op + COUNT],
+            plan, op, arena, chunk, True, arena, plan[SPACE] + first, arena, plan[FLOW] + first,
+            plan[STRIDE], n, job - chunk * plan[op + COUNT], plan[op + COUNT],
         )  # fmt: skip
 
 
 @kernel
-def inputs_by_number(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """`input_gradient` on all samples, by all threads."""
     input_gradient(
-        whole, op, reals, exact, reals, whole[SPACE], reals, whole[FLOW], whole[STRIDE], count,
+        plan, op, arena, scalars, arena, plan[SPACE], arena, plan[FLOW], plan[STRIDE], count,
         cuda.grid(1), cuda.gridsize(1),
     )  # fmt: skip
 
@@ -163,21 +161,21 @@ WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs
 
 
 @kernel
-def batch_forward(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def batch_forward(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """One operation on a whole batch, by all blocks."""
-    run = chosen(WHOLE_BATCH, whole[op + KIND])[FORWARD]
-    run(whole, op, reals, exact, count)
+    run = chosen(WHOLE_BATCH, plan[op + KIND])[FORWARD]
+    run(plan, op, arena, scalars, count)
 
 
 @kernel
-def batch_parameters(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def batch_parameters(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """The gradient by the parameters of an operation, as every chunk finds it."""
-    run = chosen(WHOLE_BATCH, whole[op + KIND])[PARAMETERS]
-    run(whole, op, reals, exact, count)
+    run = chosen(WHOLE_BATCH, plan[op + KIND])[PARAMETERS]
+    run(plan, op, arena, scalars, count)
 
 
 @kernel
-def batch_inputs(whole: Whole, op: Index, reals: Numbers, exact: Exact, count: Index) -> None:
+def batch_inputs(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
     """The gradient by what an operation read."""
-    run = chosen(WHOLE_BATCH, whole[op + KIND])[INPUT]
-    run(whole, op, reals, exact, count)
+    run = chosen(WHOLE_BATCH, plan[op + KIND])[INPUT]
+    run(plan, op, arena, scalars, count)

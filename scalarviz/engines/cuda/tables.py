@@ -1,4 +1,4 @@
-"""A program as the arrays that CUDA kernels read: see `plan` for what is where."""
+"""A program as the arrays that CUDA kernels read: see `places` for what is where."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import IN_ORDER, Batches
-from scalarviz.engines.cuda import plan as plan
+from scalarviz.engines.cuda import places
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import MASK
@@ -33,39 +33,39 @@ MOST_STEPS = 1024  # in one launch
 class MemoryLayout:
     """The plan and the operations, the sizes of the other arrays, and what they begin with."""
 
-    whole: Whole
-    reals: int
-    exact: int
+    plan: Whole
+    arena: int
+    scalars: int
     settings: FloatArray  # of the operations
     settings_place: int
     losses_place: int
 
     def op(self, i: int) -> int:
-        """Where operation i stands in `whole`."""
-        return plan.PLAN_FIELDS + i * plan.COLUMNS
+        """Where operation i stands in `plan`."""
+        return places.PLAN_FIELDS + i * places.COLUMNS
 
 
 def make_layout(
     program: Program, bank: Bank, precision: Precision, samples: int, shared: int
 ) -> MemoryLayout:
     """The layout for batches of so many samples; a block has `shared` bytes of its own."""
-    whole = np.zeros(plan.PLAN_FIELDS + len(program.operations) * plan.COLUMNS, np.int64)
+    plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
     for field, number in sizes(program, bank, precision, samples).items():
-        whole[field] = number
-    places = place_parts(whole, len(program.operations) * plan.MOST_SETTINGS)
-    settings_place, size = places.pop(NONE), places.pop(plan.PLAN_FIELDS)
-    for field, number in places.items():
-        whole[field] = number
+        plan[field] = number
+    parts = place_parts(plan, len(program.operations) * places.MOST_SETTINGS)
+    settings_place, size = parts.pop(NONE), parts.pop(places.PLAN_FIELDS)
+    for field, number in parts.items():
+        plan[field] = number
     if not precision.mixed:
-        whole[plan.WEIGHTS] = whole[plan.VALUE]
-    rows = int(whole[plan.SPACE_ROWS] + whole[plan.FLOW_ROWS])
-    share = -(-samples // int(whole[plan.CHUNKS]))
-    whole[plan.WIDTH] = tile_width(share, rows * np.dtype(bank.dtype).itemsize, shared)
-    table = whole[plan.PLAN_FIELDS :].reshape(-1, plan.COLUMNS)
-    losses = int(whole[plan.ERRORS] + whole[plan.CHUNKS] + whole[plan.GROUPS])
+        plan[places.WEIGHTS] = plan[places.VALUE]
+    rows = int(plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS])
+    share = -(-samples // int(plan[places.CHUNKS]))
+    plan[places.WIDTH] = tile_width(share, rows * np.dtype(bank.dtype).itemsize, shared)
+    table = plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
+    losses = int(plan[places.ERRORS] + plan[places.CHUNKS] + plan[places.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
-    whole[plan.STATE_BEFORE] = before
-    return MemoryLayout(whole, size, before + len(bank.state), settings, settings_place, losses)
+    plan[places.STATE_BEFORE] = before
+    return MemoryLayout(plan, size, before + len(bank.state), settings, settings_place, losses)
 
 
 def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
@@ -74,52 +74,52 @@ def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> d
     space_rows = program.workspace + program.outputs.size + memos + 1
     partial_size = sum(len(operation.parameters) for operation in program.operations)
     return {
-        plan.ROWS: len(bank),
-        plan.OPERATIONS: len(program.operations),
-        plan.CHUNKS: count_chunks(samples, partial_size),
-        plan.STRIDE: samples,
-        plan.IN_SIZE: program.inputs.size,
-        plan.OUT: program.outputs.offset,
-        plan.OUT_SIZE: program.outputs.size,
-        plan.GOALS: program.workspace,
-        plan.ERRORS_ROW: space_rows - 1,
-        plan.SPACE_ROWS: space_rows,
-        plan.FLOW_ROWS: program.workspace,
-        plan.PARTIAL_SIZE: partial_size,
-        plan.FIRST_NEEDED: program.first_parameters + 1,
-        plan.GROUPS: -(-len(bank) // plan.GROUP),
-        plan.HALF: precision.mixed,
-        plan.DYNAMIC: precision.mixed and precision.dynamic,
-        plan.PATIENCE: precision.patience,
-        plan.DRAW: IN_ORDER,
-        plan.SAMPLES: samples,
-        plan.SIZE: samples,
-        plan.ERRORS: plan.STATE_NUMBERS + len(bank.state),
+        places.ROWS: len(bank),
+        places.OPERATIONS: len(program.operations),
+        places.CHUNKS: count_chunks(samples, partial_size),
+        places.STRIDE: samples,
+        places.IN_SIZE: program.inputs.size,
+        places.OUT: program.outputs.offset,
+        places.OUT_SIZE: program.outputs.size,
+        places.GOALS: program.workspace,
+        places.ERRORS_ROW: space_rows - 1,
+        places.SPACE_ROWS: space_rows,
+        places.FLOW_ROWS: program.workspace,
+        places.PARTIAL_SIZE: partial_size,
+        places.FIRST_NEEDED: program.first_parameters + 1,
+        places.GROUPS: -(-len(bank) // places.GROUP),
+        places.HALF: precision.mixed,
+        places.DYNAMIC: precision.mixed and precision.dynamic,
+        places.PATIENCE: precision.patience,
+        places.DRAW: IN_ORDER,
+        places.SAMPLES: samples,
+        places.SIZE: samples,
+        places.ERRORS: places.STATE_NUMBERS + len(bank.state),
     }
 
 
 def memo_rows(operation: Operation) -> int:
-    """How many numbers of a sample are kept; what is found out about a batch lies in `exact`."""
+    """How many numbers of a sample are kept; what is found out about a batch lies in `scalars`."""
     about = operation.about
     return 0 if about.statistics(operation) else about.memo(operation)
 
 
-def place_parts(whole: Whole, settings: int) -> dict[int, int]:
-    """Where in `reals` the parts begin: at NONE the settings, at PLAN_FIELDS what would be next."""
-    rows, samples = int(whole[plan.ROWS]), int(whole[plan.STRIDE])
+def place_parts(plan: Whole, settings: int) -> dict[int, int]:
+    """Where in `arena` the parts begin: at NONE the settings, at PLAN_FIELDS what would be next."""
+    rows, samples = int(plan[places.ROWS]), int(plan[places.STRIDE])
     parts = [
-        (plan.VALUE, rows),
-        (plan.FROZEN, rows),
-        (plan.SLOTS, most_slots() * rows),
-        (plan.GRAD, rows),
+        (places.VALUE, rows),
+        (places.FROZEN, rows),
+        (places.SLOTS, most_slots() * rows),
+        (places.GRAD, rows),
         (NONE, settings),
-        (plan.WEIGHTS, rows if whole[plan.HALF] else 0),
-        (plan.PARTIALS, int(whole[plan.CHUNKS] * whole[plan.PARTIAL_SIZE])),
-        (plan.SPACE, int(whole[plan.SPACE_ROWS]) * samples),
-        (plan.FLOW, int(whole[plan.FLOW_ROWS]) * samples),
+        (places.WEIGHTS, rows if plan[places.HALF] else 0),
+        (places.PARTIALS, int(plan[places.CHUNKS] * plan[places.PARTIAL_SIZE])),
+        (places.SPACE, int(plan[places.SPACE_ROWS]) * samples),
+        (places.FLOW, int(plan[places.FLOW_ROWS]) * samples),
     ]
     ends = np.cumsum([size for _, size in parts]).tolist()
-    fields = [*[field for field, _ in parts], plan.PLAN_FIELDS]
+    fields = [*[field for field, _ in parts], places.PLAN_FIELDS]
     return dict(zip(fields, [0, *ends], strict=True))
 
 
@@ -144,7 +144,7 @@ def fill_operations(
     table: Whole, program: Program, settings_place: int, statistics: int
 ) -> tuple[FloatArray, int]:
     """Write the rows of the operations; their settings, and where their statistics end."""
-    settings = np.zeros((len(program.operations), plan.MOST_SETTINGS))
+    settings = np.zeros((len(program.operations), places.MOST_SETTINGS))
     memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
         table[i] = [
@@ -160,7 +160,7 @@ def fill_operations(
             len(operation.parameters),
             partial,
             memo,
-            settings_place + i * plan.MOST_SETTINGS,
+            settings_place + i * places.MOST_SETTINGS,
             operation.each,
             operation.other.offset if operation.other else 0,
             max(operation.state, 0),
@@ -171,55 +171,55 @@ def fill_operations(
         settings[i, : len(operation.settings)] = operation.settings
         partial += len(operation.parameters)
         memo += memo_rows(operation)
-        statistics += operation.about.statistics(operation) * plan.MOMENTS
+        statistics += operation.about.statistics(operation) * places.MOMENTS
     return settings, statistics
 
 
-def set_loss(whole: Whole, exact: FloatArray, loss: Loss, outputs: int) -> None:
+def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None:
     """What a plan says of the loss."""
-    whole[plan.LOSS] = [*LOSSES, *ROW_LOSSES].index(loss.name)
-    whole[plan.MEAN_OF] = loss.divisor(outputs)
-    exact[plan.FACTOR] = loss.factor
+    plan[places.LOSS] = [*LOSSES, *ROW_LOSSES].index(loss.name)
+    plan[places.MEAN_OF] = loss.divisor(outputs)
+    scalars[places.FACTOR] = loss.factor
 
 
-def set_batches(whole: Whole, exact: FloatArray, batches: Batches) -> None:
+def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
     """What a plan says of how batches are drawn."""
-    whole[plan.DRAW] = batches.draw
-    whole[plan.SEED_LOW], whole[plan.SEED_HIGH] = batches.seed & MASK, batches.seed >> 32
-    whole[plan.SAMPLES], whole[plan.SIZE] = batches.samples, batches.size
-    whole[plan.TABLE_TARGETS] = batches.inputs.size
+    plan[places.DRAW] = batches.draw
+    plan[places.SEED_LOW], plan[places.SEED_HIGH] = batches.seed & MASK, batches.seed >> 32
+    plan[places.SAMPLES], plan[places.SIZE] = batches.samples, batches.size
+    plan[places.TABLE_TARGETS] = batches.inputs.size
     settings = batches.settings
-    exact[plan.DRAW_NUMBERS : plan.DRAW_NUMBERS + len(settings)] = settings
+    scalars[places.DRAW_NUMBERS : places.DRAW_NUMBERS + len(settings)] = settings
 
 
-def set_optimizer(whole: Whole, exact: FloatArray, optimizer: Optimizer) -> None:
+def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
     """What a plan says of how weights move."""
     schedule = optimizer.schedule
-    whole[plan.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
-    whole[plan.OPTIMIZER_SETTINGS] = len(optimizer.settings)
-    whole[plan.SLOT_COUNT] = len(optimizer.row.slots)
-    whole[plan.SCHEDULE] = list(SCHEDULES).index(schedule.name)
-    whole[plan.REFUSE] = optimizer.not_finite == "error" and not whole[plan.HALF]
+    plan[places.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
+    plan[places.OPTIMIZER_SETTINGS] = len(optimizer.settings)
+    plan[places.SLOT_COUNT] = len(optimizer.row.slots)
+    plan[places.SCHEDULE] = list(SCHEDULES).index(schedule.name)
+    plan[places.REFUSE] = optimizer.not_finite == "error" and not plan[places.HALF]
     limits = optimizer.clip_norm, optimizer.clip_value
-    exact[plan.RATE : plan.FACTOR] = [optimizer.lr, *limits, optimizer.l1, optimizer.l2]
+    scalars[places.RATE : places.FACTOR] = [optimizer.lr, *limits, optimizer.l1, optimizer.l2]
     for place, numbers in (
-        (plan.OPTIMIZER_NUMBERS, optimizer.settings),
-        (plan.SCHEDULE_NUMBERS, schedule.settings),
+        (places.OPTIMIZER_NUMBERS, optimizer.settings),
+        (places.SCHEDULE_NUMBERS, schedule.settings),
     ):
-        exact[place : place + len(numbers)] = list(numbers.values())
+        scalars[place : place + len(numbers)] = list(numbers.values())
 
 
 def set_start(
-    whole: Whole, exact: FloatArray, bank: Bank, first: int, *, learning: bool = True
+    plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
     """Where an order begins: its first step, and what the network has behind it."""
-    whole[plan.FIRST_STEP], whole[plan.LEARNING] = first, learning
-    whole[plan.TAKEN] = whole[plan.TAKEN_AFTER] = bank.step_count
-    whole[plan.FOUND], whole[plan.BAD], whole[plan.DONE] = plan.NOBODY, NONE, 0
-    whole[plan.OVERFLOWED] = plan.NOBODY
-    set_state(exact, bank)
+    plan[places.FIRST_STEP], plan[places.LEARNING] = first, learning
+    plan[places.STEPS_TAKEN] = plan[places.STEPS_TAKEN_AFTER] = bank.step_count
+    plan[places.FIRST_BAD], plan[places.BAD], plan[places.DONE] = places.NOBODY, NONE, 0
+    plan[places.OVERFLOWED] = places.NOBODY
+    set_state(scalars, bank)
 
 
-def set_state(exact: FloatArray, bank: Bank) -> None:
+def set_state(scalars: FloatArray, bank: Bank) -> None:
     """What belongs to the network and is no parameter."""
-    exact[plan.STATE_NUMBERS : plan.STATE_NUMBERS + len(bank.state)] = bank.state
+    scalars[places.STATE_NUMBERS : places.STATE_NUMBERS + len(bank.state)] = bank.state

@@ -5,7 +5,7 @@ sum is taken by one thread, in an order that depends on the size of the batch an
 so the bits are the same for every size of team.
 
 A workspace is a part of `space`, an array in the memory of the GPU or of one block; see
-`plan`. `op` is the place of an operation in `whole`.
+`places`. `op` is the place of an operation in `plan`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, sample_error, sample_gradient
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     CHUNKS,
     ERRORS_ROW,
     FACTOR,
@@ -38,23 +38,23 @@ Index = Any
 
 
 @kernel
-def kept(whole: Whole, x: Any) -> Any:
+def kept(plan: Whole, x: Any) -> Any:
     """x as it is kept: rounded to half precision if the plan says so."""
-    if whole[HALF] != 0:
+    if plan[HALF] != 0:
         return Real(np.float16(x))
     return x
 
 
 @kernel
-def chunk_start(whole: Whole, chunk: Index, count: Index) -> Index:
+def chunk_start(plan: Whole, chunk: Index, count: Index) -> Index:
     """The first sample of a chunk; the last one ends where the next would begin."""
-    return chunk * count // whole[CHUNKS]
+    return chunk * count // plan[CHUNKS]
 
 
 @kernel
-def partial_of(whole: Whole, op: Index, chunk: Index) -> Index:
+def partial_of(plan: Whole, op: Index, chunk: Index) -> Index:
     """Where the gradient by an operation's parameters begins, as found by one chunk."""
-    return whole[PARTIALS] + chunk * whole[PARTIAL_SIZE] + whole[op + PARTIAL]
+    return plan[PARTIALS] + chunk * plan[PARTIAL_SIZE] + plan[op + PARTIAL]
 
 
 @kernel
@@ -70,45 +70,45 @@ def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, 
 
 
 @kernel
-def error_of(whole: Whole, space: Numbers, base: Index, stride: Index, n: Index) -> Any:
+def error_of(plan: Whole, space: Numbers, base: Index, stride: Index, n: Index) -> Any:
     """The error of one sample."""
-    size = whole[OUT_SIZE] * stride
-    first, goal = base + whole[OUT] * stride + n, base + whole[GOALS] * stride + n
+    size = plan[OUT_SIZE] * stride
+    first, goal = base + plan[OUT] * stride + n, base + plan[GOALS] * stride + n
     p, t = space[first : first + size : stride], space[goal : goal + size : stride]
-    return sample_error(whole[LOSS], p, t)
+    return sample_error(plan[LOSS], p, t)
 
 
 @kernel
 def errors(
-    whole: Whole, space: Numbers, base: Index, stride: Index, count: Index, worker: Index,
+    plan: Whole, space: Numbers, base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
     """The error of every sample, into its place in the workspace."""
     for n in range(worker, count, workers):
-        space[base + whole[ERRORS_ROW] * stride + n] = error_of(whole, space, base, stride, n)
+        space[base + plan[ERRORS_ROW] * stride + n] = error_of(plan, space, base, stride, n)
 
 
 @kernel
-def mean_scale(whole: Whole, exact: Exact, samples: Index) -> Any:
+def mean_scale(plan: Whole, scalars: Exact, samples: Index) -> Any:
     """By what the sum of the errors of a batch of so many samples is multiplied."""
-    if whole[MEAN_OF] == 0:
-        return exact[FACTOR]
-    return exact[FACTOR] / (samples * whole[MEAN_OF])
+    if plan[MEAN_OF] == 0:
+        return scalars[FACTOR]
+    return scalars[FACTOR] / (samples * plan[MEAN_OF])
 
 
 @kernel
 def loss_gradient(
-    whole: Whole, exact: Exact, samples: Index, space: Numbers, base: Index, flow: Numbers,
+    plan: Whole, scalars: Exact, samples: Index, space: Numbers, base: Index, flow: Numbers,
     flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """The gradient of the loss of a batch of `samples` by its outputs."""
-    size = whole[OUT_SIZE] * stride
-    out, goals = whole[OUT] * stride, base + whole[GOALS] * stride
-    scale = Real(mean_scale(whole, exact, samples)) * Real(exact[LOSS_SCALE])
+    size = plan[OUT_SIZE] * stride
+    out, goals = plan[OUT] * stride, base + plan[GOALS] * stride
+    scale = Real(mean_scale(plan, scalars, samples)) * Real(scalars[LOSS_SCALE])
     for n in range(worker, count, workers):
         first, goal, written = base + out + n, goals + n, flow_base + out + n
         p, t = space[first : first + size : stride], space[goal : goal + size : stride]
         g = flow[written : written + size : stride]
-        sample_gradient(whole[LOSS], p, t, g)
-        for k in range(whole[OUT_SIZE]):
-            g[k] = kept(whole, g[k] * scale)
+        sample_gradient(plan[LOSS], p, t, g)
+        for k in range(plan[OUT_SIZE]):
+            g[k] = kept(plan, g[k] * scale)

@@ -22,7 +22,7 @@ from scalarviz.engines.codegen.cuda_dispatch import (
     schedule_factor,
 )
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.plan import (
+from scalarviz.engines.cuda.places import (
     BAD,
     CHUNKS,
     CLIP_NORM,
@@ -31,7 +31,7 @@ from scalarviz.engines.cuda.plan import (
     DONE,
     DYNAMIC,
     ERRORS,
-    FOUND,
+    FIRST_BAD,
     FROZEN,
     GOOD_STEPS,
     GRAD,
@@ -61,9 +61,9 @@ from scalarviz.engines.cuda.plan import (
     SLOTS,
     STATE_BEFORE,
     STATE_NUMBERS,
-    TAKEN,
-    TAKEN_AFTER,
-    TOLD,
+    STEP_ARGS,
+    STEPS_TAKEN,
+    STEPS_TAKEN_AFTER,
     VALUE,
     WEIGHT_ROW,
     WEIGHTS,
@@ -77,32 +77,32 @@ Index = Any
 
 
 @kernel
-def begin_step(whole: Whole) -> None:
+def begin_step(plan: Whole) -> None:
     """Forget what the last step found; for one thread."""
-    whole[FOUND] = NOBODY
-    whole[TAKEN] = whole[TAKEN_AFTER]
+    plan[FIRST_BAD] = NOBODY
+    plan[STEPS_TAKEN] = plan[STEPS_TAKEN_AFTER]
 
 
 @kernel
-def note_state(whole: Whole, exact: Exact, worker: Index, workers: Index) -> None:
+def note_state(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> None:
     """Note the state before a step."""
-    for i in range(worker, whole[ERRORS] - STATE_NUMBERS, workers):
-        exact[whole[STATE_BEFORE] + i] = exact[STATE_NUMBERS + i]
+    for i in range(worker, plan[ERRORS] - STATE_NUMBERS, workers):
+        scalars[plan[STATE_BEFORE] + i] = scalars[STATE_NUMBERS + i]
 
 
 @kernel
-def restore_statistics(whole: Whole, exact: Exact, worker: Index, workers: Index) -> None:
+def restore_statistics(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> None:
     """What layers keep of their batches becomes what it was before the step."""
-    for i in range(SKIPPED + 1 + worker, whole[ERRORS], workers):
-        exact[i] = exact[whole[STATE_BEFORE] + i - STATE_NUMBERS]
+    for i in range(SKIPPED + 1 + worker, plan[ERRORS], workers):
+        scalars[i] = scalars[plan[STATE_BEFORE] + i - STATE_NUMBERS]
 
 
 @kernel
-def check_statistics(whole: Whole, exact: Exact, k: Index, worker: Index, workers: Index) -> None:
+def check_statistics(plan: Whole, scalars: Exact, k: Index, worker: Index, workers: Index) -> None:
     """Note the k-th step as the one that overflowed if a running statistic is not finite."""
-    for i in range(SKIPPED + 1 + worker, whole[ERRORS], workers):
-        if not is_finite(exact[i]):
-            cuda.atomic.min(whole, OVERFLOWED, k)
+    for i in range(SKIPPED + 1 + worker, plan[ERRORS], workers):
+        if not is_finite(scalars[i]):
+            cuda.atomic.min(plan, OVERFLOWED, k)
 
 
 @kernel
@@ -112,86 +112,92 @@ def is_finite(x: Any) -> Any:
 
 
 @kernel
-def finish_loss(whole: Whole, exact: Exact, scale: float, k: Index) -> None:
+def finish_loss(plan: Whole, scalars: Exact, scale: float, k: Index) -> None:
     """The loss of the k-th step, from the errors of the chunks in their order; for one thread."""
     loss = 0.0
-    for chunk in range(whole[CHUNKS]):
-        loss += scale * exact[whole[ERRORS] + chunk]
-    exact[whole[ERRORS] + whole[CHUNKS] + whole[GROUPS] + k] = loss
+    for chunk in range(plan[CHUNKS]):
+        loss += scale * scalars[plan[ERRORS] + chunk]
+    scalars[plan[ERRORS] + plan[CHUNKS] + plan[GROUPS] + k] = loss
 
 
 @kernel
-def clear_gradients(whole: Whole, reals: Numbers, worker: Index, workers: Index) -> None:
+def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None:
     """All gradients become 0."""
-    for row in range(worker, whole[ROWS], workers):
-        reals[whole[GRAD] + row] = Real(0)
+    for row in range(worker, plan[ROWS], workers):
+        arena[plan[GRAD] + row] = Real(0)
 
 
 @kernel
 def add_chunks(
-    whole: Whole, op: Index, reals: Numbers, exact: Exact, worker: Index, workers: Index
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, worker: Index, workers: Index
 ) -> None:
     """Add to the gradients what the chunks found for an operation, in the order of the chunks."""
-    by_scale = Real(1.0 / exact[LOSS_SCALE])
-    first = whole[op + WEIGHT_ROW]
-    for i in range((worker - first) % workers, whole[op + COUNT], workers):
-        place = whole[PARTIALS] + whole[op + PARTIAL] + i
-        total = reals[place]
-        for chunk in range(1, whole[CHUNKS]):
-            total += reals[place + chunk * whole[PARTIAL_SIZE]]
-        if whole[HALF] != 0:
-            total = kept(whole, total) * by_scale
-        reals[whole[GRAD] + first + i] += total
+    by_scale = Real(1.0 / scalars[LOSS_SCALE])
+    first = plan[op + WEIGHT_ROW]
+    for i in range((worker - first) % workers, plan[op + COUNT], workers):
+        place = plan[PARTIALS] + plan[op + PARTIAL] + i
+        total = arena[place]
+        for chunk in range(1, plan[CHUNKS]):
+            total += arena[place + chunk * plan[PARTIAL_SIZE]]
+        if plan[HALF] != 0:
+            total = kept(plan, total) * by_scale
+        arena[plan[GRAD] + first + i] += total
 
 
 @kernel
-def find_bad(whole: Whole, reals: Numbers, worker: Index, workers: Index) -> None:
+def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None:
     """Note the first row that is to move and whose gradient is not finite."""
-    for row in range(worker, whole[ROWS], workers):
-        if not is_finite(reals[whole[GRAD] + row]) and reals[whole[FROZEN] + row] == Real(0):
-            cuda.atomic.min(whole, FOUND, row)
+    for row in range(worker, plan[ROWS], workers):
+        if not is_finite(arena[plan[GRAD] + row]) and arena[plan[FROZEN] + row] == Real(0):
+            cuda.atomic.min(plan, FIRST_BAD, row)
 
 
 @kernel
-def add_squares(whole: Whole, reals: Numbers, exact: Exact, worker: Index, workers: Index) -> None:
+def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, workers: Index) -> None:
     """The squares of the gradients of rows that move, a group of rows a thread."""
-    for group in range(worker, whole[GROUPS], workers):
+    for group in range(worker, plan[GROUPS], workers):
         total = 0.0
-        for row in range(group * GROUP, min((group + 1) * GROUP, whole[ROWS])):
-            g = reals[whole[GRAD] + row]
-            if is_finite(g) and reals[whole[FROZEN] + row] == Real(0):
+        for row in range(group * GROUP, min((group + 1) * GROUP, plan[ROWS])):
+            g = arena[plan[GRAD] + row]
+            if is_finite(g) and arena[plan[FROZEN] + row] == Real(0):
                 total += np.float64(g) * np.float64(g)
-        exact[whole[ERRORS] + whole[CHUNKS] + group] = total
+        scalars[plan[ERRORS] + plan[CHUNKS] + group] = total
 
 
 @kernel
-def norm_scale(whole: Whole, exact: Exact) -> float:
+def norm_scale(plan: Whole, scalars: Exact) -> float:
     """By what gradients are multiplied so that their norm is at most what was asked for."""
-    most = exact[CLIP_NORM]
+    most = scalars[CLIP_NORM]
     if most == np.inf:
         return 1.0
     total = 0.0
-    for group in range(whole[GROUPS]):
-        total += exact[whole[ERRORS] + whole[CHUNKS] + group]
+    for group in range(plan[GROUPS]):
+        total += scalars[plan[ERRORS] + plan[CHUNKS] + group]
     return clip_factor(total, most)
 
 
 @kernel
-def write_arguments(whole: Whole, exact: Exact, told: Exact) -> None:
+def write_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
     """What is the same for all weights in a step, in float64: the norm's scale, then arguments."""
-    step, count = float(whole[TAKEN]), whole[OPTIMIZER_SETTINGS]
-    settings = exact[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
-    factor = schedule_factor(whole[SCHEDULE], step, exact[SCHEDULE_NUMBERS : SCHEDULE_NUMBERS + 8])
-    told[0] = norm_scale(whole, exact)
-    told[1] = exact[RATE] * factor
+    step, count = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS]
+    settings = scalars[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
+    factor = schedule_factor(plan[SCHEDULE], step, scalars[SCHEDULE_NUMBERS : SCHEDULE_NUMBERS + 8])
+    step_args[0] = norm_scale(plan, scalars)
+    step_args[1] = scalars[RATE] * factor
     for i in range(count):
-        told[2 + i] = settings[i]
-    optimizer_constants(whole[OPTIMIZER], step + 1.0, settings, told[2 + count :])
+        step_args[2 + i] = settings[i]
+    optimizer_constants(plan[OPTIMIZER], step + 1.0, settings, step_args[2 + count :])
 
 
 @kernel
 def move_rows(
-    whole: Whole, reals: Numbers, exact: Exact, told: Exact, k: Index, worker: Index, workers: Index
+    plan: Whole,
+    arena: Numbers,
+    scalars: Exact,
+    step_args: Exact,
+    k: Index,
+    worker: Index,
+    workers: Index,
 ) -> None:
     """Move every weight that is not frozen; gradients that are not finite count as 0.
 
@@ -199,66 +205,66 @@ def move_rows(
     """
     arguments = cuda.local.array(MOST_ARGUMENTS, Real)
     for i in range(MOST_ARGUMENTS):
-        arguments[i] = Real(told[1 + i])
-    scale, limit = Real(told[0]), Real(exact[CLIP_VALUE])
-    l1, l2, rows = Real(exact[L1]), Real(exact[L2]), whole[ROWS]
-    changed = told[0] != 1.0 or limit != np.inf or l1 != Real(0) or l2 != Real(0)
-    slots = reals[whole[SLOTS] : whole[GRAD]]
+        arguments[i] = Real(step_args[1 + i])
+    scale, limit = Real(step_args[0]), Real(scalars[CLIP_VALUE])
+    l1, l2, rows = Real(scalars[L1]), Real(scalars[L2]), plan[ROWS]
+    changed = step_args[0] != 1.0 or limit != np.inf or l1 != Real(0) or l2 != Real(0)
+    slots = arena[plan[SLOTS] : plan[GRAD]]
     for row in range(worker, rows, workers):
-        g = reals[whole[GRAD] + row]
-        value = reals[whole[VALUE] + row : whole[VALUE] + row + 1]
-        if reals[whole[FROZEN] + row] == Real(0):
+        g = arena[plan[GRAD] + row]
+        value = arena[plan[VALUE] + row : plan[VALUE] + row + 1]
+        if arena[plan[FROZEN] + row] == Real(0):
             g = g if is_finite(g) else Real(0)
             if changed:
                 g = condition_one(g, value[0], scale, limit, l1, l2)
-            move_one(whole[OPTIMIZER], value, g, slots[row::rows], arguments)
+            move_one(plan[OPTIMIZER], value, g, slots[row::rows], arguments)
             finite = is_finite(value[0])
-            for place in range(row, whole[SLOT_COUNT] * rows, rows):
+            for place in range(row, plan[SLOT_COUNT] * rows, rows):
                 finite = finite and is_finite(slots[place])
             if not finite:
-                cuda.atomic.min(whole, OVERFLOWED, k)
-            if whole[HALF] != 0:
-                reals[whole[WEIGHTS] + row] = kept(whole, value[0])
+                cuda.atomic.min(plan, OVERFLOWED, k)
+            if plan[HALF] != 0:
+                arena[plan[WEIGHTS] + row] = kept(plan, value[0])
 
 
 @kernel
-def move(whole: Whole, reals: Numbers, exact: Exact, k: Index) -> bool:
+def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
     """The k-th step of the optimizer; False, and nothing has changed, if a gradient was refused."""
-    told = cuda.shared.array(TOLD, np.float64)
-    worker, found = cuda.grid(1), whole[FOUND] != NOBODY
-    if whole[REFUSE] != 0 and found:
+    step_args = cuda.shared.array(STEP_ARGS, np.float64)
+    worker, found = cuda.grid(1), plan[FIRST_BAD] != NOBODY
+    if plan[REFUSE] != 0 and found:
         if worker == 0:
-            whole[BAD] = whole[FOUND]
+            plan[BAD] = plan[FIRST_BAD]
         return False
-    skipped = whole[DYNAMIC] != 0 and found
+    skipped = plan[DYNAMIC] != 0 and found
     if not skipped:
         if cuda.threadIdx.x == 0:
-            write_arguments(whole, exact, told)
+            write_arguments(plan, scalars, step_args)
         cuda.syncthreads()
-        move_rows(whole, reals, exact, told, k, worker, cuda.gridsize(1))
-        check_statistics(whole, exact, k, worker, cuda.gridsize(1))
+        move_rows(plan, arena, scalars, step_args, k, worker, cuda.gridsize(1))
+        check_statistics(plan, scalars, k, worker, cuda.gridsize(1))
         cuda.syncthreads()
     else:
-        restore_statistics(whole, exact, worker, cuda.gridsize(1))
+        restore_statistics(plan, scalars, worker, cuda.gridsize(1))
     if worker == 0:
-        conclude(whole, exact, skipped, k)
+        conclude(plan, scalars, skipped, k)
     return True
 
 
 @kernel
-def conclude(whole: Whole, exact: Exact, skipped: bool, k: Index) -> None:
+def conclude(plan: Whole, scalars: Exact, skipped: bool, k: Index) -> None:
     """Count the k-th step; a dynamic loss scale follows what was found. For one thread."""
-    whole[DONE] = k + 1
+    plan[DONE] = k + 1
     if not skipped:
-        whole[TAKEN_AFTER] = whole[TAKEN] + 1
-    if whole[DYNAMIC] == 0:
+        plan[STEPS_TAKEN_AFTER] = plan[STEPS_TAKEN] + 1
+    if plan[DYNAMIC] == 0:
         return
     if skipped:
-        exact[LOSS_SCALE] = lowered_scale(exact[LOSS_SCALE])
-        exact[GOOD_STEPS] = 0.0
-        exact[SKIPPED] += 1.0
+        scalars[LOSS_SCALE] = lowered_scale(scalars[LOSS_SCALE])
+        scalars[GOOD_STEPS] = 0.0
+        scalars[SKIPPED] += 1.0
         return
-    exact[GOOD_STEPS] += 1.0
-    if exact[GOOD_STEPS] >= whole[PATIENCE]:
-        exact[LOSS_SCALE] = raised_scale(exact[LOSS_SCALE])
-        exact[GOOD_STEPS] = 0.0
+    scalars[GOOD_STEPS] += 1.0
+    if scalars[GOOD_STEPS] >= plan[PATIENCE]:
+        scalars[LOSS_SCALE] = raised_scale(scalars[LOSS_SCALE])
+        scalars[GOOD_STEPS] = 0.0

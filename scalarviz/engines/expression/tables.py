@@ -13,7 +13,7 @@ from scalarviz.engines.codegen.dispatch import (
     TERNARY_PARTIALS,
     UNARY,
 )
-from scalarviz.engines.expression import kernels as kernels
+from scalarviz.engines.expression import kernels
 from scalarviz.engines.expression.steps import Lowering, Term, TraceStep, find_slopes, in_order
 from scalarviz.model.trace import MOST_OPERANDS, NONE, Trace
 
