@@ -32,7 +32,9 @@ class CpuCalls:
         self.bank = bank
         self.precision = precision
         self.kernels: Any = kernel_file.load(TEMPLATE, bank.dtype)
-        self.rooms: dict[tuple[int, ...], Any] = {}  # that of the newest training, by its sizes
+        self.rooms: dict[
+            tuple[int, ...], Any
+        ] = {}  # by its sizes, that of the last call which no run has
         self._none = np.empty((0, 0), bank.dtype)
 
     @property

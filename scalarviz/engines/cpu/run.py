@@ -87,11 +87,13 @@ class CpuRun(Run):
         places = 1
         if self._together:
             places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's
-        key = batches.size, room_for_points(batches), places
-        if key not in work.rooms:
-            work.rooms = {key: make_room(work, tables, batches, places)}
-        self._room: Room = work.rooms[key]
+        self._sizes = batches.size, room_for_points(batches), places
         self._samples = self._converted(batches)
+
+    def _take_room(self) -> Room:
+        """Room for one call of the kernels, which nobody else has meanwhile."""
+        room: Room | None = self._work.rooms.pop(self._sizes, None)
+        return room or make_room(self._work, self._tables, self.batches, self._sizes[-1])
 
     def _ordered(self, optimizer: Optimizer) -> Order:
         """The optimizer as arrays; the plan knows of it then."""
@@ -110,7 +112,7 @@ class CpuRun(Run):
         bank, batches = self.engine.bank, self.batches.block(first, count)
         order = self._ordered(optimizer)
         data, goals = self._samples if batches is self.batches else self._converted(batches)
-        room, counts = self._room, np.array([bank.step_count])
+        room, counts = self._take_room(), np.array([bank.step_count])
         errors, done = np.zeros((count, count_chunks(batches.size))), np.array([0, NONE])
         kernels = self._work.kernels
         train = kernels.train if self._together else kernels.train_alone
@@ -145,6 +147,7 @@ class CpuRun(Run):
                 first,
                 done,
             )
+        self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
         bank.count_steps(int(counts[0]) - bank.step_count)
         taken, bad = done.tolist()
@@ -187,7 +190,7 @@ class CpuRun(Run):
             bank.state,
             *order.numbers,
             np.empty(order.arguments, bank.dtype),
-            self._room.scratch,
+            np.zeros_like(bank.grad),
             counts,
         )
         if bad >= 0:
