@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scalarviz.model.weight import Weight
     from scalarviz.network.network import Network
     from scalarviz.session.replay import History
-    from scalarviz.session.standing import Standing
+    from scalarviz.session.state import SessionState
 
 
 def value_html(value: Value) -> str:
@@ -62,7 +62,7 @@ def network_html(network: Network) -> str:
     return network_html(network)
 
 
-def session_html(session: Standing) -> str:
+def session_html(session: SessionState) -> str:
     """Return a session's step, losses and settings as HTML."""
     from scalarviz.displays.session import session_html
 

@@ -16,7 +16,7 @@ from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorte
 
 if TYPE_CHECKING:
     from scalarviz.model.program import Moment
-    from scalarviz.session.standing import Standing
+    from scalarviz.session.state import SessionState
 
 WIDTH = 620.0
 MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # the widest a moment gets, its height, and between phases
@@ -28,7 +28,7 @@ LONGEST = 160  # characters in the table
 
 
 @never_raises
-def session_html(session: Standing) -> str:
+def session_html(session: SessionState) -> str:
     """Step, what is done and what is next, the losses, and a table of what is set."""
     course, clock = session.course, session.course.clock
     moments = course.trainer.moments
@@ -53,7 +53,7 @@ def session_html(session: Standing) -> str:
     return image(drawing, alt) + table(lines(session), head="column")
 
 
-def lines(session: Standing) -> list[tuple[str, str]]:
+def lines(session: SessionState) -> list[tuple[str, str]]:
     """What it trains, and with what."""
     course, trainer = session.course, session.course.trainer
     settings, network = trainer.settings, trainer.network

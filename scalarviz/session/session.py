@@ -27,7 +27,7 @@ from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.replay import History
-from scalarviz.session.standing import Standing
+from scalarviz.session.state import SessionState
 from scalarviz.session.timeline import Branch, Clock
 from scalarviz.session.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
 from scalarviz.session.units import advance, back
@@ -40,7 +40,7 @@ OF_A_SESSION = "cannot be set in what a session shows: set s.learning_rate, or a
 
 
 @final
-class Session(Standing):
+class Session(SessionState):
     """A network, its data, a loss and an optimizer, and a clock that stands between operations.
 
     A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,

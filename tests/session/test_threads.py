@@ -18,7 +18,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, OrderError, OwnershipError, UpdateError
-from scalarviz.session.standing import Standing
+from scalarviz.session.state import SessionState
 from tests.session.test_session import PAIR, every_engine, session, state, wait_for
 
 SOON = 0.5  # seconds; far less than a step behind the gate takes
@@ -231,7 +231,7 @@ def test_a_session_that_nobody_holds_stops_playing() -> None:
 
 PUBLIC = {
     name: what
-    for part in (Standing, sv.Session)
+    for part in (SessionState, sv.Session)
     for name, what in vars(part).items()
     if not name.startswith("_")
 }

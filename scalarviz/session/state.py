@@ -1,4 +1,4 @@
-"""Where a session stands: what there is to read of it, without moving it."""
+"""SessionState: what can be read of a session, without moving it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scalarviz.session.trainer import one_row
 from scalarviz.session.weight_history import WeightHistory
 
 
-class Standing(ABC):
+class SessionState(ABC):
     """The present moment of a course, the numbers of its batch, and the weights that are pinned."""
 
     course: History
