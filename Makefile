@@ -6,8 +6,8 @@ SCENE = rgb
 # The Python for a new .venv, if not the first suitable one: make clean test PYTHON=python3.13
 PYTHON =
 
-# Debian packages that are needed while it runs: OpenMP, for kernels on all cores; OpenGL, a font,
-# and what a window takes.
+# Debian packages that are needed while it runs: OpenMP, for kernels on all cores; OpenGL,
+# and what a window takes, a font for its controls too.
 LIBRARIES = libgomp1 libegl1 libgl1 libgl1-mesa-dri libfontconfig1 fonts-dejavu-core \
     libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libglib2.0-0 \
     libdbus-1-3

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 FILES = sorted(
     path
-    for path in PACKAGE.rglob("*.*")
-    if path.suffix != ".py" and not {"__pycache__", "scenes"} & {*path.parts}
+    for path in PACKAGE.rglob("*")
+    if path.is_file() and path.suffix != ".py" and not {"__pycache__", "scenes"} & {*path.parts}
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 MODULES = ("canvas.js",)  # scripts that a browser loads as modules
@@ -42,11 +42,13 @@ def test_every_file_has_a_pattern_in_package_data() -> None:
     patterns = settings["options.package_data"]
     packages = settings["options"]["packages"].split()
     for path in FILES:
-        package = ".".join(path.parent.relative_to(ROOT).parts)
+        name = ".".join(path.parent.relative_to(ROOT).parts)
+        package = name if name in packages else name.rpartition(".")[0]
         assert package in packages
+        file = path.relative_to(ROOT.joinpath(*package.split("."))).as_posix()
         named = f"{patterns['*']},{patterns.get(package, '')}"
         found = [pattern.strip() for pattern in named.split(",")]
-        assert any(fnmatch(path.name, pattern) for pattern in found), path
+        assert any(fnmatch(file, pattern) for pattern in found), path
 
 
 def test_an_installed_package_has_every_file(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Fonts: which file to draw with, and its letters as grey pictures side by side in one atlas.
+"""Fonts: letters as grey pictures side by side in one atlas.
 
 A letter is drawn by FreeType at exactly the size that the screen shows, in device pixels, and kept.
 Small letters are kept at four shifts of a quarter of a pixel, so that they stand as evenly as the
@@ -8,53 +8,22 @@ pixels, y down; only `scalarviz.draw2d.canvas` knows of logical ones.
 
 from __future__ import annotations
 
-import io
-import sys
-import warnings
 from array import array
-from collections.abc import Iterator
-from contextlib import suppress
 from ctypes import byref
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import freetype
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.errors import InputError
+from scalarviz.draw2d.font_files import StyledFace, fallback, packaged
 
 LINE_HEIGHT = 1.35
 QUARTERED = 24  # pixels: from this size on, letters are placed on whole pixels only
 
-# Asked for in this order on Linux, where no font is certain.
-SANS = ("Inter", "Noto Sans", "Open Sans", "DejaVu Sans", "Liberation Sans")
-MONO = ("DejaVu Sans Mono", "Noto Sans Mono", "Liberation Mono")
-
-# Elsewhere fonts are known by file. After "#" comes the number of the face within a collection.
-SYSTEM = {"win32": "C:/Windows/Fonts/", "darwin": "/System/Library/Fonts/"}
-FILES = {
-    ("win32", "sans"): ("segoeui.ttf", "arial.ttf"),
-    ("win32", "sans bold"): ("segoeuib.ttf", "arialbd.ttf"),
-    ("win32", "mono"): ("consola.ttf", "cour.ttf"),
-    ("win32", "mono bold"): ("consolab.ttf", "courbd.ttf"),
-    ("darwin", "sans"): ("SFNS.ttf", "Helvetica.ttc#0", "Supplemental/Arial.ttf"),
-    ("darwin", "sans bold"): ("SFNS.ttf", "Helvetica.ttc#1", "Supplemental/Arial Bold.ttf"),
-    ("darwin", "mono"): ("Menlo.ttc#0", "SFNSMono.ttf"),
-    ("darwin", "mono bold"): ("Menlo.ttc#1", "SFNSMono.ttf"),
-}
-PLAIN = ("DejaVuSans", "LiberationSans-Regular", "NotoSans-Regular")  # without fontconfig
-FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
-
-# What is written instead of a letter that the font lacks; "?" for any other.
-REPLACEMENTS = {"\n": "\n", "\u00a0": " ", "\t": "    "} | dict(
-    zip(
-        "→←×−–·…Σ²δ∂±≤≥≈’“”",
-        '-> <- x - - . ... sum ^2 delta d +- <= >= ~ \' " "'.split(),
-        strict=True,
-    )
-)
+BOX = "□"  # is written for a letter that no font has
+SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 
 class Atlas:
@@ -105,41 +74,46 @@ class Glyph(NamedTuple):
 
 
 class Font:
-    """One face at one size in pixels."""
+    """Letters at one size in pixels: those of one face, and those it lacks from other faces."""
 
-    def __init__(self, face: freetype.Face, pixels: int, embolden: bool) -> None:
-        self.face = face
+    def __init__(self, own: StyledFace, pixels: int, bold: bool) -> None:
         self.pixels = pixels
+        self.bold = bold
         self.steps = 4 if pixels < QUARTERED else 1
-        self.embolden = embolden
+        self._own = own
+        self._faces: dict[str, StyledFace] = {}  # of each letter that another face draws
+        self._spellings = dict(SPELLINGS)
         self._advances: dict[str, float] = {}
         self._glyphs: dict[tuple[str, int, int], Glyph | None] = {}
 
     def __repr__(self) -> str:
-        return f"Font({family(self.face)!r}, {self.pixels} pixels)"
+        return f"Font({(self._own.face.family_name or b'').decode()!r}, {self.pixels} pixels)"
 
     def spell(self, words: str) -> str:
-        """The same words in letters that the font has."""
-        if not set(words).difference(self._advances):
-            return words
-        return "".join(letter if self.has(letter) else self._instead(letter) for letter in words)
+        """The same words in letters that can be drawn; a box stands for any other letter."""
+        known = self._spellings
+        for letter in set(words).difference(known):
+            known[letter] = letter if self._can_draw(letter) else BOX
+        return "".join([known[letter] for letter in words])
 
-    def has(self, letter: str) -> bool:
-        """Whether the font can draw this letter."""
-        return letter.isprintable() and self.face.get_char_index(letter) != 0
-
-    def _instead(self, letter: str) -> str:
-        instead = REPLACEMENTS.get(letter, "?")
-        return instead if all(map(self.has, instead.strip("\n"))) else "?"
+    def _can_draw(self, letter: str) -> bool:
+        if not letter.isprintable():
+            return False
+        if self._own.face.get_char_index(letter):
+            return True
+        found = fallback(letter, self.bold)
+        if found is not None:
+            self._faces[letter] = found
+        return found is not None
 
     def advances(self, letters: str) -> list[float]:
         """How far each letter moves the pen: as the font means it, not in whole pixels."""
         known = self._advances
         for letter in letters:
             if letter not in known:
-                self._load(letter)
-                known[letter] = self.face.glyph.linearHoriAdvance / 65536.0
-                known[letter] += self.pixels / 24.0 if self.embolden else 0.0
+                face, embolden = self._load(letter)
+                known[letter] = face.glyph.linearHoriAdvance / 65536.0
+                known[letter] += self.pixels / 24.0 if embolden else 0.0
         return [known[letter] for letter in letters]
 
     def glyph(self, letter: str, step: int, halo: int) -> Glyph | None:
@@ -151,8 +125,7 @@ class Font:
             return glyph
 
     def _draw(self, letter: str, step: int, halo: int) -> Glyph | None:
-        self._load(letter)
-        slot = self.face.glyph
+        slot = self._load(letter).face.glyph
         # Freetype-py wraps neither this call nor FT_GlyphSlot_Embolden.
         outline = slot._FT_GlyphSlot.contents.outline
         freetype.FT_Outline_Translate(byref(outline), 64 * step // self.steps, 0)
@@ -170,13 +143,15 @@ class Font:
             *(left, top, left + width, top + height),
         )
 
-    def _load(self, letter: str) -> None:
+    def _load(self, letter: str) -> StyledFace:
+        found = self._faces.get(letter, self._own)
         # Light hinting moves outlines up and down only, to sharp baselines and tops.
-        self.face.set_pixel_sizes(0, self.pixels)
+        found.face.set_pixel_sizes(0, self.pixels)
         flags = freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT
-        self.face.load_char(letter, flags)
-        if self.embolden:
-            freetype.FT_GlyphSlot_Embolden(self.face.glyph._FT_GlyphSlot)
+        found.face.load_char(letter, flags)
+        if found.embolden:
+            freetype.FT_GlyphSlot_Embolden(found.face.glyph._FT_GlyphSlot)
+        return found
 
 
 class TextLayout(NamedTuple):
@@ -227,8 +202,7 @@ def shortened(words: str, width: float, pixels: int, bold: bool, mono: bool) -> 
 @cache
 def font(pixels: int, bold: bool, mono: bool) -> Font:
     """The font for text of this size."""
-    face, embolden = find_face(bold, mono)
-    return Font(face, pixels, embolden)
+    return Font(packaged(bold, mono), pixels, bold)
 
 
 def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uint8]:
@@ -249,82 +223,3 @@ def brush(reach: int) -> list[tuple[int, int, np.float32]]:
     strength = np.clip(2.0 - 2.0 * away, 0.0, 1.0).astype(np.float32)
     where = strength > 0.0
     return list(zip(row[where].tolist(), column[where].tolist(), strength[where], strict=True))
-
-
-@cache
-def find_face(bold: bool, mono: bool) -> tuple[freetype.Face, bool]:
-    """The face to draw with, and whether it has to be made bold by fattening."""
-    for face in candidates(bold, mono):
-        if face is not None and all(face.get_char_index(letter) for letter in "Aa0.?-"):
-            return face, bold and not made_bold(face)
-    raise InputError(
-        "there is no font to write with: apt-get install fonts-dejavu-core, or pip install Pillow"
-    )
-
-
-def candidates(bold: bool, mono: bool) -> Iterator[freetype.Face | None]:
-    """Faces, the best first; None for one that cannot be read."""
-    style = ("mono" if mono else "sans") + (" bold" if bold else "")
-    for name in FILES.get((sys.platform, style), ()):
-        path, _, number = name.partition("#")
-        yield opened(SYSTEM[sys.platform] + path, int(number or 0))
-    if sys.platform not in SYSTEM:
-        for name in MONO if mono else SANS:
-            face = opened(ask_fontconfig(name, bold))
-            # It answers with some font, whatever the name.
-            yield face if family(face) == name else None
-        yield opened(ask_fontconfig("monospace" if mono else "sans-serif", bold))
-    if mono:
-        yield find_face(bold, False)[0]
-    for folder in FOLDERS:
-        files = Path(folder).expanduser().rglob("*.[ot]tf")
-        for file in sorted(files, key=lambda file: (file.stem not in PLAIN, file)):
-            yield opened(str(file))
-    yield from built_in()
-
-
-def ask_fontconfig(name: str, bold: bool) -> str:
-    """The file of the font that fontconfig finds nearest to this name; "" without fontconfig."""
-    with suppress(ImportError, OSError, RuntimeError):
-        from vispy.ext.fontconfig import find_font
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return str(find_font(name, bold, False))
-    return ""
-
-
-def opened(path: str, number: int = 0) -> freetype.Face | None:
-    """A face from a file, or None if it cannot be read."""
-    if not Path(path).is_file():
-        return None
-    try:
-        face = freetype.Face(path, number)
-    except freetype.FT_Exception:
-        return None
-    return face if face.is_scalable else None
-
-
-def built_in() -> Iterator[freetype.Face]:
-    """The font that travels inside Pillow, if that is installed."""
-    with suppress(ImportError, AttributeError, freetype.FT_Exception):
-        from PIL import ImageFont
-
-        yield freetype.Face(io.BytesIO(ImageFont.load_default(12).path.getvalue()))  # type: ignore[union-attr]
-
-
-def family(face: freetype.Face | None) -> str:
-    """The name of a face's family."""
-    return "" if face is None else (face.family_name or b"").decode("utf-8", "replace")
-
-
-def made_bold(face: freetype.Face) -> bool:
-    """Whether the face is bold by itself, or can be turned so because its weight is variable."""
-    if face.style_flags & freetype.FT_STYLE_FLAG_BOLD:
-        return True
-    try:
-        names = [instance.name for instance in face.get_variation_info().instances]
-        face.set_var_named_instance("Bold")
-    except (freetype.FT_Exception, NotImplementedError):
-        return False
-    return "Bold" in names

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scalarviz.draw2d import batch as quads
-from scalarviz.draw2d import fonts
 from scalarviz.draw2d.batch import color, joins
 from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.font_files import packaged
 from scalarviz.draw2d.fonts import ATLAS, Atlas
 from scalarviz.errors import InputError
 
@@ -94,18 +94,10 @@ def test_words_are_remembered_in_order() -> None:
     assert canvas.words == ["one", "two", "three → four"]
 
 
-def test_a_character_that_no_font_has_is_written_otherwise() -> None:
+def test_a_character_that_cannot_be_drawn_is_a_box() -> None:
     canvas = Canvas2D(100, 100)
-    assert canvas.measure("漢字") == canvas.measure("??")
-    assert canvas.measure("a\x07b\u00ad") == canvas.measure("a?b?")
+    assert canvas.measure("a\x07b\u00ad\ud800") == canvas.measure("a□b□□")
     assert canvas.measure("a\u00a0b\tc") == canvas.measure("a b    c")
-
-
-def test_a_sign_that_the_font_lacks_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    font = fonts.Font(fonts.find_face(False, False)[0], 13, False)
-    monkeypatch.setattr(fonts.Font, "has", lambda self, letter: letter.isascii() and letter != "~")
-    assert font.spell("a → b × δ² − Σ…") == "a -> b x delta^2 - sum..."
-    assert font.spell("≈ 1\n漢") == "? 1\n?"
 
 
 def test_width_is_that_of_the_widest_line() -> None:
@@ -120,7 +112,7 @@ def test_width_is_that_of_the_widest_line() -> None:
 
 
 def test_width_is_what_the_font_says() -> None:
-    face, _ = fonts.find_face(False, False)
+    face = packaged(False, False).face
     expected = 0.0
     for letter in "Weight 3":
         face.load_char(letter, freetype.FT_LOAD_NO_SCALE)
@@ -264,19 +256,3 @@ def test_the_same_words_again_add_nothing_to_the_atlas() -> None:
     before = ATLAS.version
     Canvas2D(10, 10).text(3, 4, "again and again")
     assert ATLAS.version == before
-
-
-def test_without_any_font_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "candidates", lambda bold, mono: iter([None]))
-    with pytest.raises(
-        InputError, match="apt-get install fonts-dejavu-core, or pip install Pillow"
-    ):
-        fonts.find_face.__wrapped__(False, False)
-
-
-def test_the_font_inside_pillow_is_the_last_resort() -> None:
-    pytest.importorskip("PIL")
-    (face,) = fonts.built_in()
-    plain, bold = fonts.Font(face, 13, False), fonts.Font(face, 13, True)
-    assert plain.has("A") and not plain.has("漢")
-    assert sum(bold.advances("bold")) > sum(plain.advances("bold"))

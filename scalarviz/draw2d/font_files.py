@@ -1,0 +1,140 @@
+"""Font files: DejaVu, which is part of the package, and fonts of the system for other scripts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import freetype
+
+PACKAGED = {
+    "sans": "DejaVuSans.ttf",
+    "sans bold": "DejaVuSans-Bold.ttf",
+    "mono": "DejaVuSansMono.ttf",
+}
+
+# Where systems keep their fonts, if fontconfig does not say it.
+FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "~/.local/share/fonts",
+    "~/.fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "~/Library/Fonts",
+    "%WINDIR%/Fonts",
+    "%LOCALAPPDATA%/Microsoft/Windows/Fonts",
+)
+ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
+# Fonts whose letters are all boxes or blank, or pictures in colour.
+USELESS = ("lastresort", "adobeblank", "adobenotdef", "coloremoji")
+# Parts of the names of fonts: those that look unlike DejaVu Sans, and some that look like it.
+UNLIKE = (
+    *("serif", "mono", "italic", "oblique", "condensed", "light", "thin", "black", "unifont"),
+    *("batang", "myungjo", "gungs", "pilgi", "mincho", "ming", "song", "simsun"),
+)
+LIKE = ("noto", "dotum", "applesdgothic", "msyh")
+
+BLOCK = 256  # code points: what is remembered of a font is in which blocks it has letters
+
+
+class StyledFace(NamedTuple):
+    """A face of FreeType, and whether its letters have to be made bold by fattening."""
+
+    face: freetype.Face
+    embolden: bool
+
+
+@cache
+def packaged(bold: bool, mono: bool) -> StyledFace:
+    """The face of DejaVu to write with; letters that are bold and mono are fattened."""
+    name = PACKAGED["mono" if mono else "sans bold" if bold else "sans"]
+    face = freetype.Face(str(Path(__file__).parent / "dejavu" / name))
+    return StyledFace(face, bold and mono)
+
+
+@cache
+def fallback(letter: str, bold: bool) -> StyledFace | None:
+    """The face that draws a letter where its font lacks it, or None if no font has it.
+
+    DejaVu Sans comes first, then the fonts of the system in the order of `unlikeness`.
+    """
+    for own in (packaged(bold, False), StyledFace(packaged(False, False).face, bold)):
+        if own.face.get_char_index(letter):
+            return own
+    paths = files_by_block().get(ord(letter) // BLOCK, ())
+    for path in sorted(paths, key=lambda path: unlikeness(path, bold)):
+        found = styled(path, bold)
+        if found is not None and found.face.get_char_index(letter):
+            return found
+    return None
+
+
+def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
+    """How little a font looks like DejaVu Sans, by its name: an order in which to try fonts."""
+    name = Path(path).stem.lower()
+    unlike = sum(part in name for part in UNLIKE) + (("bold" in name) != bold)
+    return unlike, not any(part in name for part in LIKE), path
+
+
+@cache
+def files_by_block() -> dict[int, list[str]]:
+    """The fonts of the system that have letters in a block of code points."""
+    found: dict[int, list[str]] = {}
+    for path in system_files():
+        face = opened(path)
+        if face is None:
+            continue
+        code, glyph = face.get_first_char()
+        while glyph:
+            block = code // BLOCK
+            found.setdefault(block, []).append(path)
+            code, glyph = face.get_next_char((block + 1) * BLOCK - 1, 0)
+    return found
+
+
+def system_files() -> list[str]:
+    """The font files of this system: those that fontconfig lists, or all in the usual folders."""
+    names: list[str] = []
+    with suppress(OSError, subprocess.SubprocessError):
+        command = ["fc-list", "--format", "%{file}\n"]
+        done = subprocess.run(command, capture_output=True, timeout=20, check=True)
+        names = os.fsdecode(done.stdout).splitlines()
+    if not names:
+        folders = [Path(os.path.expandvars(folder)).expanduser() for folder in FOLDERS]
+        names = [str(path) for folder in folders for path in folder.rglob("*.*")]
+    fonts = {name for name in names if name.lower().endswith(ENDINGS)}
+    return sorted(name for name in fonts if not any(part in plain(name) for part in USELESS))
+
+
+def plain(path: str) -> str:
+    """The name of a file in small letters, without its folder, blanks and hyphens."""
+    return Path(path).name.lower().replace(" ", "").replace("-", "")
+
+
+@lru_cache(maxsize=32)
+def styled(path: str, bold: bool) -> StyledFace | None:
+    """The face of a file in this weight, or None if the file cannot be read."""
+    face = opened(path)
+    if face is None:
+        return None
+    weight = "Bold" if bold else "Regular"
+    with suppress(freetype.FT_Exception, NotImplementedError):  # its weight is not variable
+        if weight in [instance.name for instance in face.get_variation_info().instances]:
+            face.set_var_named_instance(weight)
+            return StyledFace(face, False)
+    return StyledFace(face, bold and not face.style_flags & freetype.FT_STYLE_FLAG_BOLD)
+
+
+def opened(path: str) -> freetype.Face | None:
+    """A face whose letters are outlines found by Unicode, or None."""
+    try:
+        face = freetype.Face(path)
+        face.select_charmap(freetype.FT_ENCODING_UNICODE)
+    except (freetype.FT_Exception, OSError):
+        return None
+    return face if face.is_scalable else None
