@@ -20,7 +20,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 
 INSIDE = RADIUS - 1.5  # half of a picture
-BACKWARD = ("delta", "weight gradient", "input gradient", "step")
+BACKWARD = ("backward", "step")  # the phases in which gradients are shown
 
 
 def plain_story(show: Show, theme: str) -> str:
@@ -42,7 +42,7 @@ def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
     The layer at work has its colours. On the way back a line is the gradient of its weight.
     """
     network, bank = session.network, session.network.bank
-    back = moment.kind in BACKWARD
+    back = moment.phase in BACKWARD
     numbers = np.array(bank.grad if back else bank.value, np.float64)
     program = network.program
     for operation in program.operations:

@@ -26,6 +26,8 @@ class Moment:
     phase       zero_grad, forward, loss, backward, or step
     name        what is shown: "affine 0", "delta 1", "weight gradient 1"
     operation   the place of the operation in the program, and `layer` that of its layer; or NONE
+    values      the buffers whose numbers it writes
+    gradients   the buffers whose gradients, of the loss by their numbers, it writes
     """
 
     kind: str
@@ -33,6 +35,8 @@ class Moment:
     name: str
     operation: int = NONE
     layer: int = NONE
+    values: tuple[Buffer, ...] = ()
+    gradients: tuple[Buffer, ...] = ()
 
 
 class Program:
@@ -129,21 +133,27 @@ class Program:
         """
         last = len(self.operations) - 1
         forward = [
-            Moment("forward", "forward", operation.name, i, operation.layer)
+            Moment("forward", "forward", operation.name, i, operation.layer, (operation.target,))
             for i, operation in enumerate(self.operations)
         ]
         backward = []
         for i, operation in reversed(list(enumerate(self.operations))):
-            steps = [("weight gradient", "weight gradient")] if operation.parameters else []
-            if operation.kind != "activation" and i > self.first_parameters:
+            needed: tuple[Buffer, ...] = (operation.source,) if i > self.first_parameters else ()
+            by_sums: tuple[Buffer, ...] = (self.outputs,) if i == last else ()
+            steps: list[tuple[str, str, tuple[Buffer, ...]]] = []
+            if operation.kind == "activation":
+                by_sums, needed = by_sums + needed, ()
+            if by_sums:
+                steps.append(("delta", "delta", by_sums))
+            if operation.parameters:
+                steps.append(("weight gradient", "weight gradient", ()))
+            if needed:
                 own = f"{operation.formula or operation.kind} gradient"
                 label = "input gradient" if operation.parameters else own
-                steps.append(("input gradient", label))
-            if i == last or (operation.kind == "activation" and i > self.first_parameters):
-                steps.insert(0, ("delta", "delta"))
-            for kind, label in steps:
-                name = f"{label} {operation.label}"
-                backward.append(Moment(kind, "backward", name, i, operation.layer))
+                steps.append(("input gradient", label, needed))
+            for kind, label, gradients in steps:
+                name, place = f"{label} {operation.label}", (i, operation.layer)
+                backward.append(Moment(kind, "backward", name, *place, gradients=gradients))
         return (
             Moment("zero_grad", "zero_grad", "zero_grad"),
             *forward,

@@ -174,19 +174,10 @@ class LiveValues:
         way, target = self._before if self.held else (self.way, self.target)
         if not way.values:
             return Buffers()
-        operations = self.program.operations
-        known, flows = {self.program.inputs.name}, set()
+        known, flows = {self.program.inputs.name}, set[str]()
         for moment in self.moments[:done] if done else self.moments:
-            if moment.kind == "forward":
-                known.add(operations[moment.operation].target.name)
-            elif done and moment.kind == "delta":
-                operation = operations[moment.operation]
-                last = operation.target is self.program.outputs
-                flows.add(operation.target.name if last else operation.source.name)
-                if operation.kind == "activation":
-                    flows.add(operation.source.name)
-            elif done and moment.kind == "input gradient":
-                flows.add(operations[moment.operation].source.name)
+            known.update(buffer.name for buffer in moment.values)
+            flows.update(buffer.name for buffer in moment.gradients if done)
         values = {name: v for name, v in way.values.items() if name in known}
         finite = [np.abs(v[np.isfinite(v)]) for v in values.values()]
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)

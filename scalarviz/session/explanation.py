@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.optimizers import OptimizerRow, clip, regularize
-from scalarviz.model.operations import NONE, Operation
+from scalarviz.model.operations import Buffer, Operation
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Program
+from scalarviz.model.program import Moment
 from scalarviz.session.trainer import Trainer
 
 
@@ -94,33 +94,26 @@ class Explanation:
         return [*lines, f"grad = {text} = {self.total:.6g}"]
 
 
-def moments_until(program: Program, kinds: tuple[str, ...], operation: int) -> int:
-    """How many moments of a step are done once such a moment of an operation is; NONE if never."""
-    for i, moment in enumerate(program.moments):
-        if moment.operation == operation and moment.kind in kinds:
-            return i + 1
-    return NONE
+def is_written(buffer: Buffer, moments: Sequence[Moment]) -> bool:
+    """Whether one of these moments writes the numbers of a buffer."""
+    return any(buffer in moment.values for moment in moments)
+
+
+def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
+    """Whether one of these moments writes the gradient of a buffer."""
+    return any(buffer in moment.gradients for moment in moments)
 
 
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
     """The numbers of an operation after so many moments of the step."""
     program, run = trainer.network.program, trainer.run
-    place = program.operations.index(operation)
-    last = len(program.operations) - 1
-
-    def shown(read: Callable[..., FloatArray], buffer: Any, when: int) -> FloatArray | None:
-        return read(buffer) if NONE < when <= done else None
-
-    before = moments_until(program, ("forward",), place - 1) if place else 0
-    following = program.operations[min(place + 1, last)]
-    passes_on = "delta" if place == last or following.kind == "activation" else "input gradient"
-    known = moments_until(program, (passes_on,), min(place + 1, last))
-    own = ("delta",) if operation.kind == "activation" else ("input gradient",)
+    source, target, past = operation.source, operation.target, program.moments[:done]
+    is_read = source == program.inputs or is_written(source, past)
     return OperationNumbers(
-        shown(run.values, operation.source, before),
-        shown(run.values, operation.target, moments_until(program, ("forward",), place)),
-        shown(run.gradients, operation.target, known),
-        shown(run.gradients, operation.source, moments_until(program, own, place)),
+        run.values(source) if is_read else None,
+        run.values(target) if is_written(target, past) else None,
+        run.gradients(target) if has_gradient(target, past) else None,
+        run.gradients(source) if has_gradient(source, past) else None,
     )
 
 

@@ -84,7 +84,8 @@ def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: L
 def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
-    light_neurons(layout, shown, operation.source.name if operation.kind == "activation" else "")
+    for buffer in moment.gradients:
+        light_neurons(layout, shown, buffer.name)
 
 
 def weight_gradient(

@@ -106,9 +106,9 @@ class Picture:
     def _is_about_outputs(self, frame_data: FrameData) -> bool:
         """Whether the loss is shown, or the gradient by the outputs."""
         moment, program = frame_data.moment, self.program
-        if moment is None or program is None or moment.kind not in ("loss", "delta"):
+        if moment is None or program is None:
             return False
-        return moment.kind == "loss" or moment.operation == len(program.operations) - 1
+        return moment.kind == "loss" or program.outputs in moment.gradients
 
     def _draw_panels(self, canvas: Canvas2D, side: Box, frame_data: FrameData) -> None:
         """The loss, what is learned, and the pinned weight: one below the other, or in a row."""

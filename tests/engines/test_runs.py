@@ -1,5 +1,6 @@
 """A training on every engine: many steps at once and moment by moment, with the same bits."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -383,3 +384,50 @@ def test_two_runs_of_one_network_share_no_scratch_arrays() -> None:
     shared = [a for a in calls[0] if any(np.shares_memory(a, b) for b in calls[1])]
     assert len(calls) == 2
     assert [a for a in shared if not any(a is each for each in known)] == []
+
+
+def test_a_moment_carries_the_buffers_that_it_writes() -> None:
+    """The python engine knows no number before the moment that writes it."""
+    layers = [
+        sv.FrequencyEncoding(2, octaves=1),
+        sv.Dense(4, 4, "tanh"),
+        sv.Residual(sv.Dense(4, 4, "relu"), sv.LayerNorm(4)),
+        sv.Dense(4, 3, "sigmoid"),
+    ]
+    net = sv.Network(layers, seed=0)
+    run, program = net.run(InOrder(INPUTS, TARGETS), Loss.of("mse")), net.program
+
+    def known() -> tuple[set[str], set[str]]:
+        found: tuple[set[str], set[str]] = set(), set()
+        for read, names in zip((run.values, run.gradients), found, strict=True):
+            for buffer in program.buffers:
+                with suppress(KeyError):
+                    read(buffer)
+                    names.add(buffer.name)
+        return found
+
+    run.begin(0)
+    values, gradients = known()
+    assert values == {"inputs"} and not gradients
+    for moment in program.moments[:-1]:
+        run.perform(moment, sv.SGD(0.1))
+        values |= {buffer.name for buffer in moment.values}
+        gradients |= {buffer.name for buffer in moment.gradients}
+        assert known() == (values, gradients), moment.name
+    assert values == {buffer.name for buffer in program.buffers}
+    unneeded = {"inputs", program.operations[0].target.name}
+    assert gradients == values - unneeded
+
+
+@every_engine
+def test_where_nothing_learns_only_the_gradient_by_the_outputs_is_computed(engine: str) -> None:
+    net = sv.Network([sv.Activation(2, "tanh"), sv.Activation(2, "swish")], engine=engine)
+    written = [moment for moment in net.program.moments if moment.gradients]
+    assert [(moment.name, moment.gradients) for moment in written] == [
+        ("delta 1", (net.program.outputs,))
+    ]
+    s = sv.Session(net, (INPUTS, TARGETS[:, :2]), engine=engine)
+    while s.next != "step":
+        s.advance(1, "operation")
+    numbers = s.numbers("swish 1")
+    assert numbers.upstream is not None and numbers.gradient is None

@@ -47,16 +47,15 @@ class Moments:
             errors = self._do(plans.DO_AIM | plans.DO_ERROR, range(0), goals=self.targets)
             mean = self.loss_function.scale(self.targets.shape)
             self.loss = float(add_errors(errors[np.newaxis])[0]) * mean
-        elif moment.kind == "delta":
-            is_last = moment.operation == len(self.work.program.operations) - 1
-            kind = self.work.program.operations[moment.operation].kind
-            what = plans.DO_DELTA if is_last else 0
-            self._do(what | plans.DO_FLOW if kind == "activation" else what, one)
         elif moment.kind == "weight gradient":
             self._do(plans.DO_WEIGHTS, one)
             self.work.add_gradients(self.tables, self.partial, one)
-        elif moment.kind == "input gradient":
-            self._do(plans.DO_FLOW, one, gathers=-self._gathers(one.start))
+        else:
+            program = self.work.program
+            what = plans.DO_DELTA if program.outputs in moment.gradients else 0
+            if program.operations[one.start].source in moment.gradients:
+                what |= plans.DO_FLOW
+            self._do(what, one, gathers=-self._gathers(one.start))
 
     def _gathers(self, place: int) -> int:
         """What an operation must know of the whole batch, as a pass says it."""

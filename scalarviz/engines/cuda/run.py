@@ -107,13 +107,11 @@ class CudaRun(Run):
             work.loss(k)
         elif moment.kind == "weight gradient":
             work.parameter_gradient(k, i, count)
-        elif moment.kind == "input gradient":
-            work.input_gradient(k, i, count)
         else:
-            operations = self.engine.program.operations
-            if i == len(operations) - 1:
+            program = self.engine.program
+            if program.outputs in moment.gradients:
                 work.loss_gradient(k)
-            if operations[i].kind == "activation" and i > self.engine.program.first_parameters:
+            if program.operations[i].source in moment.gradients:
                 work.input_gradient(k, i, count)
 
     # ---- moment by moment

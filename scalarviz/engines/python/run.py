@@ -7,7 +7,6 @@ and once backward, and what it gives is shown at the moment at which it is due.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -92,10 +91,11 @@ class PythonRun(Run):
             if error is not None and bank.find_bad(optimizer) == NONE:
                 raise error
             bank.step(optimizer, slice(0, len(bank)))
+        elif moment.kind == "forward":
+            self._forward(operations[moment.operation])
+            self._statistics.after_forward()
         else:
-            self._steps_of(moment.kind)(operations[moment.operation])
-            if moment.kind == "forward":
-                self._statistics.after_forward()
+            self._backward(moment, operations[moment.operation])
 
     def finish_backward(self) -> None:
         for place in reversed(self._waiting):  # layers whose gradient nobody needed
@@ -103,14 +103,6 @@ class PythonRun(Run):
                 np.zeros((len(self._targets), self.engine.layers[place].outputs)).tolist()
             )
         self._waiting = []
-
-    def _steps_of(self, kind: str) -> Callable[[Operation], None]:
-        return {
-            "forward": self._forward,
-            "delta": self._delta,
-            "weight gradient": self._layer_backward,
-            "input gradient": self._input_gradient,
-        }[kind]
 
     def _forward(self, operation: Operation) -> None:
         own = self._operations_of(operation.layer)
@@ -127,18 +119,18 @@ class PythonRun(Run):
             numbers = self._numbers(operation, x, more)
             self._values[operation.target] = operation_forward(operation, numbers)
 
-    def _delta(self, operation: Operation) -> None:
+    def _backward(self, moment: Moment, operation: Operation) -> None:
         outputs = self.engine.program.outputs
-        if operation.target is outputs:
+        if outputs in moment.gradients:
             loss = self.loss_function
             loss.forward(self._values[outputs], self._targets)
             self._flows[outputs] = loss.backward()
-        if operation.kind == "activation":
+        if moment.kind != "delta":
+            self._layer_backward(operation)
+        if operation.source in moment.gradients:
             self._input_gradient(operation)
 
     def _input_gradient(self, operation: Operation) -> None:
-        if operation.kind != "activation":
-            self._layer_backward(operation)
         if operation.source in self._due_flows:
             self._flows[operation.source] = self._due_flows[operation.source]
             return

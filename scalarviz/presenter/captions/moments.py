@@ -120,7 +120,7 @@ def delta(ctx: TracedWeight) -> Caption:
         derivative, line = loss_derivative(ctx, upstream)
         formula, slope = f"delta = {derivative}", re.sub(r"\ba\b", "p", slope)
         numbers.append(f"{ctx.unit}: {line}")
-    if ctx.operation.kind != "activation":
+    if ctx.operation.source not in ctx.moment.gradients:
         return Caption(title, formula, tuple(numbers))
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     result = ctx.of_sample(ctx.numbers.gradient)[place]
