@@ -19,7 +19,7 @@ BROWSER = chromium
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 .NOTPARALLEL:
-.PHONY: help watch notebooks test test-all proofs bench lint format clean again
+.PHONY: help watch notebooks docs test test-all proofs bench lint format clean again
 
 help: ## list the targets (this text)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 11
@@ -38,6 +38,10 @@ test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more
 
 proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILITY.md
 	@.venv/bin/python -m pytest -m "" tests/proofs
+
+docs: .venv/ready-for-docs ## build build/docs: README, lessons, a reference of the public names
+	@.venv/bin/python -W error -m docs.build_pages
+	@echo "Open build/docs/index.html"
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m tests.benchmarks
@@ -65,6 +69,9 @@ WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder
 
 .venv/ready-for-notebooks: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[lessons]" "scalarviz and JupyterLab (downloads some 200 MB)"
+
+.venv/ready-for-docs: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+	@sh -euc "$$SETUP" setup ".[docs]" "scalarviz and what builds its pages (downloads some 200 MB)"
 
 .venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 500 MB)" "$(TEST_LIBRARIES)"
@@ -156,6 +163,7 @@ fi
 pwd -P > .venv/folder
 case "$$1" in *desktop*|*dev*) touch .venv/ready-to-run;; esac
 case "$$1" in *lessons*) touch .venv/ready-for-notebooks;; esac
+case "$$1" in *docs*) touch .venv/ready-for-docs;; esac
 case "$$1" in *dev*) touch .venv/ready-to-test;; esac
 case "$$1" in *browser*) touch .venv/ready-to-test-all;; esac
 rm .venv/unfinished

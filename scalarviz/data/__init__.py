@@ -29,6 +29,11 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick, table
 
+__all__ = """
+    DATA_SETS MAPS PALETTE TRANSFORMS Arrays Circle DataSet Digits Gaussians Generated Moons
+    Quadrants Rgb Spiral Texture Xnor Xor from_csv from_npz pixel_centres psnr remake
+""".split()
+
 DATA_SETS: dict[str, type[DataSet]] = table(
     [
         Rgb,

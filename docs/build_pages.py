@@ -1,0 +1,169 @@
+"""Builds the documentation: README and other texts, the lessons, the reference of public names.
+
+    python -W error -m docs.build_pages          into build/docs; open build/docs/index.html
+
+A docstring that cannot be shown, a link that leads nowhere or a public name without an entry ends
+it with an error. It takes the extra `docs`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import warnings
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import unquote
+
+import nbformat
+import pdoc.doc
+import pdoc.docstrings
+import pdoc.render
+import pdoc.render_helpers
+from nbconvert import HTMLExporter
+
+from tests.public_names import callables, public_objects
+
+ROOT = Path(__file__).parent.parent
+MODULES = ("scalarviz", "scalarviz.data", "scalarviz.onnx")
+TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
+ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # of a docstring: its names, what it is
+STYLE = """
+body { max-width: 54rem; margin: 0 auto; padding: 1rem 1.5rem; color: #212529;
+  font: 16px/1.55 system-ui, sans-serif; }
+nav { padding-bottom: .6rem; border-bottom: 1px solid #ddd; } nav a { margin-right: 1.2rem; }
+a { color: #0969da; } img { max-width: 100%; }
+pre { background: #f6f8fa; padding: .7rem; overflow-x: auto; } code { font-size: 88%; }
+table { border-collapse: collapse; } td, th { padding: .3rem .7rem; border: 1px solid #ddd; }
+"""
+ARGUMENTS_STYLE = """
+dl.arguments { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; }
+dl.arguments dt { font-family: monospace; } dl.arguments dd { margin: 0; }
+"""
+
+
+def main(folder: Path) -> None:
+    """Write all pages into a folder, which is made anew, and check them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for place in ("docs", "notebooks"):
+        (folder / place).mkdir(parents=True)
+    for picture in [*(ROOT / "docs").glob("*.png"), *(ROOT / "docs").glob("*.gif")]:
+        shutil.copy(picture, folder / "docs")
+    for name in TEXTS:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        target = "index.html" if name == "README.md" else name.replace(".md", ".html")
+        put(folder / target, page(markdown(text), "../" * name.count("/")))
+    for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        put(folder / "notebooks" / f"{lesson.stem}.html", lesson_page(lesson))
+    write_reference(folder)
+    check_names(folder)
+    check_links(folder)
+
+
+def put(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def markdown(text: str) -> str:
+    """Markdown as HTML; links to other texts and lessons lead to their pages, those to code end."""
+    html = str(pdoc.render_helpers.to_html(text))
+    html = re.sub(r'<a href="(?:\.\./)?tests/[^"]*">(.*?)</a>', r"\1", html)
+    html = re.sub(r'(href="(?!https?:)[^"]*)\.(?:md|ipynb)"', r'\1.html"', html)
+    return html.replace('href="README.html"', 'href="index.html"')
+
+
+def page(body: str, up: str = "") -> str:
+    """A page around some HTML; `up` leads to the folder of all pages."""
+    places = {
+        "README": "index.html",
+        "Reference": "scalarviz.html",
+        "Data sets": "scalarviz/data.html",
+        "ONNX": "scalarviz/onnx.html",
+        "Changes": "CHANGELOG.html",
+    }
+    links = "".join(f'<a href="{up}{place}">{name}</a>' for name, place in places.items())
+    head = f'<meta charset="utf-8"><title>scalarviz</title><style>{STYLE}</style>'
+    return f"<!doctype html><html lang=en>{head}<body><nav>{links}</nav>{body}</body></html>"
+
+
+def lesson_page(path: Path) -> str:
+    """A lesson as it was kept, without the cells that check it."""
+    book = nbformat.read(path, as_version=4)
+    book.cells = [cell for cell in book.cells if "check" not in cell.metadata.get("tags", [])]
+    body, _ = HTMLExporter().from_notebook_node(book, {"metadata": {"name": path.stem}})
+    return str(body)
+
+
+def write_reference(folder: Path) -> None:
+    """The pages of the public names."""
+    warnings.filterwarnings("ignore", ".*memoryview.float")  # that takes Python 3.14
+    for _ in public_objects():
+        pass  # they are loaded when first used, and pdoc shows what is loaded
+    pdoc.docstrings.convert = converted
+    pdoc.render.configure(
+        docformat="markdown", footer_text="scalarviz", search=True, show_source=False
+    )
+    modules = {name: pdoc.doc.Module(import_module(name)) for name in MODULES}
+    (folder / "scalarviz").mkdir()
+    for name, module in modules.items():
+        html = pdoc.render.html_module(module, modules)
+        html = html.replace("</head>", f"<style>{ARGUMENTS_STYLE}</style></head>", 1)
+        put(folder / f"{name.replace('.', '/')}.html", html)
+    put(folder / "search.js", pdoc.render.search_index(modules))
+
+
+def converted(docstring: str, docformat: str, source: Path | None) -> str:
+    """A docstring as Markdown: its table of arguments as a list of terms, its examples as code."""
+    return "\n\n".join(map(block, re.split(r"\n{2,}", docstring)))
+
+
+def block(paragraph: str) -> str:
+    """A paragraph of a docstring as Markdown."""
+    if paragraph.lstrip().startswith(">>>"):
+        return f"```python\n{paragraph}\n```"
+    if not ARGUMENT.match(paragraph):  # a star is a product there, and no emphasis
+        return re.sub(r"(`[^`]+`)|[*_]", lambda found: found[1] or f"\\{found[0]}", paragraph)
+    rows: list[tuple[str, str]] = []
+    for line in paragraph.split("\n"):
+        if found := ARGUMENT.match(line):
+            rows.append((found[1], found[2]))
+        else:
+            rows[-1] = rows[-1][0], f"{rows[-1][1]}\n{line.strip()}"
+    terms = "".join(f"<dt>{escape(name)}</dt><dd>{in_line(text)}</dd>" for name, text in rows)
+    return f'<dl class="arguments">{terms}</dl>'
+
+
+def in_line(text: str) -> str:
+    """A line with `code` in it as HTML."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+
+
+def check_names(folder: Path) -> None:
+    """Raise unless every public name has an entry, and every method of a public class."""
+    pages = {name: read(folder / f"{name.replace('.', '/')}.html") for name in MODULES}
+    public = {name for name, _ in public_objects()}
+    wanted = public | {name for name, _, _ in callables() if name.rpartition(".")[0] in public}
+    for name in wanted:
+        whole = f"scalarviz.{name}"
+        home = next(each for each in reversed(MODULES) if whole.startswith(f"{each}."))
+        if f'id="{whole.removeprefix(home)[1:]}"' not in pages[home]:
+            raise LookupError(f"{name} has no entry in the reference")
+
+
+def check_links(folder: Path) -> None:
+    """Raise if a link or a picture of a page leads to a file that is not there."""
+    for path in folder.rglob("*.html"):
+        text = re.sub(r"<script\b.*?</script>", "", read(path), flags=re.S)
+        for link in re.findall(r'(?:href|src)="([^"#?]+)[^"]*"', text):
+            if not re.match(r"[a-z]+:|//", link) and not (path.parent / unquote(link)).exists():
+                raise LookupError(f"{path.relative_to(folder)} links to {link}, which is not there")
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(*sys.argv[1:2] or [ROOT / "build" / "docs"]))
