@@ -22,7 +22,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.options import SHARED, Option, as_kind, make_show, own_options, parsed
 from scalarviz.session.session import Session
-from scalarviz.session.trainer import Settings, fold
+from scalarviz.session.trainer import Settings, settings_after
 
 # Where the names come from that an option can have; a scene has the others in a table of its own,
 # called like the option: SHAPES for `shape`.
@@ -45,7 +45,7 @@ def settings_now(session: Session) -> Settings:
     else:
         noted = course.branch.actions_at(clock.place)[clock.actions :]
     waiting = [a for a in noted if a.asked is not None and a.asked <= clock.place]
-    return fold(settings, waiting) if waiting else settings
+    return settings_after(settings, waiting) if waiting else settings
 
 
 def rate_now(session: Session) -> float:

@@ -185,7 +185,7 @@ def connect(
     sizes = [(each.source.size, each.target.size) for each in weighted]
     if len(weighted) > 1 or any(size != (before.size, after.size) for size in sizes):
         weighted = []  # a layer with several steps inside
-    if any(each.each > 1 for each in weighted):
+    if any(each.outputs_per_bias > 1 for each in weighted):
         weighted = []  # a weight is not one line, but many
     if not weighted or any(
         each.weights == NONE and each.kind != "activation" for each in operations

@@ -28,7 +28,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.session.replay import History
 from scalarviz.session.timeline import Action, Branch, Clock, Frame, place_of
-from scalarviz.session.trainer import Settings, Trainer, fold
+from scalarviz.session.trainer import Settings, Trainer, settings_after
 
 
 def build_course(
@@ -263,5 +263,5 @@ def settings_on_arrival(
         first = done
         while done < len(journal) and journal[done].place < (step, 0):
             done += 1
-        settings = fold(settings, journal[first:done])
+        settings = settings_after(settings, journal[first:done])
         yield settings

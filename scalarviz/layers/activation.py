@@ -44,7 +44,7 @@ class Activation(Layer):
 
     def lower(self, program: Program) -> None:
         if self.input_shape:
-            program.see(self.input_shape)
+            program.set_shape(self.input_shape)
         if self.activation != "linear":
             program.add("activation", self.activation, size=self.outputs, shape=self.output_shape)
 

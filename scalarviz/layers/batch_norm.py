@@ -106,7 +106,7 @@ class BatchNorm(Layer):
 
     def lower(self, program: Program) -> None:
         if self.input_shape:
-            program.see(self.input_shape)
+            program.set_shape(self.input_shape)
         program.add(
             "batch_norm",
             size=self.outputs,

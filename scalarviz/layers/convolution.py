@@ -68,7 +68,7 @@ class Conv2d(PerceptronLayer):
         outputs = self.channels * self.windows.pixels
         super().__init__(prod(self.shape), outputs, self.channels, fan_in, activation, bias, init)
         self.input_shape = self.shape
-        self.output_shape = self.channels, self.windows.high, self.windows.wide
+        self.output_shape = self.channels, self.windows.out_height, self.windows.out_width
 
     def fans(self) -> tuple[int, int]:
         return self.fan_in, self.channels * prod(self.kernel)
@@ -93,7 +93,7 @@ class Conv2d(PerceptronLayer):
         }
 
     def lower(self, program: Program) -> None:
-        program.see(self.shape)
+        program.set_shape(self.shape)
         numbers = (*self.shape, *self.kernel, self.stride, self.padding)
         self.lower_sums(program, "convolution", tuple(map(float, numbers)))
 
@@ -137,7 +137,7 @@ class Conv2d(PerceptronLayer):
         for weight in range(self.fan_in):
             channel, at = divmod(weight, prod(self.kernel))
             line, column = divmod(at, self.kernel[1])
-            pixels, places = windows.seen(channel, line, column)
+            pixels, places = windows.inputs_of(channel, line, column)
             for pixel, place in zip(pixels.tolist(), places.tolist(), strict=True):
                 found[pixel][weight] = place
         return found
@@ -160,7 +160,7 @@ def kernel_of(kernel: object) -> tuple[int, int]:
 def check_fit(windows: Windows) -> None:
     """Refuse windows that do not fit into their picture, or that may lie beyond its edge."""
     kernel = windows.kernel_height, windows.kernel_width
-    if min(windows.high, windows.wide) < 1:
+    if min(windows.out_height, windows.out_width) < 1:
         raise ShapeError(
             f"a window of {kernel[0]} x {kernel[1]} does not fit into a picture of "
             f"{windows.height} x {windows.width}: choose a smaller kernel, or some padding"

@@ -52,7 +52,7 @@ class Dropout(Layer):
 
     def lower(self, program: Program) -> None:
         if self.input_shape:
-            program.see(self.input_shape)
+            program.set_shape(self.input_shape)
         program.add(
             "dropout",
             size=self.outputs,

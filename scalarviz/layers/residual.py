@@ -90,7 +90,7 @@ class Residual(Layer):
 
     def lower(self, program: Program) -> None:
         if self.input_shape:
-            program.see(self.input_shape)
+            program.set_shape(self.input_shape)
         part, branch = program.part, program.branch()
         for i, layer in enumerate(self.layers):
             program.part = f"{part}.{i}"

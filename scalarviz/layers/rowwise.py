@@ -28,7 +28,7 @@ class Rowwise(Layer):
     @final
     def lower(self, program: Program) -> None:
         if self.input_shape:
-            program.see(self.input_shape)
+            program.set_shape(self.input_shape)
         program.add(
             "row",
             self.formula.name,

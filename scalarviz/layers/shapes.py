@@ -52,7 +52,7 @@ class ReshapeLayer(Layer):
     @final
     def lower(self, program: Program) -> None:
         if self.output_shape:  # else what was a picture may still be shown as one
-            program.see(self.output_shape)
+            program.set_shape(self.output_shape)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:

@@ -89,16 +89,16 @@ class Operation:
         return () if self.weights == NONE else self.about.shape(self)
 
     @property
-    def each(self) -> int:
+    def outputs_per_bias(self) -> int:
         """How many numbers that it writes share a bias; they stand one after the other."""
-        return self.about.each(self)
+        return self.about.outputs_per_bias(self)
 
     @property
     def parameters(self) -> range:
         """The rows of its weights and its biases, which stand one after the other in the bank."""
         if self.weights == NONE:
             return range(0)
-        biases = self.target.size // self.each if self.biases != NONE else 0
+        biases = self.target.size // self.outputs_per_bias if self.biases != NONE else 0
         return range(self.weights, self.weights + prod(self.shape) + biases)
 
     @property
@@ -115,8 +115,8 @@ class Operation:
         Both are places in the buffers, pair by pair; what a bias is multiplied by is 1: None.
         """
         if self.biases != NONE and row >= self.biases:
-            first = (row - self.biases) * self.each
-            return np.arange(first, first + self.each), None
+            count = self.outputs_per_bias
+            return np.arange(count) + (row - self.biases) * count, None
         return self.about.uses(self, row - self.weights)
 
 
@@ -155,27 +155,27 @@ class Windows:
         return Windows(*map(int, operation.settings))
 
     @property
-    def high(self) -> int:
+    def out_height(self) -> int:
         """How many windows there are from top to bottom."""
         return (self.height + 2 * self.padding - self.kernel_height) // self.stride + 1
 
     @property
-    def wide(self) -> int:
+    def out_width(self) -> int:
         """How many windows there are from left to right."""
         return (self.width + 2 * self.padding - self.kernel_width) // self.stride + 1
 
     @property
     def pixels(self) -> int:
         """How many windows there are."""
-        return self.high * self.wide
+        return self.out_height * self.out_width
 
-    def seen(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
-        """The windows in which this place lies on the picture, and what is seen there."""
-        y = np.arange(self.high) * self.stride - self.padding + line
-        x = np.arange(self.wide) * self.stride - self.padding + column
+    def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
+        """The windows whose place (channel, line, column) lies on the picture, and its inputs."""
+        y = np.arange(self.out_height) * self.stride - self.padding + line
+        x = np.arange(self.out_width) * self.stride - self.padding + column
         rows = np.flatnonzero((y >= 0) & (y < self.height))
         columns = np.flatnonzero((x >= 0) & (x < self.width))
-        windows = rows[:, np.newaxis] * self.wide + columns
+        windows = rows[:, np.newaxis] * self.out_width + columns
         places = (channel * self.height + y[rows][:, np.newaxis]) * self.width + x[columns]
         return windows.ravel(), places.ravel()
 
@@ -212,15 +212,17 @@ def affine_uses(operation: Operation, place: int) -> tuple[Places, Places]:
 
 
 def scale_shape(operation: Operation) -> Shape:
-    return (operation.target.size // operation.each,)
+    return (operation.target.size // operation.outputs_per_bias,)
 
 
-def scale_each(operation: Operation) -> int:
+def scale_outputs_per_bias(operation: Operation) -> int:
     return int(operation.settings[0]) if operation.settings else 1
 
 
 def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
-    numbers = np.arange(place * operation.each, (place + 1) * operation.each)
+    numbers = np.arange(
+        place * operation.outputs_per_bias, (place + 1) * operation.outputs_per_bias
+    )
     return numbers, numbers
 
 
@@ -230,14 +232,14 @@ def convolution_shape(operation: Operation) -> Shape:
     return kernels, windows.channels, windows.kernel_height, windows.kernel_width
 
 
-def convolution_each(operation: Operation) -> int:
+def convolution_outputs_per_bias(operation: Operation) -> int:
     return Windows.of(operation).pixels
 
 
 def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     windows = Windows.of(operation)
     kernel, channel, line, column = (int(i) for i in np.unravel_index(place, operation.shape))
-    written, read = windows.seen(channel, line, column)
+    written, read = windows.inputs_of(channel, line, column)
     return kernel * windows.pixels + written, read
 
 
@@ -251,19 +253,20 @@ class Kind:
 
     formulas    the table of its formulas, if it has several
     shape       the shape of its weights
-    each        how many numbers that it writes share a bias
     uses        where a weight is used, the weights being counted from its first
     memo        how many numbers a sample it must keep for its way back
     statistics  how many features it takes the mean of over the whole batch: all samples must have
                 arrived before it can be done
     learning    whether it does something else while the network learns
+
+    `outputs_per_bias` is how many numbers that it writes share a bias.
     """
 
     name: str
     meaning: str
     formulas: Mapping[str, object] | None = None
     shape: Callable[[Operation], Shape] = no_shape
-    each: Callable[[Operation], int] = one
+    outputs_per_bias: Callable[[Operation], int] = one
     uses: Callable[[Operation, int], tuple[Places, Places]] = no_uses
     memo: Callable[[Operation], int] = none
     statistics: Callable[[Operation], int] = none
@@ -293,14 +296,14 @@ KINDS = table(
             "scale",
             "y = w x + b, number by number, or so many numbers that share w and b",
             shape=scale_shape,
-            each=scale_each,
+            outputs_per_bias=scale_outputs_per_bias,
             uses=scale_uses,
         ),
         Kind(
             "convolution",
             "z = W x + b for each window x of a picture; W is kernels times numbers in a window",
             shape=convolution_shape,
-            each=convolution_each,
+            outputs_per_bias=convolution_outputs_per_bias,
             uses=convolution_uses,
         ),
         Kind("branch", "y = x; what comes back to x is also what came back to the other buffer"),

@@ -90,8 +90,8 @@ class Program:
         self.outputs = target
         return target
 
-    def see(self, shape: Shape) -> None:
-        """What the last operation wrote is a picture of this shape."""
+    def set_shape(self, shape: Shape) -> None:
+        """Note that what the last operation wrote is a picture of this shape."""
         seen, known = replace(self.outputs, shape=shape), self.outputs
         self.buffers[self.buffers.index(known)] = seen
         for i, operation in enumerate(self.operations):
@@ -115,7 +115,7 @@ class Program:
     @cached_property
     def products(self) -> int:
         """How many products of a parameter and a number one sample takes."""
-        return sum(len(each.parameters) * each.each for each in self.operations)
+        return sum(len(each.parameters) * each.outputs_per_bias for each in self.operations)
 
     @cached_property
     def first_parameters(self) -> int:

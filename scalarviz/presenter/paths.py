@@ -30,13 +30,13 @@ def place_in(operation: Operation, row: int) -> tuple[int, int]:
     """The output and the input that a parameter belongs to; of a shared one those in the middle."""
     written, read = operation.uses(row)
     if not len(written):  # a kernel's corner that only ever lies beyond the edge of the picture
-        output = (row - operation.weights) // per_unit(operation) * operation.each
+        output = (row - operation.weights) // per_unit(operation) * operation.outputs_per_bias
         return output, input_for(operation, output)
     at = middle(len(written))
     output = int(written[at])
     if read is not None:
         return output, int(read[at])
-    return output, input_for(operation, output) if operation.each > 1 else diagonal(
+    return output, input_for(operation, output) if operation.outputs_per_bias > 1 else diagonal(
         operation, output
     )
 
@@ -75,7 +75,7 @@ def input_for(operation: Operation, output: int) -> int:
     if not len(rows):
         return output % operation.source.size
     count = len(rows)
-    return int(read[output % count if operation.each == 1 else count // 2])
+    return int(read[output % count if operation.outputs_per_bias == 1 else count // 2])
 
 
 def across(operation: Operation, place: int, *, forward: bool) -> int:
@@ -91,7 +91,7 @@ def across(operation: Operation, place: int, *, forward: bool) -> int:
 
 def weights_into(operation: Operation, output: int) -> tuple[Places, Places]:
     """The rows of the weights that an output is made of, and what each is multiplied by."""
-    unit, count = output // operation.each, per_unit(operation)
+    unit, count = output // operation.outputs_per_bias, per_unit(operation)
     rows, inputs = [], []
     for row in range(operation.weights + unit * count, operation.weights + (unit + 1) * count):
         written, read = operation.uses(row)
@@ -107,7 +107,7 @@ def weights_from(operation: Operation, column: int) -> tuple[Places, Places, Pla
 
     All perceptrons, or kernels, use an input in the same way: it is enough to ask the first.
     """
-    each, count, units = operation.each, per_unit(operation), operation.shape[0]
+    each, count, units = operation.outputs_per_bias, per_unit(operation), operation.shape[0]
     if len(operation.shape) == 1:
         return (
             np.array([operation.weights + column // each]),

@@ -188,4 +188,4 @@ OUTER = {"affine"}  # every output with every input: quicker than to look each p
 
 def biases_of(operation: Operation) -> int:
     """How many biases it has."""
-    return operation.target.size // operation.each if operation.biases != NONE else 0
+    return operation.target.size // operation.outputs_per_bias if operation.biases != NONE else 0

@@ -88,7 +88,7 @@ class TracedWeight:
         operation, place = self.operation, self.place[0]
         shape, name = operation.target.shape, UNITS.get(operation.kind, "feature")
         if not shape:
-            return f"{name} {place // operation.each}"
+            return f"{name} {place // operation.outputs_per_bias}"
         channel, line, column = (int(i) for i in np.unravel_index(place, shape))
         name = "kernel" if name == "kernel" else "channel"
         return f"{name} {channel} at {line}, {column}"

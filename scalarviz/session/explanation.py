@@ -123,7 +123,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     inputs, gradients = [], []
     for operation in program.operations:
         if row in operation.parameters:
-            x, g = terms(operation, numbers_of(trainer, operation, done), row)
+            x, g = factors_of(operation, numbers_of(trainer, operation, done), row)
             inputs.append(x)
             gradients.append(g)
     if not inputs:  # an expression: its gradient is no sum of products
@@ -181,10 +181,10 @@ def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
     )
 
 
-def terms(
+def factors_of(
     operation: Operation, numbers: OperationNumbers, row: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """What an operation multiplies in every sample for the gradient of a row."""
+    """The factors of the products that the gradient of a row is the sum of: inputs, gradients."""
     written, read = operation.uses(row)
     samples = 0 if numbers.inputs is None else len(numbers.inputs)
     x = np.ones(samples * len(written))

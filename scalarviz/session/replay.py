@@ -264,7 +264,7 @@ class History:
         if not later:
             self.trainer.apply(action)
         if self.branch.end > self.clock:
-            self.leave()
+            self.fork()
         self.branch.insert(action)
         if not later:
             self.clock = replace(self.clock, actions=self.clock.actions + 1)
@@ -279,9 +279,9 @@ class History:
             self.clock = replace(self.clock, actions=self.clock.actions + 1)
             self.branch.end = max(self.branch.end, self.clock)
 
-    def leave(self) -> Branch:
+    def fork(self) -> Branch:
         """Start a branch here."""
-        self.branch = self.branch.leave(len(self.branches), self.clock)
+        self.branch = self.branch.fork_at(len(self.branches), self.clock)
         self.branches.append(self.branch)
         return self.branch
 

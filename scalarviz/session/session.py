@@ -161,7 +161,7 @@ class Session(SessionState):
         with self.doing():
             self.course.go(Clock())
             if self.course.branch.end > Clock():
-                self.course.leave()
+                self.course.fork()
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
         """Go on in the background; if it plays already, at another speed from now on.
@@ -281,7 +281,7 @@ class Session(SessionState):
     def branch(self) -> Branch:
         """Start a branch here; what comes after this moment so far stays in the one before."""
         with self.doing():
-            return self.course.leave()
+            return self.course.fork()
 
     def switch(self, branch: Branch | int) -> None:
         """Go over to another `branch`, one of `branches` or its number.

@@ -213,7 +213,7 @@ class Branch:
         """Note something that is done at its place, after what is noted there already."""
         insort(self.journal, action, key=place_of)
 
-    def leave(self, number: int, now: Clock) -> Branch:
+    def fork_at(self, number: int, now: Clock) -> Branch:
         """A new branch from a moment on, with everything that was done before it."""
         gone_back = self.end > now
         here = bisect_left(self.journal, now.place, key=place_of) + now.actions

@@ -187,11 +187,11 @@ def check_fits(data: DataSet, network: Model) -> None:
 # checked.
 
 
-def write(bank: Bank, rows: Any, values: FloatArray) -> None:
+def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
     bank.value[rows] = values
 
 
-def hold(bank: Bank, rows: Any, on: bool) -> None:
+def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
     bank.frozen[rows] = on
 
 
@@ -219,7 +219,7 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
     return replace(settings, activations=tuple(names))
 
 
-def take_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
+def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
     """All numbers of a bank, as somebody else has left them."""
     bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
     bank.state[:] = arrays["state"]
@@ -231,7 +231,7 @@ def take_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArr
 
 
 def numbers_of_bank(bank: Bank) -> dict[str, Any]:
-    """What `take_numbers` takes."""
+    """What `set_numbers` takes."""
     slots = {" ".join(("slots", *names)): b.copy() for names, b in bank.blocks.items() if names}
     return {
         "count": bank.step_count,
@@ -244,9 +244,9 @@ def numbers_of_bank(bank: Bank) -> dict[str, Any]:
 
 
 WRITES: Mapping[str, Callable[..., None]] = {
-    "edit": write,
-    "freeze": hold,
-    "numbers": take_numbers,
+    "edit": set_values,
+    "freeze": set_frozen,
+    "numbers": set_numbers,
 }
 CHANGES: Mapping[str, Callable[..., Settings]] = {
     "learning rate": set_rate,
@@ -257,7 +257,7 @@ CHANGES: Mapping[str, Callable[..., Settings]] = {
 }
 
 
-def fold(settings: Settings, actions: Iterable[Action]) -> Settings:
+def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
     """What is set after some actions."""
     for action in actions:
         if action.kind in CHANGES:

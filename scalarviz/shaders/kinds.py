@@ -55,8 +55,8 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
         f"        int c = i / {w.kernel_height * w.kernel_width};",
         f"        int at = i - c * {w.kernel_height * w.kernel_width};",
         f"        int down = at / {w.kernel_width};",
-        f"        int y = p / {w.wide} * {w.stride} - {w.padding} + down;",
-        f"        int x = (p - p / {w.wide} * {w.wide}) * {w.stride} - {w.padding}"
+        f"        int y = p / {w.out_width} * {w.stride} - {w.padding} + down;",
+        f"        int x = (p - p / {w.out_width} * {w.out_width}) * {w.stride} - {w.padding}"
         f" + at - down * {w.kernel_width};",
         "        seen[i] = 0.0;",
         f"        if (c < {w.channels} && {inside})"
@@ -96,7 +96,7 @@ def row(shader: Shader, operation: Operation) -> list[str]:
 def scale(shader: Shader, operation: Operation) -> list[str]:
     """y = w x + b, number by number; several may share w and b."""
     x, y = shader.array(operation.source), shader.array(operation.target)
-    size, (count,), each = operation.target.size, operation.shape, operation.each
+    size, (count,), each = operation.target.size, operation.shape, operation.outputs_per_bias
     place = "i" if each == 1 else f"i / {each}"
     line = f"{y}[i] = {shader.floats('gains', operation.weights, count)}[{place}] * {x}[i]"
     if operation.biases != NONE:

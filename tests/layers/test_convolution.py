@@ -68,7 +68,7 @@ def test_windows_that_make_no_sense_are_refused(arguments: tuple, message: str) 
 def test_an_operation_knows_every_use_of_a_weight() -> None:
     net = sv.Network([sv.Conv2d((2, 4, 3), 2, 3, 1, 1, bias=True)], seed=2, dtype="float64")
     (operation,) = net.program.operations
-    assert operation.shape == (2, 2, 3, 3) and operation.each == 12
+    assert operation.shape == (2, 2, 3, 3) and operation.outputs_per_bias == 12
     x = np.random.default_rng(1).normal(size=24)
     g = np.random.default_rng(2).normal(size=24)
     net.forward(x)

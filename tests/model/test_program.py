@@ -19,7 +19,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 def parameters(operation: Operation, numbers: Array) -> tuple[Array, Array | None]:
     """The weights and biases of an operation, as views of a flat array."""
-    rows, size = operation.parameters, operation.target.size // operation.each
+    rows, size = operation.parameters, operation.target.size // operation.outputs_per_bias
     weights = numbers[rows.start : rows.stop - (operation.biases != NONE) * size]
     biases = None if operation.biases == NONE else numbers[operation.biases :][:size]
     return weights.reshape(size, -1), biases

@@ -125,7 +125,7 @@ def test_the_products_of_weights_and_inputs_add_up_to_the_sums(
     for operation in net.program.operations:
         if operation.weights == NONE:
             continue
-        if operation.each > 1 or operation.kind == "convolution":
+        if operation.outputs_per_bias > 1 or operation.kind == "convolution":
             continue  # a mean over several places adds up to no sum
         size, biased = operation.target.size, operation.biases != NONE
         count = len(operation.parameters) - biased * size

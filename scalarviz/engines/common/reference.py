@@ -106,12 +106,12 @@ def affine_backward(operation: Operation, numbers: OperationArrays) -> FloatArra
 
 
 def scale_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
     return numbers.x * gains + biases(operation, numbers)
 
 
 def scale_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    gains: FloatArray = np.repeat(weights(operation, numbers), operation.each)
+    gains: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
     return not_none(numbers.upstream) * gains
 
 
@@ -156,7 +156,7 @@ def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
     _, channels, high, wide = operation.shape
     found = np.full((windows.pixels, channels, high, wide), operation.source.size)
     for channel, line, column in np.ndindex(channels, high, wide):
-        pixels, places = windows.seen(channel, line, column)
+        pixels, places = windows.inputs_of(channel, line, column)
         found[pixels, channel, line, column] = places
     return found.reshape(windows.pixels, -1)
 
@@ -272,8 +272,8 @@ def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
     size = operation.target.size
     if operation.biases == NONE:
         return np.zeros(size)
-    found = numbers.value[operation.biases : operation.biases + size // operation.each]
-    return np.repeat(found.astype(np.float64), operation.each)
+    found = numbers.value[operation.biases : operation.biases + size // operation.outputs_per_bias]
+    return np.repeat(found.astype(np.float64), operation.outputs_per_bias)
 
 
 REFERENCES = {

@@ -78,7 +78,7 @@ def make_tables(
                 flows[target],
                 gradients,
                 len(operation.parameters),
-                operation.each,
+                operation.outputs_per_bias,
                 max(operation.state, 0),
                 operation.other.offset if operation.other else 0,
                 flows[operation.other] if operation.other else 0,

@@ -161,7 +161,7 @@ def fill_operations(
             partial,
             memo,
             settings_place + i * places.MOST_SETTINGS,
-            operation.each,
+            operation.outputs_per_bias,
             operation.other.offset if operation.other else 0,
             max(operation.state, 0),
             statistics,

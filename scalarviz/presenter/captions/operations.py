@@ -42,7 +42,7 @@ def weighted(ctx: TracedWeight) -> Caption:
     terms, parts = products(w, x, int(pinned[0]) if len(pinned) else 0), w * x
     has_bias = operation.biases != NONE
     if has_bias:
-        b = float(bank.value[operation.biases + output // operation.each])
+        b = float(bank.value[operation.biases + output // operation.outputs_per_bias])
         terms, parts = [*terms, said(b)], np.append(parts, b)
     title, formula = WEIGHTED[operation.kind]
     name, bias = "x" if ctx.is_first else "a", " and its shift" * has_bias
@@ -130,7 +130,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     w, flow = ctx.network.bank.value[rows].astype(np.float64), upstream[into]
     passed = np.flatnonzero(into == output)
     terms = products(w, flow, int(passed[0]) if len(passed) else 0)
-    if operation.each > 1:
+    if operation.outputs_per_bias > 1:
         terms = largest_products(w, flow)
     total = equation(terms, w * flow, gradient[column])
     title, formula = "Paths add up; W has not changed yet.", "sum of w"
