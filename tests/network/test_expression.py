@@ -416,6 +416,16 @@ def test_expressions_share_their_parameters(engine: str) -> None:
         compile(lambda x: a * x, 1, dtype="float32")
 
 
+def test_what_is_set_on_a_value_stays_when_it_is_compiled() -> None:
+    a = sv.Value(2.0, label="a")
+    a.row, a.bank = "third", "mine"  # type: ignore[attr-defined]
+    f = sv.compile(lambda x: a * x, inputs=1)
+    assert f.parameters[0] is a and isinstance(a, sv.Value)
+    assert (a.row, a.bank, a.label) == ("third", "mine", "a")  # type: ignore[attr-defined]
+    a.data = 5.0
+    assert f([2.0]).tolist() == [10.0] and f.bank.value.tolist() == [5.0]
+
+
 @every_engine
 def test_the_gradient_of_a_weight_lands_in_its_bank(engine: str) -> None:
     net = sv.Network([2, 1], seed=0, dtype="float64")
