@@ -122,7 +122,15 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
     if name not in _HOMES:
-        meant = import_module("scalarviz.errors.near_names").meaning("public name", name, _HOMES)
+        meant = import_module("scalarviz.errors.near_names").meaning(
+            "public name",
+            name,
+            _HOMES,
+            activations=import_module("scalarviz.formulas.activations").ACTIVATIONS,
+            data_sets=[
+                kind.__name__ for kind in import_module("scalarviz.data").DATA_SETS.values()
+            ],
+        )
         nearest = [meant] if meant in _HOMES else get_close_matches(name, _HOMES, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         hint = f": {meant}" if meant and meant not in _HOMES else hint

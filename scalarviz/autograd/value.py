@@ -190,28 +190,33 @@ class Value:
     __neg__ = unary("negate")
     __abs__ = unary("abs")
 
-    abs = unary("abs")
-    cos = unary("cos")
-    elu = unary("elu")
-    erfc = unary("erfc")
-    exp = unary("exp")
-    expm1 = unary("expm1")
-    gelu = unary("gelu")
-    leaky_relu = unary("leaky_relu")
-    linear = unary("linear")
-    log = unary("log")
-    log1p = unary("log1p")
-    maximum = function("maximum")
-    minimum = function("minimum")
-    relu = unary("relu")
-    relu_right = unary("relu_right")
-    sigmoid = unary("sigmoid")
-    sin = unary("sin")
-    softplus = unary("softplus")
-    sqrt = unary("sqrt")
-    swish = unary("swish")
-    tanh = unary("tanh")
-    where = function("where")
+    if TYPE_CHECKING:  # written by `python -m tests.autograd.value_methods`
+        # The rows of OPERATIONS without a symbol.
+        maximum: Callable[..., Value]
+        minimum: Callable[..., Value]
+        where: Callable[..., Value]
+
+        def abs(self) -> Value: ...
+        def cos(self) -> Value: ...
+        def elu(self) -> Value: ...
+        def erfc(self) -> Value: ...
+        def exp(self) -> Value: ...
+        def expm1(self) -> Value: ...
+        def gelu(self) -> Value: ...
+        def leaky_relu(self) -> Value: ...
+        def linear(self) -> Value: ...
+        def log(self) -> Value: ...
+        def log1p(self) -> Value: ...
+        def relu(self) -> Value: ...
+        def relu_right(self) -> Value: ...
+        def sigmoid(self) -> Value: ...
+        def sin(self) -> Value: ...
+        def softplus(self) -> Value: ...
+        def sqrt(self) -> Value: ...
+        def swish(self) -> Value: ...
+        def tanh(self) -> Value: ...
+
+        # End of the rows.
 
     # As in PyTorch, comparison is of data, and the hash is that of the object.
     __eq__ = graph.compare("equal", operator.eq)
@@ -335,6 +340,11 @@ class Value:
 
 if not TYPE_CHECKING:  # operations read and write the slot itself, which costs them nothing
     Value.data = graph.checked(Value._data)
+
+for _row in OPERATIONS.values():
+    if not _row.symbol:  # the others are operators of Python
+        _make = unary if len(_row.partials) == 1 else function
+        setattr(Value, _row.name, _make(_row.name))
 
 
 def total(gradient: Any, more: Value) -> Value:

@@ -10,7 +10,7 @@ from scalarviz.checks.numbers import answered, check_signature, shorten
 from scalarviz.engines.codegen.fast_math import STANDARD
 from scalarviz.engines.codegen.kernel_source import KernelWriter
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.table import Formula
 
 BUILT_IN = frozenset(ACTIVATIONS)
@@ -59,7 +59,7 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
         )
     for function in (value, derivative):
         check_source(function)
-    ACTIVATIONS[name] = Formula(name, value, (derivative,))
+    ACTIVATIONS[name] = ActivationFormula(name, value, (derivative,))
     return ACTIVATIONS[name]
 
 

@@ -246,9 +246,6 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "name": "make another optimizer",
     },
 }
-IN_DATA = "Arrays Circle Digits Gaussians Generated Moons Quadrants Rgb Spiral Texture Xnor Xor"
-IN_ACTIVATIONS = "relu leaky_relu elu sigmoid tanh softplus swish gelu"
-
 KINDS: Mapping[str, Mapping[str, str]] = {
     "activation": ACTIVATIONS,
     "loss": LOSSES,
@@ -263,8 +260,17 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 ENDINGS = {"loss": "loss", "initializer": "initializer"}  # of words such as "MSELoss"
 
 
-def meaning(kind: str, name: object, names: Iterable[str]) -> str:
-    """What somebody meant by a name: one of `names`, or what to write; nothing if not known."""
+def meaning(
+    kind: str,
+    name: object,
+    names: Iterable[str],
+    activations: Iterable[str] = (),
+    data_sets: Iterable[str] = (),
+) -> str:
+    """What somebody meant by a name: one of `names`, or what to write; nothing if not known.
+
+    A public name may also be meant as one of the activations or data sets that are given.
+    """
     word = text_of(name)
     if len(word) > LONGEST:
         return ""
@@ -276,16 +282,16 @@ def meaning(kind: str, name: object, names: Iterable[str]) -> str:
         found = known.get(each) or CALLS.get(call, {}).get(each) or table.get(each, "")
         if found:
             return found
-    return in_other_tables(word) if kind == "public name" else ""
+    return in_other_tables(word, activations, data_sets) if kind == "public name" else ""
 
 
-def in_other_tables(word: str) -> str:
+def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[str]) -> str:
     """What to write for something that is a word here, and not a name of the package."""
-    for each in IN_DATA.split():
+    for each in data_sets:
         if word == each.lower():
             return f"it is in sv.data: write sv.data.{each}"
-    for each in IN_ACTIVATIONS.split():
-        if ACTIVATIONS.get(word, word) in (each, plain(each)):
+    for each in activations:
+        if word == plain(each) or ACTIVATIONS.get(word) == each:
             return f"an activation is a word: write sv.Dense(3, 8, {each!r}), say"
     if found := LOSSES.get(word.removesuffix("loss")):
         return f"write sv.Loss({found!r})"

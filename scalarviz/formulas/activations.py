@@ -1,13 +1,16 @@
 """The activations: y = f(x), each with its derivative beside it.
 
 A derivative is given x and the result y, and uses whichever makes it shortest. To add an
-activation, write the two functions and one row of `ACTIVATIONS`: every engine, the gradient checks
-and the error messages know it by being in the table.
+activation, write the two functions and one row of `ACTIVATIONS`: every engine, `Value`, ONNX,
+shaders, captions, tests and error messages know it by being in the table.
 
 Each is safe at any x: at +-1000 there is no exception, only the right limit.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from scalarviz.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
 from scalarviz.formulas.table import Formula, table
@@ -15,6 +18,41 @@ from scalarviz.formulas.table import Formula, table
 LEAK = 0.01  # the slope of leaky_relu below zero
 SQRT_HALF = sqrt(0.5)
 INVERSE_SQRT_2_PI = 1.0 / sqrt(2.0 * pi)
+INFINITY = exp(1000.0)
+Attributes = Mapping[str, tuple[float | str, float | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxOperator:
+    """The operator of ONNX that computes an activation.
+
+    name        of the operator, such as "Elu"
+    attributes  of each attribute the value that it must have, and ONNX's default for it
+    gate        an operator g for which the activation is x * g(x), if it is written like that: for
+                an operator that many programs do not know yet
+    """
+
+    name: str
+    attributes: Attributes = field(default_factory=dict, hash=False)
+    gate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationFormula(Formula):
+    """A row of `ACTIVATIONS`; only its name, value and partials must be given.
+
+    limits            the value at -1000 and at 1000, and the derivative there, for the tests
+    slope             the derivative as captions write it, z being the input and a the result
+    caption           says what the activation does to a sum
+    backward_caption  says what it does to a gradient
+    onnx              its operator in ONNX files; without one, no ONNX file can have it
+    """
+
+    limits: tuple[float, float, float, float] | None = None
+    slope: str = ""
+    caption: str = ""
+    backward_caption: str = ""
+    onnx: OnnxOperator | None = None
 
 
 def linear(x: float) -> float:
@@ -100,19 +138,104 @@ def sin_derivative(x: float, y: float) -> float:
     return cos(x)
 
 
+SATURATED = "Saturated perceptrons stop the light."
+
 ACTIVATIONS = table(
     [
-        Formula("linear", linear, (linear_derivative,)),
-        Formula("relu", relu, (relu_derivative,)),  # derivative 0 at 0, as in PyTorch
-        Formula("relu_right", relu, (relu_right_derivative,)),  # derivative 1 at 0
-        Formula("leaky_relu", leaky_relu, (leaky_relu_derivative,)),
-        Formula("elu", elu, (elu_derivative,)),
-        Formula("sigmoid", sigmoid, (sigmoid_derivative,)),
-        Formula("tanh", tanh, (tanh_derivative,)),
-        Formula("softplus", softplus, (softplus_derivative,)),
-        Formula("swish", swish, (swish_derivative,)),
-        Formula("gelu", gelu, (gelu_derivative,)),
-        Formula("exp", exp, (exp_derivative,)),
-        Formula("sin", sin, (sin_derivative,)),
+        ActivationFormula(
+            "linear", linear, (linear_derivative,), limits=(-1000.0, 1000.0, 1.0, 1.0)
+        ),
+        ActivationFormula(
+            "relu",
+            relu,
+            (relu_derivative,),  # derivative 0 at 0, as in PyTorch
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z > 0, else 0)",
+            caption="relu lets what is above 0 through, and stops the rest.",
+            backward_caption="Silent perceptrons stop the light.",
+            onnx=OnnxOperator("Relu"),
+        ),
+        ActivationFormula(
+            "relu_right",
+            relu,
+            (relu_right_derivative,),  # derivative 1 at 0
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z >= 0, else 0)",
+            onnx=OnnxOperator("Relu"),
+        ),
+        ActivationFormula(
+            "leaky_relu",
+            leaky_relu,
+            (leaky_relu_derivative,),
+            limits=(-10.0, 1000.0, LEAK, 1.0),
+            slope="(1 if z > 0, else 0.01)",
+            onnx=OnnxOperator("LeakyRelu", {"alpha": (LEAK, 0.01)}),
+        ),
+        ActivationFormula(
+            "elu",
+            elu,
+            (elu_derivative,),
+            limits=(-1.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z > 0, else e^z)",
+            onnx=OnnxOperator("Elu", {"alpha": (1.0, 1.0)}),
+        ),
+        ActivationFormula(
+            "sigmoid",
+            sigmoid,
+            (sigmoid_derivative,),
+            limits=(0.0, 1.0, 0.0, 0.0),
+            slope="a (1 - a)",
+            caption="The sigmoid bends each sum into a number between 0 and 1.",
+            backward_caption=SATURATED,
+            onnx=OnnxOperator("Sigmoid"),
+        ),
+        ActivationFormula(
+            "tanh",
+            tanh,
+            (tanh_derivative,),
+            limits=(-1.0, 1.0, 0.0, 0.0),
+            slope="(1 - a^2)",
+            caption="tanh bends each sum into a number between -1 and 1.",
+            backward_caption=SATURATED,
+            onnx=OnnxOperator("Tanh"),
+        ),
+        ActivationFormula(
+            "softplus",
+            softplus,
+            (softplus_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            slope="sigmoid(z)",
+            onnx=OnnxOperator("Softplus"),
+        ),
+        ActivationFormula(
+            "swish",
+            swish,
+            (swish_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("Swish", {"alpha": (1.0, 1.0)}, gate="Sigmoid"),
+        ),
+        ActivationFormula(
+            "gelu",
+            gelu,
+            (gelu_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("Gelu", {"approximate": ("none", "none")}),
+        ),
+        ActivationFormula(
+            "exp",
+            exp,
+            (exp_derivative,),
+            limits=(0.0, INFINITY, 0.0, INFINITY),
+            slope="a",
+            onnx=OnnxOperator("Exp"),
+        ),
+        ActivationFormula(
+            "sin",
+            sin,
+            (sin_derivative,),
+            limits=(sin(-1000.0), sin(1000.0), cos(-1000.0), cos(1000.0)),
+            slope="cos(z)",
+            onnx=OnnxOperator("Sin"),
+        ),
     ]
 )

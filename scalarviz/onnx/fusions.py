@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from math import sqrt
 
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.onnx.graph import GraphNode, ModelGraph
 from scalarviz.onnx.tensors import Constant
 from scalarviz.onnx.trace import SAME
@@ -144,12 +145,14 @@ def erf_of(x: str, name: str, uses: Uses) -> tuple[GraphNode, ...]:
     return ()
 
 
-def swish(node: GraphNode, uses: Uses) -> Fused | None:
-    """x times its sigmoid."""
-    for x, value in both_ways(node):
-        made = uses.maker(value, "Sigmoid")
-        if made is not None and made.inputs == (x,):
-            return replaced("Swish", node, (x,), node, sigmoid=made), (made,)
+def gated(node: GraphNode, uses: Uses) -> Fused | None:
+    """x times an operator of x: an activation that has a gate, such as swish."""
+    for operator in [row.onnx for row in ACTIVATIONS.values() if row.onnx and row.onnx.gate]:
+        for x, value in both_ways(node):
+            made = uses.maker(value, operator.gate)
+            if made is not None and made.inputs == (x,):
+                parts = {operator.gate.lower(): made}
+                return replaced(operator.name, node, (x,), node, **parts), (made,)
     return None
 
 
@@ -191,6 +194,6 @@ def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
 # The rules by the operator of the last node.
 RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
     "Add": (product_and_sum,),
-    "Mul": (gelu, swish, rms_norm),
+    "Mul": (gelu, gated, rms_norm),
     "Where": (softplus,),
 }

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from scalarviz.checks.numbers import shorten
-from scalarviz.formulas.activations import LEAK
+from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
 from scalarviz.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
 from scalarviz.layers.activation import Activation
 from scalarviz.onnx.frequency_encoding import concat, multiply, wave
@@ -144,23 +144,16 @@ def add(at: At) -> Flow:
 # ---- activations --------------------------------------------------------------------------------
 
 
-def activation(name: str, at: At) -> Flow:
-    """An activation without settings."""
-    return at.activated(name)
-
-
-def with_slope(name: str, default: float, here: float, at: At) -> Flow:
-    """An activation that has one setting in ONNX, and one value of it here."""
-    alpha = at.get("alpha", default)
-    if not abs(alpha - here) <= SAME * here:  # nan is no such number either
-        raise Refused(f"its alpha is {alpha:g}, and {name} has {here:g}")
-    return at.activated(name)
-
-
-def gelu(at: At) -> Flow:
-    """Gelu, the exact one."""
-    at.only("approximate", "none")
-    return at.activated("gelu")
+def activation(row: ActivationFormula, operator: OnnxOperator, at: At) -> Flow:
+    """An activation, if its attributes have the values that it has here."""
+    for name, (here, default) in operator.attributes.items():
+        if isinstance(here, str):
+            at.only(name, here)
+            continue
+        given = at.get(name, default)
+        if not abs(given - here) <= SAME * abs(here):  # nan is no such number either
+            raise Refused(f"its {name} is {given:g}, and {row.name} has {here:g}")
+    return at.activated(row.name)
 
 
 # ---- norms and shares ---------------------------------------------------------------------------
@@ -247,15 +240,6 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm,
     "RMSNorm": rms_norm,
-    "Relu": partial(activation, "relu"),
-    "LeakyRelu": partial(with_slope, "leaky_relu", 0.01, LEAK),
-    "Elu": partial(with_slope, "elu", 1.0, 1.0),
-    "Sigmoid": partial(activation, "sigmoid"),
-    "Tanh": partial(activation, "tanh"),
-    "Softplus": partial(activation, "softplus"),
-    "Gelu": gelu,
-    "Swish": partial(with_slope, "swish", 1.0, 1.0),
-    "Exp": partial(activation, "exp"),
     "Softmax": softmax,
     "Identity": identity,
     "Cast": cast,
@@ -273,3 +257,13 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
 
 # Where an operator has the value that counts, if it is not its first output.
 PLACES = {"ai.onnx.ml.LinearClassifier": 1}
+
+
+def reader(operator: str) -> Callable[[At], Flow] | None:
+    """The function that reads an operator, one of an activation too; None if it is unknown."""
+    if operator in OPERATORS:
+        return OPERATORS[operator]
+    for row in ACTIVATIONS.values():
+        if row.onnx is not None and row.onnx.name == operator:
+            return partial(activation, row, row.onnx)
+    return None

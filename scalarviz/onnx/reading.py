@@ -19,7 +19,7 @@ from scalarviz.onnx.freeze_selection import Frozen, choose_frozen
 from scalarviz.onnx.fuse_activations import BuiltLayer, join
 from scalarviz.onnx.fusions import fuse
 from scalarviz.onnx.graph import GraphNode, ModelGraph, Port, read_graph
-from scalarviz.onnx.operators import OPERATORS, PLACES
+from scalarviz.onnx.operators import PLACES, reader
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.trace import At, Flow, LayerStep, Refused, Shape, checked, nothing
 
@@ -107,7 +107,7 @@ def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
 
 def odd_nodes(graph: ModelGraph) -> list[tuple[GraphNode, str]]:
     """The nodes whose operator is in no table."""
-    return [(node, unknown(node)) for node in graph.nodes if node.operator not in OPERATORS]
+    return [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
 
 
 def unknown(node: GraphNode) -> str:
@@ -196,7 +196,8 @@ def run(
     node: GraphNode, graph: ModelGraph, flows: dict[str, Flow | None], batch: int | None
 ) -> Flow | None:
     """What comes out of a node; None if what comes in is not known either."""
-    if node.operator not in OPERATORS:
+    read = reader(node.operator)
+    if read is None:
         raise Refused(unknown(node))
     inputs = []
     for name in node.inputs:
@@ -205,7 +206,7 @@ def run(
         if name and name not in flows and name not in graph.constants:
             raise Refused(f"it takes {shorten(name)}, which nothing before it gives")
         inputs.append(flows[name] if name in flows else graph.constants.get(name))
-    return OPERATORS[node.operator](At(node, graph.opset, batch, tuple(inputs), graph.budget))
+    return read(At(node, graph.opset, batch, tuple(inputs), graph.budget))
 
 
 def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.files.onnx_names import Names
-from scalarviz.formulas.activations import LEAK
+from scalarviz.formulas.activations import ACTIVATIONS, OnnxOperator
 from scalarviz.formulas.elementary import pi
 from scalarviz.layers import (
     AvgPool2d,
@@ -29,21 +29,11 @@ from scalarviz.onnx.tensors import Array
 from scalarviz.onnx.trace import Shape
 from scalarviz.onnx.writer import GraphWriter
 
-# The activations that are one operator, with its attributes; swish is two.
-SWISH = "swish"
-ACTIVATIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "relu": ("Relu", {}),
-    "relu_right": ("Relu", {}),
-    "leaky_relu": ("LeakyRelu", {"alpha": LEAK}),
-    "elu": ("Elu", {"alpha": 1.0}),
-    "sigmoid": ("Sigmoid", {}),
-    "tanh": ("Tanh", {}),
-    "softplus": ("Softplus", {}),
-    SWISH: ("Mul", {}),
-    "gelu": ("Gelu", {"approximate": "none"}),
-    "exp": ("Exp", {}),
-    "sin": ("Sin", {}),
-}
+
+def operator_of(activation: str) -> OnnxOperator | None:
+    """The operator of an activation; None if ONNX has none, or needs none."""
+    row = ACTIVATIONS.get(activation)
+    return None if row is None else row.onnx
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +63,19 @@ class LayerContext:
 
     def activate(self, role: str, ending: str) -> None:
         """Write the layer's activation, if it has one."""
-        operator, attributes = ACTIVATIONS.get(self.layer.activation, ("", {}))
+        operator = operator_of(self.layer.activation)
         writer, x = self.writer, self.writer.current
-        if self.layer.activation == SWISH:
-            share = writer.node("Sigmoid", self.called("sigmoid", ".sigmoid"))
-            writer.node(operator, self.called(role, ending), x, share)
-        elif operator:
-            writer.node(operator, self.called(role, ending), **attributes)
+        if operator is None:
+            return
+        if operator.gate:
+            role_of_gate = operator.gate.lower()
+            gate = writer.node(operator.gate, self.called(role_of_gate, f".{role_of_gate}"))
+            writer.node("Mul", self.called(role, ending), x, gate)
+        else:
+            attributes: dict[str, Any] = {
+                name: here for name, (here, _) in operator.attributes.items()
+            }
+            writer.node(operator.name, self.called(role, ending), **attributes)
 
     @property
     def ending(self) -> str:

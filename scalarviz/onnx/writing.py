@@ -17,7 +17,7 @@ from scalarviz.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.network.network import Network
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.writer import GraphWriter
-from scalarviz.onnx.writers import ACTIVATIONS, WRITERS, write_layer
+from scalarviz.onnx.writers import WRITERS, operator_of, write_layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +99,7 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
     for layer in layers:
         if type(layer).__name__ not in WRITERS:
             found.append(f"the layer {type(layer).__name__}")
-        if layer.activation != "linear" and layer.activation not in ACTIVATIONS:
+        if layer.activation != "linear" and operator_of(layer.activation) is None:
             found.append(f"the activation {shorten(layer.activation)}")
         if isinstance(layer, Residual):
             found += odd_parts(layer.layers)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scalarviz.autograd.value import Value, maximum, minimum, where
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import OPERATIONS
+from tests.autograd import value_methods
 from tests.strategies import OPERATORS
 
 NO_NUMBERS = ["a", b"a", None, [1.0], (1.0,), {}, 1j, object(), Value]
@@ -460,3 +461,9 @@ def test_a_subclass_may_have_attributes_and_read_the_number_its_own_way() -> Non
     assert ((x * x).data, x.note) == (36.0, "mine")  # type: ignore[attr-defined]
     x.data = 5.0
     assert (x + 1.0).data == 11.0
+
+
+def test_type_checkers_see_the_methods_that_the_table_makes() -> None:
+    text = value_methods.PATH.read_text(encoding="utf-8")
+    made = value_methods.replaced(text)
+    assert text == made, "run `python -m tests.autograd.value_methods`"

@@ -193,9 +193,6 @@ def test_every_name_in_the_table_is_one_of_ours() -> None:
         for word, meant in near_names.KINDS[kind].items():
             assert word == near_names.plain(word)
             assert meant in names or " " in meant, (kind, word, meant)
-    for name in near_names.IN_DATA.split():
-        assert hasattr(data, name)
-    assert {*near_names.IN_ACTIVATIONS.split()} <= {*ACTIVATIONS}
 
 
 def test_what_a_table_tells_to_write_can_be_written() -> None:

@@ -1,30 +1,24 @@
 """Every activation: its derivative, its limits, a NaN. A new row is tested by being there."""
 
 import math
+import operator
 
 import pytest
+from mpmath import mp, mpf
 
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.formulas.retarget import ELEMENTARY, Target
 from scalarviz.formulas.table import Formula
 from scalarviz.network.gradcheck import gradcheck
 
 every_activation = pytest.mark.parametrize("row", ACTIVATIONS.values(), ids=ACTIVATIONS)
 
-# The value at -1000 and at 1000, and the derivative there.
-LIMITS = {
-    "linear": (-1000.0, 1000.0, 1.0, 1.0),
-    "relu": (0.0, 1000.0, 0.0, 1.0),
-    "relu_right": (0.0, 1000.0, 0.0, 1.0),
-    "leaky_relu": (-10.0, 1000.0, 0.01, 1.0),
-    "elu": (-1.0, 1000.0, 0.0, 1.0),
-    "sigmoid": (0.0, 1.0, 0.0, 0.0),
-    "tanh": (-1.0, 1.0, 0.0, 0.0),
-    "softplus": (0.0, 1000.0, 0.0, 1.0),
-    "swish": (0.0, 1000.0, 0.0, 1.0),
-    "gelu": (0.0, 1000.0, 0.0, 1.0),
-    "exp": (0.0, math.inf, 0.0, math.inf),
-    "sin": (math.sin(-1000.0), math.sin(1000.0), math.cos(1000.0), math.cos(1000.0)),
-}
+# The formulas as they stand, computed to fifty digits.
+mp.dps = 50
+FUNCTIONS = {name: getattr(mp, name) for name in ELEMENTARY if hasattr(mp, name)}
+TO_FIFTY_DIGITS = Target(
+    {**FUNCTIONS, "divide": operator.truediv, "power": operator.pow}, number=mpf
+)
 
 
 @every_activation
@@ -34,11 +28,30 @@ def test_the_derivative_agrees_with_finite_differences(row: Formula, x: float) -
 
 
 @every_activation
-def test_at_1000_there_is_the_right_limit_and_no_exception(row: Formula) -> None:
-    assert row.name in LIMITS, f"add the limits of {row.name!r} to LIMITS"
+@pytest.mark.parametrize("x", [-30.0, -7.3, -2.0, -0.6, -1e-3, 1e-3, 0.4, 1.7, 6.1, 30.0])
+def test_the_formula_and_its_derivative_are_right_to_twelve_digits(row: Formula, x: float) -> None:
+    exact = TO_FIFTY_DIGITS.retarget(row.value)
+    y = row.value(x)
+    assert y == pytest.approx(float(exact(mpf(x))), rel=1e-12, abs=1e-300)
+    slope = float(mp.diff(exact, mpf(x)))
+    assert row.derivative(x, y) == pytest.approx(slope, rel=1e-12, abs=1e-15)
+
+
+LIMITED = [row for row in ACTIVATIONS.values() if row.limits]
+
+
+@pytest.mark.parametrize("row", LIMITED, ids=lambda row: row.name)
+def test_at_1000_is_the_limit_of_the_row(row: ActivationFormula) -> None:
     low, high = row.value(-1000.0), row.value(1000.0)
     slopes = row.derivative(-1000.0, low), row.derivative(1000.0, high)
-    assert (low, high, *slopes) == pytest.approx(LIMITS[row.name], abs=1e-300)
+    assert (low, high, *slopes) == pytest.approx(row.limits, abs=1e-300)
+
+
+@every_activation
+@pytest.mark.parametrize("x", [-1000.0, 1000.0])
+def test_at_1000_there_is_a_number_and_no_exception(row: Formula, x: float) -> None:
+    y = row.value(x)
+    assert not math.isnan(y) and not math.isnan(row.derivative(x, y))
 
 
 @every_activation

@@ -15,7 +15,7 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.presenter.captions import moments as story
 from scalarviz.presenter.captions.format import LOSSES as LOSS_WORDS
-from scalarviz.presenter.captions.format import SLOPES, both, chosen, fill, said
+from scalarviz.presenter.captions.format import both, chosen, fill, said
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.operations import Caption
 from scalarviz.presenter.traced_weight import path
@@ -389,7 +389,7 @@ def as_python(formula: str) -> str:
 
 
 NAMES = {
-    "sigmoid": ACTIVATIONS["sigmoid"].value,
+    **{name: row.value for name, row in ACTIVATIONS.items()},
     "exp": np.exp,
     "log": np.log,
     "cos": np.cos,
@@ -415,8 +415,9 @@ def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> 
     told = walk(s)
     z, a = (float(x[0, 0]) for x in (s.numbers(f"{name} 0").inputs, s.numbers(f"{name} 0").outputs))
     assert f"{name}({said(z)}) = {said(a)}" in told[f"{name} 0"].numbers[0]
-    if name in SLOPES and "if" not in SLOPES[name]:
-        text, names = as_python(SLOPES[name]), {**NAMES, "a": a, "z": z}
+    slope = ACTIVATIONS[name].slope
+    if slope and "if" not in slope:
+        text, names = as_python(slope), {**NAMES, "a": a, "z": z}
         assert eval(text, names) == pytest.approx(ACTIVATIONS[name].derivative(z, a), rel=1e-6)
 
 

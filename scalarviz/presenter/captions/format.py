@@ -27,28 +27,6 @@ LOSSES = {
     "sigmoid_cross_entropy": ("(log(1 + e^p) - t * p)", "(sigmoid(p) - t)"),
     "softmax_cross_entropy": ("(-sum of t * log softmax(p))", "(softmax(p) - t)"),
 }
-# By what an activation multiplies the light that comes back.
-SLOPES = {
-    "relu": "(1 if z > 0, else 0)",
-    "relu_right": "(1 if z >= 0, else 0)",
-    "leaky_relu": "(1 if z > 0, else 0.01)",
-    "elu": "(1 if z > 0, else e^z)",
-    "sigmoid": "a (1 - a)",
-    "tanh": "(1 - a^2)",
-    "softplus": "sigmoid(z)",
-    "exp": "a",
-    "sin": "cos(z)",
-}
-FORWARD = {
-    "sigmoid": "The sigmoid bends each sum into a number between 0 and 1.",
-    "tanh": "tanh bends each sum into a number between -1 and 1.",
-    "relu": "relu lets what is above 0 through, and stops the rest.",
-}
-BACKWARD = {
-    "sigmoid": "Saturated perceptrons stop the light.",
-    "tanh": "Saturated perceptrons stop the light.",
-    "relu": "Silent perceptrons stop the light.",
-}
 # What is added up where there are weights; {bias} is said where there are biases, too.
 WEIGHTED = {
     "affine": ("Each perceptron adds up its weighted inputs.", "z = w {x} + ..."),

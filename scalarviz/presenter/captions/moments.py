@@ -6,14 +6,13 @@ import re
 
 import numpy as np
 
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LossRow
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.presenter.captions.format import (
-    BACKWARD,
     LOSSES,
     SHOWN,
-    SLOPES,
     both,
     counted,
     equation,
@@ -111,10 +110,12 @@ def loss(ctx: TracedWeight) -> Caption:
 def delta(ctx: TracedWeight) -> Caption:
     """The gradient by the sums: of the outputs from the loss, of the others from what came back."""
     name, place = ctx.formula, ctx.place[0]
-    slope = SLOPES.get(name, f"{name}'(z)")
+    row = ACTIVATIONS.get(name)
+    slope = row.slope if row and row.slope else f"{name}'(z)"
+    title = row.backward_caption if row else ""
     upstream = ctx.of_sample(ctx.numbers.upstream)[place]
     numbers = []
-    title, formula = BACKWARD.get(name, "Each slope decides how much light passes."), "delta = g"
+    title, formula = title or "Each slope decides how much light passes.", "delta = g"
     if ctx.is_last:
         title = "The error begins its way back."
         derivative, line = loss_derivative(ctx, upstream)

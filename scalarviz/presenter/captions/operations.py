@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.format import (
-    FORWARD,
     ROWS,
     WEIGHTED,
     counted,
@@ -53,7 +53,7 @@ def weighted(ctx: TracedWeight) -> Caption:
 def activation(ctx: TracedWeight) -> Caption:
     name, place = ctx.formula, ctx.place[0]
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
-    title = FORWARD.get(name, f"Each sum goes through {name}.")
+    title = ACTIVATIONS[name].caption or f"Each sum goes through {name}."
     return Caption(title, f"a = {name}(z)", (f"{ctx.unit}: {name}({said(z)}) = {said(a)}",))
 
 

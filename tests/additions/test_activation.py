@@ -1,0 +1,41 @@
+"""An activation is one row: with `mish` in the table, everything knows it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engines.test_cuda import needs_numba_cuda
+
+ROOT = Path(__file__).parent.parent.parent
+WITH_MISH = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "mish"]
+WITH_MISH += ["-p", "tests.additions.mish"]
+
+
+def run(*options: str, **settings: str) -> str:
+    """Run the tests that are about mish in a process that has it in its table; what it printed."""
+    done = subprocess.run(
+        [*WITH_MISH, *options], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.slow  # kernels with one more formula are compiled, the first time
+def test_everything_knows_an_activation_by_its_row() -> None:
+    names = """
+        additions/with_mish.py formulas/test_activations.py formulas/test_compiled.py
+        autograd/test_gradients.py engines/test_one_answer.py onnx/test_saving.py
+        presenter/test_captions.py shaders/test_glsl.py
+    """
+    for name in names.split():
+        assert " passed" in run(f"tests/{name}"), name
+
+
+@pytest.mark.slow
+@needs_numba_cuda
+def test_the_cuda_engine_knows_it_too() -> None:
+    simulated = "-p", "tests.engines.simulator", "-W", "ignore::RuntimeWarning"
+    assert " passed" in run("tests/engines/simulated_cuda.py", *simulated, NUMBA_ENABLE_CUDASIM="1")
