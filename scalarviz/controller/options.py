@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from scalarviz.data import DataSet, Rgb, Texture
+from scalarviz.data import DataSet
 from scalarviz.data.colors import MAPS
 from scalarviz.data.pictures import TRANSFORMS
 from scalarviz.errors import InputError
@@ -20,7 +20,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.precision import PRECISIONS
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
-from scalarviz.scenefiles.options import SHARED, Option, as_kind, make_show, own_options, parsed
+from scalarviz.scenefiles.options import SHARED, as_kind, make_show, own_options, parsed
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Settings, settings_after
 
@@ -33,7 +33,6 @@ TABLES: Mapping[str, Mapping[str, object]] = {
     "precision": PRECISIONS,
 }
 CONTROLS = ("lr", "engine")  # these have controls of their own
-MAP = Option(str, "invert", "what becomes of a colour")
 
 
 def settings_now(session: Session) -> Settings:
@@ -127,9 +126,10 @@ class Options:
         """Everything there is to choose."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
-            if not isinstance(settings.data, Rgb):
-                return ()
-            return (OptionChoice("map", str, values["map"], tuple(MAPS), MAP.help, False),)
+            return tuple(
+                OptionChoice(name, str, values[name], tuple(choice.names), choice.help, False)
+                for name, choice in settings.data.choices.items()
+            )
         return tuple(
             OptionChoice(
                 name,
@@ -148,7 +148,8 @@ class Options:
         found = dict(self.recipe.values) if self.recipe else {}
         known = next((made.values for made in self._made if made.data is settings.data), {})
         known = known or settings_of(settings.data)
-        found |= {name: known[name] for name in DATA if name in known}
+        of_data = {*DATA, *settings.data.choices}
+        found |= {name: value for name, value in known.items() if name in of_data}
         for made in self._made:
             if made.activations == settings.activations and "activation" in made.values:
                 found["activation"] = made.values["activation"]
@@ -164,13 +165,13 @@ class Options:
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Show | None:
         """Choose: in the session if it can go on so, else the show that begins is returned."""
         recipe = self.recipe
-        option = pick(recipe.own if recipe else {"map": MAP}, name, "option of the scene")
-        value = as_kind(str(value), option.kind, name)
+        data = settings.data
+        kinds = {key: option.kind for key, option in recipe.own.items()} if recipe else {}
+        kinds = kinds or dict.fromkeys(data.choices, str)
+        value = as_kind(str(value), pick(kinds, name, "option of the scene"), name)
         values = self.values(settings) | {name: value}
         if recipe is None:
-            if not isinstance(settings.data, Rgb):
-                raise InputError("only a data set sv.data.Rgb(...) has a map to choose")
-            self._take_data(session, with_map(settings.data, str(value)), values)
+            self._take_data(session, data.changed(name, value), values)
             return None
         made = recipe.make(values)
         if name in LIVE and alike(session, made.session):
@@ -183,13 +184,13 @@ class Options:
 
     def set_picture(self, session: Session, settings: Settings, path: str) -> None:
         """Learn another picture, looked at as the one before."""
-        if not isinstance(settings.data, Texture):
+        data = settings.data
+        if not data.picture_setting:
             raise InputError(
                 "this network does not learn a picture: drop one on `scalarviz watch texture`"
             )
-        before = settings_of(settings.data)
-        texture = Texture(path, **{key: before[key] for key in TEXTURE if key in before})
-        self._take_data(session, texture, self.values(settings) | {"picture": path})
+        learned = data.changed(data.picture_setting, path)
+        self._take_data(session, learned, self.values(settings) | {data.picture_setting: path})
 
     def _take_data(self, session: Session, data: DataSet, values: dict[str, Any]) -> None:
         session.data = data
@@ -199,21 +200,12 @@ class Options:
         self._made.append(AppliedChoice(settings.data, settings.activations, values, title))
 
 
-TEXTURE = ("transform", "color_space", "size", "samples")
-
-
 def settings_of(data: DataSet) -> dict[str, Any]:
     """How a data set was made; of code, nothing is known."""
     try:
         return data.settings()
     except InputError:
         return {}
-
-
-def with_map(data: Rgb, name: str) -> Rgb:
-    """The same colours with another map."""
-    kept = {"map", "angle", "answers"}
-    return Rgb(name, **{key: v for key, v in settings_of(data).items() if key not in kept})
 
 
 # What a training takes over from the one that a choice would begin, and goes on with its weights.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -36,6 +37,20 @@ NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its order splits
 ORDERS = {"shuffled": Shuffled, "in_order": InOrder, "picked": Picked}
 
 
+@dataclass(frozen=True)
+class DataChoice:
+    """A setting of a data set that a control can change while a network learns it.
+
+    names  what it can be
+    help   what it is
+    drops  settings that were made for the value before, and are left out with another
+    """
+
+    names: Iterable[str]
+    help: str
+    drops: tuple[str, ...] = ()
+
+
 class DataSet(ABC):
     """Samples to learn: `batches(batch, seed)` draws them, by the seed and the step alone.
 
@@ -45,9 +60,25 @@ class DataSet(ABC):
     held_out         inputs and targets that are never trained on, one row a sample, or None
 
     `settings` are the arguments that make it again.
+
+    How it is shown; each of these may be left out:
+
+    input_names, output_names  what is written beside the first and the last neurons, one each
+    input_tint, output_tint    what colours the same neurons have: "rgb" if they are red, green and
+                               blue from 0 to 1, "grey" if each is a pixel; "" that of any number
+    bounds           for inputs in the plane: the least and the largest coordinate to show, or None
+    choices          settings that controls can change, by their names
+    picture_setting  the setting that takes the path of a picture which is dropped on the window
     """
 
     name: ClassVar[str]
+    input_names: Sequence[str] = ()
+    output_names: Sequence[str] = ()
+    input_tint: str = ""
+    output_tint: str = ""
+    bounds: tuple[float, float] | None = None
+    choices: ClassVar[Mapping[str, DataChoice]] = {}
+    picture_setting: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
@@ -90,6 +121,13 @@ class DataSet(ABC):
                     "as Arrays, or pass the data set again when the file is loaded"
                 )
         return dict(self._settings)
+
+    @final
+    def changed(self, name: str, value: object) -> DataSet:
+        """The data set with another value of one setting."""
+        drops = self.choices[name].drops if name in self.choices else ()
+        kept = {key: old for key, old in self.settings().items() if key not in drops}
+        return type(self)(**{**kept, name: value})
 
     @final
     def describe(self) -> str:
@@ -145,7 +183,8 @@ class TableSet(DataSet):
         self.training = training
         self.order = order
         inputs, targets = training
-        settings = {**settings, "order": order}
+        if "order" in inspect.signature(type(self)).parameters:
+            settings = {**settings, "order": order}
         super().__init__(inputs.shape[1], targets.shape[1], len(inputs), settings, held_out)
 
     @final

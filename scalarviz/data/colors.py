@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from scalarviz.checks.numbers import (
     number,
     shorten,
 )
-from scalarviz.data.base import DOUBLE, STREAM_COLORS, TableSet, count_of, whole
+from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet, count_of, whole
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 from scalarviz.formulas.table import pick
@@ -109,6 +109,11 @@ class Rgb(TableSet):
     """
 
     name = "rgb"
+    input_names = output_names = "RGB"
+    input_tint = output_tint = "rgb"
+    choices: ClassVar = {
+        "map": DataChoice(MAPS, "what becomes of a colour", drops=("angle", "answers"))
+    }
 
     def __init__(
         self,

@@ -41,6 +41,7 @@ class Digits(TableSet):
     """
 
     name = "digits"
+    input_tint = "grey"
 
     def __init__(
         self,

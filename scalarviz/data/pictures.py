@@ -63,6 +63,9 @@ class Texture(DataSet):
     """
 
     name = "texture"
+    input_names, output_names = "uv", "RGB"
+    output_tint = "rgb"
+    picture_setting = "picture"
 
     def __init__(
         self,

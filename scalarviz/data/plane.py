@@ -27,6 +27,7 @@ from scalarviz.formulas.randomness import check_seed, unit_pairs
 
 PORTION = 2**16  # points that are made at once
 SAMPLES = 500  # of a cloud, if nothing else is asked for
+PLANE = ("x", "y")
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
@@ -40,7 +41,8 @@ class CornerSet(TableSet):
     """
 
     truth: ClassVar[tuple[float, ...]]
-    bounds = (0.0, 1.0)  # of the square worth showing
+    input_names = PLANE
+    bounds = (0.0, 1.0)
 
     @final
     def __init__(
@@ -93,6 +95,8 @@ class PlaneSet(TableSet):
     order    as in every table: "shuffled", "in_order" or "picked"
     """
 
+    input_names = PLANE
+
     @final
     def __init__(
         self,
@@ -116,7 +120,7 @@ class PlaneSet(TableSet):
             "signed": signed,
             "seed": seed,
         }
-        self.bounds = (-1.2 * scale, 1.2 * scale)  # of the square worth showing
+        self.bounds = (-1.2 * scale, 1.2 * scale)
         classes = np.arange(samples) % 2.0
         points = np.empty((samples, 2))
         for first in range(0, samples, PORTION):

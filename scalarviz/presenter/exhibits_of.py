@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
+from scalarviz.data import DataSet, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.draw2d.text_blocks import TextPlate
@@ -43,13 +43,9 @@ def exhibit_of(
     first one of data that code makes, if it is there already.
     """
     ask, data = ask or session.network, session.data
-    if isinstance(data, Rgb):
-        inputs, targets = data.palette
-        return Swatches(inputs, ask(inputs), targets)
-    if isinstance(data, Digits):
-        return sorting(ask, data, session.engine)
-    if isinstance(data, Texture):
-        return pictures(ask, data)
+    make = EXHIBITS.get(getattr(data, "name", ""))
+    if make is not None:
+        return make(ask, data, session.engine)
     samples = samples_of(session, batch)
     varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
     if len(varying) == 1:
@@ -90,9 +86,8 @@ def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
 
 def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The lower left and the upper right corner of what is worth showing."""
-    known = getattr(data, "bounds", None)
-    if known is not None:
-        return np.full(2, known[0]), np.full(2, known[1])
+    if data.bounds is not None:
+        return np.full(2, data.bounds[0]), np.full(2, data.bounds[1])
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.1 * (high - low)
     return low - room, high + room
@@ -124,7 +119,13 @@ def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
     return FunctionPlot(ask(places)[:, 0], low, high, points, title)
 
 
-def pictures(ask: Ask, data: Texture) -> Pictures:
+def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
+    """The palette: colours that go in, that come out, and that should."""
+    inputs, targets = data.palette
+    return Swatches(inputs, ask(inputs), targets)
+
+
+def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
     """Target and output at the middles of some pixels, and where they differ."""
     points, target, (rows, columns) = some_pixels(data)
     output = ask(points)
@@ -149,6 +150,15 @@ def some_pixels(data: Texture) -> tuple[FloatArray, FloatArray, tuple[int, int]]
     chosen = (slice(apart // 2, None, apart), slice(apart // 2, None, apart))
     rows, columns, _ = points[chosen].shape
     return points[chosen].reshape(-1, 2), colors[chosen].reshape(-1, 3), (rows, columns)
+
+
+# What is shown of a data set, by its name: made of the network, the data and the engine's name. Any
+# other data set is shown by its samples: over a plane, or as a function, where few inputs vary.
+EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
+    "rgb": swatches,
+    "digits": sorting,
+    "texture": pictures,
+}
 
 
 def held_out_loss(session: Session) -> float | None:
@@ -193,11 +203,9 @@ def expression_plate(expression: Any) -> TextPlate:
 def plate(session: Session, index: int, layer: Layer) -> TextPlate:
     """The numbers of a Dense layer."""
     values = np.asarray(layer.bank.value[layer.rows], np.float64)
-    inputs = [str(i) for i in range(layer.inputs)]
-    outputs = [str(i) for i in range(layer.outputs)]
-    if isinstance(session.data, Rgb):
-        inputs = list("RGB") if index == 0 else inputs
-        outputs = list("RGB") if layer is session.network.layers[-1] else outputs
+    is_last = layer is session.network.layers[-1]
+    inputs = numbered(layer.inputs, session.data.input_names if index == 0 else ())
+    outputs = numbered(layer.outputs, session.data.output_names if is_last else ())
     weights, biases = np.split(values, [layer.inputs * layer.outputs])
     return TextPlate(
         name=f"layer {index}",
@@ -207,6 +215,11 @@ def plate(session: Session, index: int, layer: Layer) -> TextPlate:
         inputs=inputs,
         outputs=outputs,
     )
+
+
+def numbered(count: int, names: Sequence[str]) -> list[str]:
+    """Names for so many neurons; the numbers of those that have none."""
+    return [*names[:count], *map(str, range(len(names), count))]
 
 
 def plate_of(session: Session, operation: Operation, layer: Layer) -> TextPlate:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
 from scalarviz.model.operations import Shape
@@ -18,7 +17,11 @@ from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout
 
-PLANE = ("x", "y")
+# The colours of neurons, one row each, from their values.
+TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "rgb": np.diag,
+    "grey": lambda values: np.repeat(values[:, np.newaxis], 3, axis=1),
+}
 
 
 def layout_of(session: Session, name: str = "crossbar") -> Layout:
@@ -57,35 +60,21 @@ def size_of(shape: Shape, count: int) -> str:
 def names_of(session: Session) -> Mapping[str, Sequence[str]]:
     """What is written on neurons of the first and the last line, by the buffer's name."""
     program: Program = session.network.program
-    names: dict[str, Sequence[str]] = {}
-    if isinstance(session.data, Rgb):
-        names[program.inputs.name] = "RGB"
-    elif isinstance(session.data, Texture):
-        names[program.inputs.name] = "uv"
-    elif getattr(session.data, "bounds", None) is not None:
-        names[program.inputs.name] = PLANE
-    if isinstance(session.data, (Rgb, Texture)) and program.outputs.size == 3:
-        names[program.outputs.name] = "RGB"
-    return names
+    data = session.data
+    ends = (program.inputs, data.input_names), (program.outputs, data.output_names)
+    return {buffer.name: names for buffer, names in ends if 0 < len(names) <= buffer.size}
 
 
 def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The true colors of neurons that stand for red, green and blue, or for pixels of a digit."""
+    """The true colors of neurons that stand for red, green and blue, or for pixels."""
     program: Program = session.network.program
-    buffers = []
-    if isinstance(session.data, Rgb):
-        buffers.append(program.inputs.name)
-    if isinstance(session.data, (Rgb, Texture)):
-        buffers.append(program.outputs.name)
-    tints = {
-        name: np.clip(np.nan_to_num(np.diag(values[name])), 0.0, 1.0)
-        for name in buffers
-        if len(values.get(name, ())) == 3
-    }
-    if isinstance(session.data, Digits) and program.inputs.name in values:
-        grey = np.clip(np.nan_to_num(values[program.inputs.name]), 0.0, 1.0)
-        tints[program.inputs.name] = np.repeat(grey[:, np.newaxis], 3, axis=1)
-    return tints
+    data, found = session.data, {}
+    for buffer, tint in ((program.inputs, data.input_tint), (program.outputs, data.output_tint)):
+        if tint and buffer.name in values:
+            colors = pick(TINTS, tint, "tint")(np.nan_to_num(values[buffer.name]))
+            if colors.shape == (buffer.size, 3):
+                found[buffer.name] = np.clip(colors, 0.0, 1.0)
+    return found
 
 
 def expression_layout(expression: Any) -> Layout:

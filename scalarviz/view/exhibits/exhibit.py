@@ -43,7 +43,8 @@ class Exhibit(ABC):
     """Something to look at beside the loss; `title` stands above it, `aside` to its right.
 
     A `wide` one takes all columns, with the loss below it. On a canvas the loss stands above it and
-    takes at most `loss_share` of the height.
+    takes at most `loss_share` of the height. A class needs `block` and `paint`; the other methods
+    are for one that wants another size than these, or that letters can say.
     """
 
     title: str
@@ -52,28 +53,28 @@ class Exhibit(ABC):
     loss_share: ClassVar[float] = 0.4
 
     @abstractmethod
-    def lines(self, width: int, room: int) -> int:
-        """How many lines it would like to have, of so many."""
-
-    @abstractmethod
-    def columns(self, width: int, height: int) -> int:
-        """How many columns it would like to have, of so many, in a panel so high inside."""
-
-    @abstractmethod
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """The lines to print."""
 
     @abstractmethod
-    def words(self) -> list[str]:
-        """The same in plain letters, as far as letters can say it."""
-
-    @abstractmethod
-    def height(self, width: float) -> float:
-        """How many pixels high it would like to be on a canvas, so many pixels wide."""
-
-    @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw it on a canvas."""
+
+    def words(self) -> list[str]:
+        """The same in plain letters, as far as letters can say it."""
+        return []
+
+    def lines(self, width: int, room: int) -> int:
+        """How many lines it would like to have, of so many."""
+        return min(room * 2 // 3, 16)
+
+    def columns(self, width: int, height: int) -> int:
+        """How many columns it would like to have, of so many, in a panel so high inside."""
+        return width * 11 // 20
+
+    def height(self, width: float) -> float:
+        """How many pixels high it would like to be on a canvas, so many pixels wide."""
+        return 0.72 * width
 
 
 def pixels(colors: FloatArray, look: BlockStyle) -> Block:

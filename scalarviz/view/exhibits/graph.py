@@ -34,12 +34,6 @@ class FunctionPlot(Exhibit):
     points: FloatArray
     title: str = "output"
 
-    def lines(self, width: int, room: int) -> int:
-        return min(room * 2 // 3, 16)
-
-    def columns(self, width: int, height: int) -> int:
-        return width * 11 // 20
-
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         rows, columns = height - 1, width - AXIS
         if rows < LEAST_LINES or columns < LEAST_COLUMNS:
@@ -71,9 +65,6 @@ class FunctionPlot(Exhibit):
         room = 0.15 * (high - low) or 1.0
         return low - room, high + room
 
-    def height(self, width: float) -> float:
-        return 0.72 * width
-
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """The curve over the samples, with the numbers at the ends of both axes."""
         bottom, top = self.range()
@@ -96,9 +87,6 @@ class FunctionPlot(Exhibit):
         for value, x, anchor in ((self.low, plot.x, "left"), (self.high, plot.right, "right")):
             words = f"{value:.3g}"
             canvas.text(x, plot.bottom + 15.0, words, size=11, color=theme.quiet, anchor=anchor)
-
-    def words(self) -> list[str]:
-        return []
 
 
 def characters(

@@ -36,9 +36,6 @@ class Swatches(Exhibit):
     def lines(self, width: int, room: int) -> int:
         return min(GOOD, max(LEAST, room // 3))
 
-    def columns(self, width: int, height: int) -> int:
-        return width * 11 // 20
-
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """Three rows of squares; outputs touch their targets, so that one sees them meet."""
         gap = int(height > 5)

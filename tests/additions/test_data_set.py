@@ -1,0 +1,140 @@
+"""A data set is one class and a row; its exhibit is one class and a row."""
+
+import re
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+import pytest
+from rich.console import Console
+from rich.segment import Segment
+
+import scalarviz as sv
+from scalarviz.checks.numbers import FloatArray, number
+from scalarviz.controller.options import Options
+from scalarviz.data import DATA_SETS
+from scalarviz.data.base import DataChoice, TableSet
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.text_blocks import Block
+from scalarviz.draw2d.theme import THEMES, Theme
+from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.exhibits_of import EXHIBITS, exhibit_of, plates_of
+from scalarviz.presenter.scene_layout import layout_of, names_of, tints_of
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.terminal.picture import TerminalFrame, picture
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
+from scalarviz.view.scene.frame import Box
+from tests.studio import Studio
+
+
+@final
+class Thermometer(TableSet):
+    """Warmth as three shades; what is asked for is how warm it is."""
+
+    name = "thermometer"
+    input_names = ("cold", "mild", "hot")
+    input_tint = "grey"
+    output_names = ("warmth",)
+    choices: ClassVar = {"scale": DataChoice(("1", "2"), "degrees of a shade")}
+
+    def __init__(self, *, scale: float = 1.0) -> None:
+        inputs = np.eye(3)
+        targets = number(float(scale), "scale") * np.array([[0.0], [0.5], [1.0]])
+        super().__init__((inputs, targets), {"scale": float(scale)})
+
+
+@dataclass(frozen=True)
+class Gauge(Exhibit):
+    """How warm it is said to be."""
+
+    said: FloatArray
+    title: str = "how warm"
+
+    def block(self, look: BlockStyle, width: int, height: int) -> Block:
+        return [[Segment(f"shade of warmth {value:.2f}")] for value in self.said[:height]]
+
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        canvas.box(box.x, box.y, box.width, box.height, theme.accent)
+
+
+def gauge(ask: Any, data: Thermometer, engine: str) -> Gauge:
+    return Gauge(ask(data.training[0])[:, 0])
+
+
+@pytest.fixture(autouse=True)
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DATA_SETS, "thermometer", Thermometer)
+    monkeypatch.setitem(EXHIBITS, "thermometer", gauge)
+
+
+def session(engine: str = "python") -> sv.Session:
+    network = sv.Network([3, 4, 1], "tanh", seed=0)
+    return sv.Session(network, Thermometer(), "mse", sv.SGD(0.1), engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_it_is_learned_and_its_run_comes_back(engine: str, tmp_path: Path) -> None:
+    s = session(engine)
+    s.advance(20)
+    assert s.loss < s.losses[0]
+    s.save(tmp_path / "run.safetensors")
+    again = sv.Session.load(tmp_path / "run.safetensors")
+    assert isinstance(again.data, Thermometer)
+    assert (again.network.bank.value == s.network.bank.value).all()
+
+
+def test_its_neurons_have_its_names_and_tints() -> None:
+    s = session()
+    program = s.network.program
+    assert names_of(s) == {
+        program.inputs.name: ("cold", "mild", "hot"),
+        program.outputs.name: ("warmth",),
+    }
+    values = {program.inputs.name: np.array([0.0, 0.5, 1.0]), program.outputs.name: np.ones(1)}
+    assert tints_of(s, values)[program.inputs.name].tolist() == [[0.0] * 3, [0.5] * 3, [1.0] * 3]
+    assert layout_of(s).plates
+    first, last = plates_of(s)
+    assert (first.inputs, last.outputs) == (["cold", "mild", "hot"], ["warmth"])
+
+
+def test_a_control_changes_its_choices() -> None:
+    s = session()
+    options = Options(None, Show(s))
+    settings = s.course.trainer.settings
+    (choice,) = options.choices(settings)
+    assert (choice.name, choice.choices, choice.help) == ("scale", ("1", "2"), "degrees of a shade")
+    options.set(s, settings, "scale", "2")
+    assert s.data.settings()["scale"] == 2.0
+
+
+def test_captions_and_terminal_show_it() -> None:
+    s = session()
+    s.advance(1, "operation")
+    assert caption(s).title
+    exhibit = exhibit_of(s)
+    assert isinstance(exhibit, Gauge)
+    frame = TerminalFrame("", 0, 10, s.losses, 0.0, 0.1, plates_of(s), 1.0, exhibit=exhibit)
+    console = Console(width=100, height=40, record=True, file=StringIO())
+    console.print(picture(frame, BlockStyle(), 100, 40))
+    assert console.export_text().count("shade of warmth ") == 3
+
+
+def test_the_picture_has_its_exhibit(studio: Studio) -> None:
+    s = session()
+    s.advance(2)
+    stage = Stage(Show(s))
+    pixels = studio.stage(stage, 0.0, (1280, 800))
+    accent = THEMES["dark"].accent
+    color = np.array([int(accent[i : i + 2], 16) for i in (1, 3, 5)])
+    assert (abs(pixels - color).max(axis=2) <= 3).sum() > 5000
+
+
+def test_nothing_asks_which_data_set_it_is() -> None:
+    names = "|".join(kind.__name__ for kind in DATA_SETS.values())
+    asks = re.compile(rf"isinstance\([^)]*\b({names})\b")
+    package = Path(sv.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    assert [path for path, text in texts.items() if asks.search(text)] == []
