@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.draw2d.colors import MAPS, ColorMap
+from scalarviz.draw2d.colors import MAPS, ColorMap, rgb
 from scalarviz.formulas.table import table
+
+
+@dataclass(frozen=True)
+class ControlColors:
+    """Colours of a window's controls."""
+
+    ground: str
+    panel: str
+    raised: str
+    edge: str
+    ink: str
+    quiet: str
+    faint: str
+    accent: str
+    on_accent: str
 
 
 @dataclass(frozen=True)
@@ -19,6 +34,7 @@ class Theme:
     light   of what is done just now
     panel   behind words and curves, `rim` around it
     ghost   of the other branch
+    own_controls  colours of the window's controls, where they are not made of these
     """
 
     name: str
@@ -32,10 +48,30 @@ class Theme:
     panel: str
     rim: str
     ghost: str
+    own_controls: ControlColors | None = None
 
     @property
     def ground(self) -> str:
         return self.map.background
+
+    @property
+    def is_dark(self) -> bool:
+        return float(rgb((self.ground,)).mean()) < 0.5
+
+    @property
+    def controls(self) -> ControlColors:
+        """The colours of the window's controls."""
+        return self.own_controls or ControlColors(
+            ground=self.ground,
+            panel=self.panel[:7],  # without its transparency
+            raised=self.tray,
+            edge=self.faint,
+            ink=self.ink,
+            quiet=self.quiet,
+            faint=self.faint,
+            accent=self.accent,
+            on_accent=self.ground,
+        )
 
 
 THEMES = table(
@@ -52,6 +88,17 @@ THEMES = table(
             panel="#141922e8",
             rim="#242c38",
             ghost="#6b7686",
+            own_controls=ControlColors(
+                ground="#0e1116",
+                panel="#151a21",
+                raised="#262e39",
+                edge="#343d4a",
+                ink="#e6e9ee",
+                quiet="#9aa4b2",
+                faint="#646e7c",
+                accent="#8f6cf0",
+                on_accent="#0e1116",
+            ),
         ),
         Theme(
             "light",
@@ -65,6 +112,17 @@ THEMES = table(
             panel="#f6f7f9e8",
             rim="#dfe3e9",
             ghost="#8d97a5",
+            own_controls=ControlColors(
+                ground="#ffffff",
+                panel="#f4f5f7",
+                raised="#ffffff",
+                edge="#c9ced6",
+                ink="#1c2128",
+                quiet="#5c6672",
+                faint="#969ea9",
+                accent="#6b46d9",
+                on_accent="#ffffff",
+            ),
         ),
     ]
 )

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from scalarviz.checks.numbers import answered, answers, number, shorten
 from scalarviz.checks.numbers import size as count_of
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError
 from scalarviz.export.rate import Portions
 from scalarviz.export.storyboard_page import Still, page
@@ -333,7 +334,7 @@ def story(session: object, look: RenderOptions, title: str = "") -> tuple[int, s
             said = stage.captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(Still(shown.session.done, said, png(frame), alt))
-    return len(stills), page(stills, title or show.title, look.theme == "dark")
+    return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
 
 
 def looked(look: RenderOptions, options: Sequence[Any]) -> RenderOptions:

@@ -11,6 +11,7 @@ from scalarviz.displays.cells import Scale, pixels
 from scalarviz.displays.network import RADIUS, columns_of, connect, legend, station
 from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing
 from scalarviz.draw2d.colors import spread, to_bytes
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.export.render import replaying
 from scalarviz.export.storyboard_page import Still, page
 from scalarviz.model.operations import NONE
@@ -33,7 +34,7 @@ def plain_story(show: Show, theme: str) -> str:
             said = caption(session)
             picture = plain_drawing(session, moment).card().encode()
             stills.append(Still(session.done, said, picture, f"{moment.name}: {said.title}"))
-    return page(stills, show.title, theme == "dark")
+    return page(stills, show.title, THEMES[theme].is_dark)
 
 
 def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:

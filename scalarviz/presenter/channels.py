@@ -11,6 +11,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.draw2d.colors import PERCENTILE, spread
 from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.formulas.table import table
 from scalarviz.model.program import Program
 from scalarviz.presenter.sample_pass import SamplePass, forward_products, gradient_products
 from scalarviz.view.scene.plates import Plate
@@ -38,27 +39,49 @@ def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
     return products() if source.way.values else np.zeros(len(source.numbers.value))
 
 
-CHANNELS: dict[str, Callable[[Source], FloatArray]] = {
-    "value": lambda source: source.numbers.value,
-    "gradient": lambda source: source.numbers.grad,
-    CHANGE: lambda source: source.numbers.value - source.before,
-}
-# These are of one sample, and there only where a network is made of layers.
-OF_SAMPLE: dict[str, Callable[[Source], FloatArray]] = {
-    "w*x": lambda s: known(s, lambda: forward_products(s.program, s.numbers.value, s.way)),
-    "x*g": lambda s: known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way)),
-}
+@dataclass(frozen=True)
+class Channel:
+    """Something that colours and sizes of cubes can stand for: `read` gives a number each.
+
+    `of_sample` ones are of the focus sample, and there only where a network is made of layers.
+    """
+
+    name: str
+    read: Callable[[Source], FloatArray]
+    of_sample: bool = False
+
+
+def products_forward(s: Source) -> FloatArray:
+    return known(s, lambda: forward_products(s.program, s.numbers.value, s.way))
+
+
+def products_backward(s: Source) -> FloatArray:
+    return known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way))
+
+
+# The slots of the optimizer are channels too; `names_of` puts them before those of a sample.
+CHANNELS = table(
+    [
+        Channel("value", lambda source: source.numbers.value),
+        Channel("gradient", lambda source: source.numbers.grad),
+        Channel(CHANGE, lambda source: source.numbers.value - source.before),
+        Channel("w*x", products_forward, of_sample=True),
+        Channel("x*g", products_backward, of_sample=True),
+    ]
+)
 
 
 def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
     """The channels that there are, given the optimizer's slots."""
-    return [*CHANNELS, *slots, *(OF_SAMPLE if has_layers else ())]
+    plain = [row.name for row in CHANNELS.values() if not row.of_sample]
+    of_sample = [row.name for row in CHANNELS.values() if row.of_sample and has_layers]
+    return [*plain, *slots, *of_sample]
 
 
 def read(name: str, source: Source) -> FloatArray:
     """The numbers of a channel, one a row of the bank; zeros of a slot that is not there yet."""
-    if name in CHANNELS | OF_SAMPLE:
-        return (CHANNELS | OF_SAMPLE)[name](source)
+    if name in CHANNELS:
+        return CHANNELS[name].read(source)
     found = source.numbers.slots.get(name)
     return np.zeros(len(source.numbers.value)) if found is None else found
 

@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.checks.numbers import shorten
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import FileError, InputError, SceneError
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.user_code import place_of, told_by_line
 from scalarviz.session.session import Session
+from scalarviz.view.scene.camera import CAMERAS
+from scalarviz.view.scene.layout import LAYOUTS
 
 TYPES = (bool, int, float, str)
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -59,7 +62,7 @@ RUNNING = {
 }
 WATCHING = {
     "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
-    "theme": Option(str, "auto", "dark, light or auto"),
+    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto"),
     "terminal": Option(bool, False, "draw in the terminal, not in a window"),
     "tour": Option(bool, False, "show the first step operation by operation, as the first time"),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
@@ -71,10 +74,10 @@ RENDERING = {
     "operations": Option(bool, False, "a video of every operation of each step"),
     "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
     "fps": Option(int, 30, "pictures a second"),
-    "theme": Option(str, "dark", "dark or light"),
-    "camera": Option(str, "", "perspective, orthographic, or flat, as steps are shown if not said"),
+    "theme": Option(str, "dark", " or ".join(THEMES)),
+    "camera": Option(str, "", f"{', '.join(CAMERAS)}; if not said, flat where steps are shown"),
     "move": Option(str, "still", "how the camera of a video goes: still, orbit or approach"),
-    "layout": Option(str, "crossbar", "crossbar or posters"),
+    "layout": Option(str, "crossbar", " or ".join(LAYOUTS)),
     "color": Option(str, "value", "what colors stand for: value, gradient, last change, ..."),
     "cubes": Option(str, "gradient", "what sizes stand for"),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),

@@ -24,7 +24,8 @@ from rich.live import Live
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.warming import Compiling, kinds_of
 from scalarviz.draw2d.braille_curve import round_up
-from scalarviz.draw2d.colors import MAPS, ColorMap, spread
+from scalarviz.draw2d.colors import ColorMap, spread
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.export.rate import FRAME, Pace
 from scalarviz.formulas.table import pick
@@ -70,7 +71,7 @@ def color_map(theme: str) -> ColorMap:
     if theme == "auto":
         background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
         theme = "light" if background in ("7", "15") else "dark"
-    return pick({"auto": MAPS["dark"], **MAPS}, theme, "theme")
+    return pick({"auto": THEMES["dark"], **THEMES}, theme, "theme").map
 
 
 @final

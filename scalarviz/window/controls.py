@@ -20,8 +20,9 @@ from PySide6.QtWidgets import (
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.state import PinnedWeight, State
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.window.fields import LogTrack, Names, NumberField, Tick, Track
-from scalarviz.window.look import LOOKS, icon
+from scalarviz.window.look import icon
 from scalarviz.window.options import OptionsPanel
 from scalarviz.window.rows import Rows, group
 
@@ -218,7 +219,7 @@ class ControlBar(QFrame):
 
     def dress(self, theme: str, plays: bool) -> None:
         """Icons in the colours of a theme; of the middle one, what it would do."""
-        ink = LOOKS[theme].ink
+        ink = THEMES[theme].controls.ink
         name = "Pause" if plays else "Play"
         self.play.setToolTip(f"{name} (space)")
         self.play.setAccessibleName(name)

@@ -1,53 +1,12 @@
-"""How the window's controls look: two themes, and icons in the colour of their text."""
+"""How the controls of the window look: a theme, and icons in the colour of their text."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QStyle, QToolTip, QWidget
 
-
-@dataclass(frozen=True)
-class ThemeColors:
-    """The colours of a theme."""
-
-    ground: str
-    panel: str
-    raised: str
-    edge: str
-    ink: str
-    quiet: str
-    faint: str
-    accent: str
-    on_accent: str
-
-
-LOOKS = {
-    "dark": ThemeColors(
-        ground="#0e1116",
-        panel="#151a21",
-        raised="#262e39",
-        edge="#343d4a",
-        ink="#e6e9ee",
-        quiet="#9aa4b2",
-        faint="#646e7c",
-        accent="#8f6cf0",
-        on_accent="#0e1116",
-    ),
-    "light": ThemeColors(
-        ground="#ffffff",
-        panel="#f4f5f7",
-        raised="#ffffff",
-        edge="#c9ced6",
-        ink="#1c2128",
-        quiet="#5c6672",
-        faint="#969ea9",
-        accent="#6b46d9",
-        on_accent="#ffffff",
-    ),
-}
+from scalarviz.draw2d.theme import THEMES, ControlColors
 
 
 def theme_of(name: str) -> str:
@@ -58,7 +17,7 @@ def theme_of(name: str) -> str:
     return "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
 
 
-def palette_of(look: ThemeColors) -> QPalette:
+def palette_of(look: ControlColors) -> QPalette:
     """The colours of a theme, as Qt's Fusion style takes them."""
     palette, role = QPalette(), QPalette.ColorRole
     for which, color in {
@@ -91,7 +50,7 @@ def palette_of(look: ThemeColors) -> QPalette:
 
 def dress(window: QWidget, theme: str) -> None:
     """Give a window and all in it the colours of a theme."""
-    palette = palette_of(LOOKS[theme])
+    palette = palette_of(THEMES[theme].controls)
     window.setPalette(palette)
     QToolTip.setPalette(palette)
 

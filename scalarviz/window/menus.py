@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import final
@@ -11,14 +11,17 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMessageBox
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.keys import camera_keys
 from scalarviz.controller.state import State
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.scene.camera import CAMERAS
+from scalarviz.view.scene.layout import LAYOUTS
 
 RUNS = "Trainings (*.safetensors)"
 IMAGES = "Pictures (*.png *.jpg)"
 VIDEOS = "Videos (*.mp4 *.gif)"
 PAGES = "Pages (*.html)"
 PHOTOS = "Pictures (*.png *.jpg *.jpeg)"
-CAMERAS = ("perspective", "orthographic", "flat")
 Act = Callable[[], object]
 
 
@@ -62,18 +65,18 @@ class Menus:
 
     def _make_view(self) -> None:
         menu, stage = self._menu("&View"), self.controller.stage
-        for number, name in enumerate(CAMERAS, 1):
-            self._add(menu, f"{name.capitalize()}\t{number}", partial(stage.look, name))
+        keys_of_cameras = {name: key for key, name in camera_keys().items()}
+        for name, key in {**dict.fromkeys(CAMERAS, ""), **keys_of_cameras}.items():
+            text = f"{name.capitalize()}\t{key}" if key else name.capitalize()
+            self._add(menu, text, partial(stage.look, name))
         self._add(menu, "The pinned weight closely\tF", stage.frame_pinned)
         self._add(menu, "Everything\tEsc", stage.frame_all)
         menu.addSeparator()
-        self.layout = self._add(menu, "Layers as posters\tL", lambda: self.controller.press("l"))
+        self.layouts = self._choices(menu, "Layers\tL", LAYOUTS, partial(setattr, stage, "layout"))
+        self.themes = self._choices(menu, "Theme\tD", THEMES, partial(setattr, stage, "theme"))
         self.per_layer = self._add(menu, "Colours of each layer by themselves", self._per_layer)
         self._add(menu, "Fit the colours to the numbers", stage.rescale)
-        menu.addSeparator()
-        self.light = self._add(menu, "Light\tD", lambda: self.controller.press("d"))
-        for action in (self.layout, self.per_layer, self.light):
-            action.setCheckable(True)
+        self.per_layer.setCheckable(True)
 
     def _make_help(self) -> None:
         menu = self._menu("&Help")
@@ -82,9 +85,9 @@ class Menus:
 
     def show_state(self, state: State) -> None:
         """Marks where something is on."""
-        self.layout.setChecked(state.layout == "posters")
+        self.layouts[state.layout].setChecked(True)
+        self.themes[state.theme].setChecked(True)
         self.per_layer.setChecked(state.per_layer)
-        self.light.setChecked(state.theme == "light")
         self.undo.setEnabled(state.edits > 0)
 
     def _menu(self, name: str) -> QMenu:
@@ -95,6 +98,18 @@ class Menus:
         action.triggered.connect(lambda: act())
         menu.addAction(action)
         return action
+
+    def _choices(
+        self, menu: QMenu, text: str, names: Iterable[str], choose: Callable[[str], None]
+    ) -> dict[str, QAction]:
+        """A menu of which one entry is marked."""
+        inner = menu.addMenu(text)
+        group, found = QActionGroup(inner), {}
+        for name in names:
+            found[name] = self._add(inner, name.capitalize(), partial(choose, name))
+            found[name].setCheckable(True)
+            group.addAction(found[name])
+        return found
 
     def _fill_branches(self) -> None:
         self.branches.clear()

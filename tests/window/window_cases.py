@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,15 @@ from scalarviz.controller import export, tour
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
+from scalarviz.view.scene.camera import CAMERAS
+from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
 from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
-from tests.controller.fake_stage import FakeStage
+from tests.controller.fake_stage import GROUNDS, FakeStage
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -594,6 +598,34 @@ def case_branches_are_in_a_menu() -> None:
     menu.actions()[0].trigger()
     assert bench.session.current_branch.number == 0
     bench.close()
+
+
+def case_rows_for_the_picture_are_in_the_menu() -> None:
+    rows: dict[str, tuple[dict[str, Any], Any]] = {
+        "stairs": (LAYOUTS, LAYOUTS["posters"]),
+        "sepia": (THEMES, replace(THEMES["light"], name="sepia", own_controls=None)),
+        "below": (CAMERAS, CAMERAS["flat"]),
+    }
+    for name, (table, row) in rows.items():
+        table[name] = row
+    GROUNDS["sepia"] = (0.5, 0.25, 0.25, 1.0)
+    try:
+        bench = Bench()
+        menus = bench.window.menus
+        menus.layouts["stairs"].trigger()
+        menus.themes["sepia"].trigger()
+        view = next(each for each in bench.window.menuBar().actions() if each.text() == "&View")
+        next(each for each in view.menu().actions() if each.text() == "Below\t4").trigger()
+        bench.settle()
+        assert (bench.stage.layout, bench.stage.theme) == ("stairs", "sepia")
+        assert menus.layouts["stairs"].isChecked() and not menus.layouts["crossbar"].isChecked()
+        assert ("look", "below") in bench.stage.asked
+        assert bench.pixel() == (128, 64, 64)
+        bench.close()
+    finally:
+        for name, (table, _) in rows.items():
+            del table[name]
+        del GROUNDS["sepia"]
 
 
 def case_the_end_of_a_run_is_offered() -> None:
