@@ -48,6 +48,8 @@ def layer_html(layer: Layer) -> str:
     for operation in operations_of(layer):
         formula = operation.formula
         told_of_it = WORDS.get(formula) or WORDS.get(operation.kind, formula)
+        if not told_of_it and not operation.parameters:
+            told_of_it = operation.about.meaning
         if told_of_it and operation.kind != "activation":
             drawing.text(0, y, told_of_it)
             y += 26

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.operations import NONE, Operation, Windows
@@ -14,7 +15,13 @@ from scalarviz.shaders.constants import PARTS, Shader, padded
 
 def write_operation(shader: Shader, operation: Operation) -> list[str]:
     """The lines of one operation."""
-    return [f"// {operation.name}", *WRITERS[operation.kind](shader, operation)]
+    write = WRITERS.get(operation.kind)
+    if write is None:
+        raise InputError(
+            f"a shader cannot have operations of the kind {operation.kind!r} ({operation.name}): "
+            "export the network as .npz, or leave out the layer"
+        )
+    return [f"// {operation.name}", *write(shader, operation)]
 
 
 def affine(shader: Shader, operation: Operation) -> list[str]:

@@ -19,7 +19,9 @@ from scalarviz.engines.cpu.draws import DRAWING_FIELDS
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.passes import Passes, training_passes
 from scalarviz.engines.cpu.products import LONGEST
+from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.engines.cpu.tiles import COLUMNS
+from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
 from scalarviz.model.operations import KINDS, NONE, Buffer
@@ -53,6 +55,12 @@ def make_tables(
     `apart` keeps the gradient by what an activation read from taking the place of that by what it
     wrote, so that both can be looked at.
     """
+    for operation in program.operations:
+        if operation.kind not in KERNELS:
+            raise EngineError(
+                f"the engine 'cpu' has no kernels for operations of the kind {operation.kind!r}: "
+                "choose the engine 'python'"
+            )
     width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
     rows: list[list[int]] = []

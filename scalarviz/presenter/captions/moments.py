@@ -28,6 +28,8 @@ from scalarviz.presenter.captions.operations import (
     FORWARD_KINDS,
     Caption,
     CaptionFn,
+    plain,
+    row_back,
 )
 from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient
 from scalarviz.session.explanation import Explanation, explain
@@ -69,7 +71,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
 
 
 def forward(ctx: TracedWeight) -> Caption:
-    text = FORWARD_KINDS[ctx.operation.kind](ctx)
+    text = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
     if not ctx.is_last:
         return text
     prediction, target = ctx.answers
@@ -171,7 +173,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
 
 def input_gradient(ctx: TracedWeight) -> Caption:
     """What comes back along all paths into one place, for the focus sample."""
-    return BACKWARD_KINDS[ctx.operation.kind](ctx)
+    return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
 
 
 def step(ctx: TracedWeight) -> Caption:
@@ -188,8 +190,8 @@ def step(ctx: TracedWeight) -> Caption:
         inputs, targets = trainer.batches.at(course.clock.step)
     formula, lines = moved(text, optimizer, ctx.name_of(ctx.row))
     # A network that does something else while it learns would answer another question.
-    plain = not any(operation.about.learning for operation in ctx.network.program.operations)
-    if plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
+    is_plain = not any(operation.about.learning for operation in ctx.network.program.operations)
+    if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(course.loss, again)
         lines.append(f"the loss computed again: {old} -> {new}")

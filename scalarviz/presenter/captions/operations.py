@@ -64,6 +64,14 @@ def row_formula(ctx: TracedWeight) -> Caption:
     return Caption(title, formula, (f"{listed(x)} -> {listed(y)}",))
 
 
+def plain(ctx: TracedWeight) -> Caption:
+    """What the row of a kind says, for one of which nothing else is said."""
+    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
+    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
+    meaning = ctx.operation.about.meaning
+    return Caption(f"The numbers go through {name}.", meaning, (f"{listed(x)} -> {listed(y)}",))
+
+
 def branch(ctx: TracedWeight) -> Caption:
     x = ctx.of_sample(ctx.numbers.inputs)
     title = "The numbers go two ways: through the next layers, and straight past them."
@@ -186,6 +194,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
     return Caption(title, "g = delta / (1 - rate), or 0", (f"{ctx.unit}: {text}",))
 
 
+# A kind that is in neither table has the captions `plain` and `row_back`.
 CaptionFn = Callable[[TracedWeight], Caption]
 FORWARD_KINDS: dict[str, CaptionFn] = {
     "affine": weighted,

@@ -89,7 +89,8 @@ def lay_out(
         if len(operation.shape) > 1:
             put(drawing, place, operation)
         else:
-            STEPS.get(operation.kind, go_on)(drawing, place, operation)
+            usual = scale if operation.parameters else go_on
+            STEPS.get(operation.kind, usual)(drawing, place, operation)
     return drawing.finished()
 
 
@@ -301,9 +302,9 @@ def pixel_by_pixel(
     return Plate(first, rows, columns, width, origin, RIGHT, DOWN, NEAR, *about, tiles, down == 0)
 
 
+# Kinds that go another way than those with and without parameters do.
 STEPS: dict[str, Callable[[LayoutBuilder, int, Operation], None]] = {
     "activation": activate,
     "branch": branch,
     "sum": join,
-    "scale": scale,
 }

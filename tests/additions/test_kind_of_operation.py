@@ -1,0 +1,131 @@
+"""A kind of operation is one row and its kernels: what has no entry for it says something plain."""
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
+from scalarviz.errors import EngineError, InputError
+from scalarviz.layers import LAYERS
+from scalarviz.layers.base import Batch
+from scalarviz.model.operations import KINDS, Kind
+from scalarviz.model.program import Program
+from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from tests.studio import Studio
+
+
+class Mirror(sv.Layer):
+    """y = -x, by a kind of operation of its own."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__(features, features)
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+    def lower(self, program: Program) -> None:
+        program.add("mirror", size=self.outputs)
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        self.kept.extend(batch)
+        return self.evaluate_rows(batch)
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        del self.kept[len(self.kept) - len(upstream) :]
+        return self.evaluate_rows(upstream)
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return [[-x for x in sample] for sample in batch]
+
+
+@pytest.fixture(autouse=True)
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "mirror", Kind("mirror", "y = -x"))
+    mirror = Reference(lambda _, numbers: -numbers.x, lambda _, n: -not_none(n.upstream))
+    monkeypatch.setitem(REFERENCES, "mirror", mirror)
+    monkeypatch.setitem(LAYERS, "Mirror", Mirror)
+
+
+@pytest.fixture
+def stretched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind with parameters: what norms do with their gains, under another name."""
+    add = Program.add
+    monkeypatch.setitem(KINDS, "stretch", replace(KINDS["scale"], name="stretch"))
+    monkeypatch.setitem(REFERENCES, "stretch", REFERENCES["scale"])
+
+    def renamed(self: Program, kind: str, *given: Any, **named: Any) -> Any:
+        return add(self, "stretch" if kind == "scale" else kind, *given, **named)
+
+    monkeypatch.setattr(Program, "add", renamed)
+
+
+def session(*layers: sv.Layer) -> sv.Session:
+    network = sv.Network([sv.Dense(3, 4, "tanh"), *layers, sv.Dense(4, 3)], seed=0)
+    return sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.1), batch=8, engine="python")
+
+
+def told(s: sv.Session) -> list[str]:
+    """The captions of a step, which also draws every picture of it."""
+    found = []
+    for _ in s.operations:
+        s.advance(1, "operation")
+        found.append(f"{caption(s).title} {caption(s).formula}")
+    return found
+
+
+def test_it_is_learned_and_captions_say_what_its_row_says() -> None:
+    s = session(Mirror(4))
+    texts = told(s)
+    assert "The numbers go through mirror. y = -x" in texts
+    assert "The light goes back through mirror. g = derivative of mirror" in texts
+    s.advance(30)
+    assert s.loss < s.losses[0]
+
+
+def test_captions_of_one_with_parameters(stretched: None) -> None:
+    texts = told(session(sv.LayerNorm(4)))
+    assert any(text.startswith("The numbers go through stretch.") for text in texts)
+
+
+def test_the_picture_shows_it(studio: Studio, stretched: None) -> None:
+    s = session(Mirror(4), sv.LayerNorm(4))
+    stage: Any = Stage(Show(s), reduced_motion=True)
+    every = np.arange(len(s.network.bank))
+    drawn = np.concatenate([np.ravel(every[plate.indices]) for plate in stage.plan.plates])
+    assert sorted(drawn) == every.tolist()
+    for _ in s.operations:
+        s.advance(1, "operation")
+        assert np.ptp(studio.stage(stage)) > 100
+
+
+def test_a_display_says_what_its_row_says() -> None:
+    drawing = base64.b64decode(Mirror(4)._repr_html_().split("base64,")[1].split('"')[0])
+    assert "y = −x" in drawing.decode() or "y = -x" in drawing.decode()
+    assert session(Mirror(4)).network._repr_html_()
+
+
+@pytest.mark.parametrize("ending", ["glsl", "hlsl"])
+def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"kind 'mirror'.*export the network as \.npz"):
+        session(Mirror(4)).network.export(tmp_path / f"net.{ending}")
+    session(Mirror(4)).network.export(tmp_path / "net.npz")
+    assert not (tmp_path / f"net.{ending}").exists()
+
+
+def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="the extra onnx is not installed")
+    with pytest.raises(InputError, match="no operator for the layer Mirror"):
+        sv.onnx.save(session(Mirror(4)).network, tmp_path / "net.onnx")
+
+
+def test_an_engine_without_its_kernels_is_refused_in_one_sentence() -> None:
+    with pytest.raises(EngineError, match=r"'cpu' has no kernels.*'mirror'"):
+        session(Mirror(4)).network.to("cpu")
