@@ -152,6 +152,8 @@ def imports(
     """Everything that a file imports from scalarviz."""
     package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
     for child in ast.iter_child_nodes(node or ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(child, ast.expr):
+            continue  # nothing is imported there
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             for statement in child.body:
                 yield from imports(path, ast.Module([statement], []), True, function)
