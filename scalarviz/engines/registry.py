@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -10,7 +9,7 @@ from importlib.util import find_spec
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError
-from scalarviz.errors.visible_text import say
+from scalarviz.errors.messages import inform
 from scalarviz.formulas.table import pick, table
 from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank
@@ -102,4 +101,4 @@ def announce(text: str) -> None:
     """Say something once."""
     if text not in _said:
         _said.add(text)
-        say(text, file=sys.stderr)
+        inform(text)

@@ -162,7 +162,7 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 
 
 def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("scalarviz.engines.registry._said", set())
     for name, lack in [("cuda", "a card is missing"), ("cpu", "a screwdriver is missing")]:
@@ -170,7 +170,7 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
         monkeypatch.setitem(ENGINES, name, row)
     assert choose("auto").name == choose("auto").name == "python"
     said = "scalarviz runs on the engine python (cuda cannot run here: a card is missing; "
-    assert capsys.readouterr().err == said + "cpu cannot run here: a screwdriver is missing)\n"
+    assert caplog.messages == [said + "cpu cannot run here: a screwdriver is missing)"]
     with pytest.raises(EngineError, match="the engine 'cpu' cannot run here: a screwdriver"):
         sv.Network([2, 2]).to("cpu")
 

@@ -30,7 +30,7 @@ from scalarviz.engines.codegen.kernel_cache import keep_apart
 from scalarviz.engines.codegen.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.codegen.kernel_source import AnyFunction, KernelWriter, variables
 from scalarviz.engines.common.cores import Guard, Refused, may_call_kernels, start_threads
-from scalarviz.errors.visible_text import say
+from scalarviz.errors.messages import inform
 
 Dtype = Literal["float32", "float64"]
 Target = Literal["cpu", "cuda"]
@@ -189,7 +189,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     drop_damaged(path)
     if not compiled_files(path) and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "0":
         message = f"scalarviz compiles its kernels, once; this takes about {SECONDS} s"
-        say(message, file=sys.stderr)
+        inform(message)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)

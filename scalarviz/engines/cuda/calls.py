@@ -6,7 +6,6 @@ sent back; that is said once.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -28,7 +27,7 @@ from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.table import KERNELS
 from scalarviz.engines.cuda.tables import make_layout
-from scalarviz.errors.visible_text import say
+from scalarviz.errors.messages import inform
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import Operation
 from scalarviz.model.precision import Precision
@@ -269,4 +268,4 @@ def announce(kind: str) -> None:
     if kind not in _announced:
         _announced.add(kind)
         message = f"scalarviz: the cuda engine has no kernel for {kind!r}; the cpu does that part"
-        say(message, file=sys.stderr)
+        inform(message)
