@@ -124,7 +124,7 @@ class DataSet(ABC):
 
     @final
     def changed(self, name: str, value: object) -> DataSet:
-        """The data set with another value of one setting."""
+        """The data set with another `value` of the setting `name`."""
         drops = self.choices[name].drops if name in self.choices else ()
         kept = {key: old for key, old in self.settings().items() if key not in drops}
         return type(self)(**{**kept, name: value})
