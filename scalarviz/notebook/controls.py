@@ -15,6 +15,7 @@ import ipywidgets
 from ipywidgets import Layout
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS, Control
 from scalarviz.controller.options import OptionChoice
 from scalarviz.controller.state import Fork, PinnedWeight, State
 from scalarviz.view.scene.camera import CAMERAS
@@ -49,6 +50,7 @@ class NotebookControls:
         self._looked = perf_counter()
         self._row: int | None = None  # the weight whose number is shown
         self._choices: tuple[OptionChoice, ...] = ()
+        self.made = {name: self._make(row) for name, row in CONTROLS.items()}
         self._make_time()
         self._make_settings()
         self._make_view()
@@ -63,7 +65,8 @@ class NotebookControls:
         self.back = self._button("backward", "Back", lambda: controller.step(-1))
         self.play = self._button("play", "Play", controller.toggle_play)
         self.on = self._button("forward", "On", lambda: controller.step(+1))
-        self.unit = self._names("What the two arrows move by", controller.set_unit, "96px")
+        self.unit = self.made["unit"]
+        self.unit.layout.width = "96px"
         self.timeline = ipywidgets.IntSlider(
             max=1, readout=False, layout=Layout(flex="1 1 160px", width="auto")
         )
@@ -90,18 +93,12 @@ class NotebookControls:
         self._named(self.rate, "Learning rate", self._set_rate)
         self.rate_text = ipywidgets.FloatText(layout=Layout(width="84px"))
         self._named(self.rate_text, "Learning rate, in numbers", controller.set_rate)
-        self.color = self._names("What colours stand for", partial(controller.set_channel, "color"))
-        self.size = self._names("What sizes stand for", partial(controller.set_channel, "size"))
-        self.before = self._button("angle-left", "The sample before", controller.previous_sample)
+        self.color, self.size = self.made["color"], self.made["size"]
+        self.before, self.after = self.made["before"], self.made["after"]
         self.focus = ipywidgets.Label()
-        self.after = self._button("angle-right", "The next sample", controller.next_sample)
         self.value = ipywidgets.FloatText(layout=Layout(width="96px"))
         self._named(self.value, "Value of the pinned weight", self._edit)
-        self.frozen = ipywidgets.Checkbox(
-            description="frozen", indent=False, layout=Layout(width="70px")
-        )
-        self._named(self.frozen, "Keep this weight from moving", self._freeze)
-        self.undo = self._button("undo", "Undo the last edit or freeze", controller.undo)
+        self.frozen, self.undo = self.made["frozen"], self.made["undo"]
 
     def _make_view(self) -> None:
         controller, stage = self.controller, self.controller.stage
@@ -140,11 +137,27 @@ class NotebookControls:
         return row(
             group("Speed", self.speed, self.pace),
             group("Rate", self.rate, self.rate_text),
-            group("Colour", self.color),
-            group("Size", self.size),
+            *(group(row.label, self.made[row.name]) for row in CONTROLS.values() if row.label),
             group("Sample", self.before, self.focus, self.after),
             group("Pinned", self.value, self.frozen, self.undo),
         )
+
+    def _make(self, row: Control) -> Any:
+        """The widget of a row."""
+        act = partial(row.set, self.controller)
+        if row.kind == "choice":
+            return self._names(row.about, act)
+        if row.kind == "button":
+            return self._button(
+                row.icon, row.about, partial(act, None), "" if row.icon else row.text
+            )
+        if row.kind == "tick":
+            layout = Layout(width="70px")
+            made = ipywidgets.Checkbox(description=row.text, indent=False, layout=layout)
+        else:
+            made = ipywidgets.FloatText(layout=Layout(width="84px"))
+        self._named(made, row.about, act)
+        return made
 
     def _button(self, icon: str, name: str, act: Callable[[], object], text: str = "") -> Any:
         layout = {"width": "auto"} if text else NARROW
@@ -192,10 +205,6 @@ class NotebookControls:
     def _edit(self, value: float) -> None:
         if self._row is not None:
             self.controller.edit(self._row, value)
-
-    def _freeze(self, on: bool) -> None:
-        if self._row is not None:
-            self.controller.freeze(self._row, on)
 
     def _set_speed(self, speed: float) -> None:
         self.controller.set_speed(None if speed == FLAT_OUT else speed)
@@ -251,7 +260,6 @@ class NotebookControls:
     def _show_time(self, state: State) -> None:
         name = "Pause" if state.playing else "Play"
         self._set(self.play, icon=name.lower(), tooltip=name)
-        self._set_names(self.unit, state.units, state.unit)
         self._set(self.back, tooltip=f"Back by one {state.unit}")
         self._set(self.on, tooltip=f"On by one {state.unit}")
         self._set(self.timeline, max=max(1, state.end), value=state.step)
@@ -265,12 +273,17 @@ class NotebookControls:
         self._set(self.rate, value=place)
         self._tell(place)
         self._set(self.rate_text, value=round_to(state.rate))
-        self._set_names(self.color, state.channels, state.color)
-        self._set_names(self.size, state.channels, state.size)
+        for row in CONTROLS.values():
+            self._show(row, *row.shown(state))
         self._set(self.focus, value=f"{state.focus + 1} of {state.samples:,}")
-        for button in (self.before, self.after):
-            self._set(button, disabled=state.samples == 1)
-        self._set(self.undo, disabled=state.edits == 0)
+
+    def _show(self, row: Control, value: Any, names: tuple[str, ...], enabled: bool) -> None:
+        made = self.made[row.name]
+        self._set(made, disabled=not enabled)
+        if row.kind == "choice":
+            self._set_names(made, names, value)
+        elif row.kind != "button":
+            self._set(made, value=value)
 
     def _show_pinned(self, pinned: PinnedWeight | None) -> None:
         self._row = None if pinned is None else pinned.row
@@ -279,8 +292,6 @@ class NotebookControls:
         if not math.isfinite(number):  # no page can be told such a number
             name, number = f"{name}: {number}", 0.0
         self._set(self.value, tooltip=name, value=number, disabled=pinned is None)
-        frozen = pinned is not None and pinned.frozen
-        self._set(self.frozen, value=frozen, disabled=pinned is None)
 
     def _show_more(self, state: State) -> None:
         self._set(self.camera, value=state.camera)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import final
+from typing import Any, final
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
@@ -16,9 +16,11 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyle,
     QVBoxLayout,
+    QWidget,
 )
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS, Control
 from scalarviz.controller.state import PinnedWeight, State
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.window.fields import LogTrack, Names, NumberField, Tick, Track
@@ -43,6 +45,7 @@ class ControlBar(QFrame):
         self.controller = controller
         self._row: int | None = None  # the weight whose number is shown
         self._shown: dict[str, object] = {}
+        self.made: dict[str, Any] = {name: self._make(row) for name, row in CONTROLS.items()}
         self._make_time()
         self._make_rows()
         layout = QVBoxLayout(self)
@@ -57,7 +60,7 @@ class ControlBar(QFrame):
         self.back = button("Back", lambda: controller.step(-1))
         self.play = button("Play", controller.toggle_play)
         self.on = button("On", lambda: controller.step(+1))
-        self.unit = self._names("What the arrows move by", controller.set_unit)
+        self.unit: Names = self.made["unit"]
         self.timeline = Track("Timeline")
         self.timeline.setToolTip("Every step so far; wedges are where branches leave")
         self.timeline.valueChanged.connect(controller.seek)
@@ -79,24 +82,20 @@ class ControlBar(QFrame):
         self.rate_text.dragged.connect(controller.set_rate)
         for track in (self.speed, self.rate):
             track.setFixedWidth(TRACK)
-        self.color = self._names("What colours stand for", partial(controller.set_channel, "color"))
-        self.sizes = self._names("What sizes stand for", partial(controller.set_channel, "size"))
-        self.before = button("The sample before (<)", controller.previous_sample)
+        self.color: Names = self.made["color"]
+        self.sizes: Names = self.made["size"]
+        self.before: QPushButton = self.made["before"]
         self.focus = quiet("", 62)
         self.focus.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.after = button("The next sample (>)", controller.next_sample)
-        for each, text, width in ((self.before, "<", 26), (self.after, ">", 26)):
-            each.setText(text)
-            each.setFixedWidth(width)
+        self.after: QPushButton = self.made["after"]
+        for each in (self.before, self.after):
+            each.setFixedWidth(26)
         self.value = NumberField("Value of the pinned weight", 6)
         self.value.setFixedWidth(92)
         self.value.given.connect(self._edit)
         self.value.dragged.connect(partial(self._edit, dragged=True))
-        self.frozen = Tick("frozen")
-        self.frozen.setToolTip("Keep this weight from moving")
-        self.frozen.clicked.connect(self._freeze)
-        self.undo = button("Undo the last edit or freeze (Z)", controller.undo)
-        self.undo.setText("Undo")
+        self.frozen: Tick = self.made["frozen"]
+        self.undo: QPushButton = self.made["undo"]
         self.undo.setFixedWidth(56)
         self.options = button("Options of the scene", self._open_options)
         self.options.setText("Options")
@@ -120,23 +119,42 @@ class ControlBar(QFrame):
         for widget in (
             group(quiet("Speed"), self.speed, self.speed_text),
             group(quiet("Rate"), self.rate, self.rate_text),
-            group(quiet("Colour"), self.color),
-            group(quiet("Size"), self.sizes),
+            *(
+                group(quiet(row.label), self.made[row.name])
+                for row in CONTROLS.values()
+                if row.label
+            ),
             self.sample,
             group(quiet("Pinned"), self.value, self.frozen, self.undo),
         ):
             rows.addWidget(widget)
         return rows
 
-    def _names(self, name: str, choose: Callable[[str], None]) -> Names:
-        names = Names(name)
+    def _make(self, row: Control) -> QWidget:
+        """The widget of a row."""
 
-        def chosen(text: str) -> None:
-            choose(text)
+        def set(value: object = None) -> None:
+            row.set(self.controller, value)
             self._shown.clear()  # what was refused must not stay there
 
-        names.textActivated.connect(chosen)
-        return names
+        if row.kind == "choice":
+            names = Names(row.about)
+            names.textActivated.connect(set)
+            return names
+        if row.kind == "tick":
+            tick = Tick(row.text)
+            tick.setToolTip(row.about)
+            tick.clicked.connect(set)
+            return tick
+        if row.kind == "number":
+            field = NumberField(row.about)
+            field.setFixedWidth(66)
+            field.given.connect(set)
+            field.dragged.connect(set)
+            return field
+        made = button(f"{row.about} ({row.key})" if row.key else row.about, lambda: set())
+        made.setText(row.text)
+        return made
 
     # What the user does.
 
@@ -150,11 +168,6 @@ class ControlBar(QFrame):
     def _edit(self, value: str | float, *, dragged: bool = False) -> None:
         if self._row is not None:
             self.controller.edit(self._row, value, dragged=dragged)
-
-    def _freeze(self, on: bool) -> None:
-        if self._row is not None:
-            self.controller.freeze(self._row, on)
-        self._shown.clear()
 
     def _open_options(self) -> None:
         self.panel.open_above(self.options)
@@ -170,16 +183,24 @@ class ControlBar(QFrame):
         if self._is_new("rate", state.rate):
             self.rate.show_number(state.rate)
             self.rate_text.show_number(state.rate)
-        if self._is_new("channels", (state.channels, state.color, state.size)):
-            self.color.show_names(state.channels, state.color)
-            self.sizes.show_names(state.channels, state.size)
+        for row in CONTROLS.values():
+            if self._is_new(row.name, now := row.shown(state)):
+                self._show(row, *now)
         if self._is_new("sample", (state.focus, state.samples)):
             self.focus.setText(f"{state.focus + 1} of {state.samples:,}")
             self.sample.setEnabled(state.samples > 1)
-        if self._is_new("edits", state.edits):
-            self.undo.setEnabled(state.edits > 0)
         if self._is_new("pinned", state.pinned):
             self._show_pinned(state.pinned)
+
+    def _show(self, row: Control, value: Any, names: tuple[str, ...], enabled: bool) -> None:
+        made = self.made[row.name]
+        made.setEnabled(enabled)
+        if row.kind == "choice":
+            made.show_names(names, value)
+        elif row.kind == "tick":
+            made.setChecked(value)
+        elif row.kind == "number":
+            made.show_number(value)
 
     @property
     def shows_all(self) -> bool:
@@ -194,8 +215,7 @@ class ControlBar(QFrame):
         return True
 
     def _show_time(self, state: State) -> None:
-        if self._is_new("unit", (state.units, state.unit)):
-            self.unit.show_names(state.units, state.unit)
+        if self._is_new("steps", state.unit):
             self.back.setToolTip(f"Back by one {state.unit}")
             self.on.setToolTip(f"On by one {state.unit}")
         if self._is_new("playing", state.playing):
@@ -213,9 +233,7 @@ class ControlBar(QFrame):
         name = "click a cube to pin its weight" if pinned is None else pinned.name
         self.value.setToolTip(f"{name}: type a number and press Return, or drag it sideways")
         self.value.show_number(None if pinned is None else pinned.value)
-        self.frozen.setChecked(pinned is not None and pinned.frozen)
-        for widget in (self.value, self.frozen):
-            widget.setEnabled(pinned is not None)
+        self.value.setEnabled(pinned is not None)
 
     def dress(self, theme: str, plays: bool) -> None:
         """Icons in the colours of a theme; of the middle one, what it would do."""

@@ -27,7 +27,7 @@ def test_what_it_names_is_there(path: str) -> None:
 
 ADDITIONS = """
     activation loss optimizer schedule initializer layer operator engine exhibit channel layout
-    theme camera key lesson scene
+    theme camera control key lesson scene
 """.split()
 
 

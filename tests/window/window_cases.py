@@ -39,6 +39,7 @@ from scalarviz import data
 from scalarviz.controller import export, tour
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
@@ -48,6 +49,7 @@ from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
 from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
+from tests.additions import test_control
 from tests.controller.fake_stage import GROUNDS, FakeStage
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
@@ -598,6 +600,32 @@ def case_branches_are_in_a_menu() -> None:
     menu.actions()[0].trigger()
     assert bench.session.current_branch.number == 0
     bench.close()
+
+
+def case_rows_for_controls_are_in_the_bar() -> None:
+    rows = test_control.rows()
+    CONTROLS.update(rows)
+    try:
+        bench = Bench()
+        made = bench.bar.made
+        assert all(made[name].isVisible() and made[name].toolTip() for name in rows)
+        bench.choose(made["layers"], "posters")
+        bench.click(made["by layer"], 9)
+        made["sample"].given.emit("3")
+        bench.settle()
+        assert (bench.stage.layout, bench.stage.per_layer, bench.session.focus) == (
+            "posters",
+            True,
+            3,
+        )
+        assert made["sample"].text() == "3" and made["by layer"].isChecked()
+        made["again"].click()
+        bench.settle()
+        assert bench.session.step_index == 0 and not made["again"].isEnabled()
+        bench.close()
+    finally:
+        for name in rows:
+            del CONTROLS[name]
 
 
 def case_rows_for_the_picture_are_in_the_menu() -> None:
