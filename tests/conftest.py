@@ -13,6 +13,7 @@ from scalarviz import data
 from scalarviz.errors import DisplayError
 from scalarviz.presenter.show import Show
 from tests.studio import Studio
+from tests.wording import Refused
 
 # `make test` looks at the same examples each time; `make test-all` looks for new ones. There is no
 # deadline, since a first call may compile.
@@ -23,6 +24,12 @@ settings.load_profile("steady")
 # A shell that starts the tests in the background lets them, and what they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def refused(request: pytest.FixtureRequest) -> Refused:
+    """refused(kind, call, value): the error of a call has this class, value and wording."""
+    return Refused(request.node.nodeid.removeprefix("tests/"))
 
 
 class FakeDevice:
