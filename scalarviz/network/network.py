@@ -97,7 +97,7 @@ class Network(Part):
         for layer in parts:
             layer.check_free()
         rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
-        self._bank = Bank(rows, bank, state) if isinstance(bank, str) else bank
+        self._bank = bank if isinstance(bank, Bank) else Bank(rows, bank, state)
         self._bank.name_of = self._row_name
         row, state = 0, SCALING
         for layer in parts:
