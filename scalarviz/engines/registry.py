@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from scalarviz.engines.common.base import Engine
+from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError
 from scalarviz.errors.messages import inform
@@ -23,20 +24,35 @@ Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 class EngineRow:
     """An engine that `net.to(name)` can ask for.
 
-    `lack` says in a few words what it needs and does not find here; nothing if it can run.
+    `lack` says in a few words what it needs and does not find here; nothing if it can run. One with
+    `kernels` computes in mixed precision too, and not in a process forked from one that trained.
     """
 
     name: str
     make: Maker
     lack: Callable[[], str] = str
+    kernels: bool = True
+
+    def check(self, bank: Bank, precision: Precision) -> None:
+        """Raise EngineError if it cannot compute with this bank in this precision; make nothing."""
+        if self.kernels:
+            check_process()
+        elif precision.mixed:
+            raise EngineError(
+                f"the {self.name} engine computes in full precision only: mixed precision needs "
+                "another, as in net.to('cpu', precision='mixed')"
+            )
+        if precision.mixed and bank.dtype != "float32":
+            raise EngineError(
+                f"mixed precision goes with float32, and this network is {bank.dtype}: "
+                "make it with dtype='float32'"
+            )
 
 
 def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision) -> Engine:
     """The cpu engine; numba is loaded only now."""
-    from scalarviz.engines.common.cores import check_process
     from scalarviz.engines.cpu.engine import CpuEngine
 
-    check_process()
     return CpuEngine(layers, program, bank, precision)
 
 
@@ -44,10 +60,8 @@ def make_cuda(
     layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
 ) -> Engine:
     """The cuda engine; numba's CUDA part is loaded only now."""
-    from scalarviz.engines.common.cores import check_process
     from scalarviz.engines.cuda.engine import CudaEngine
 
-    check_process()
     return CudaEngine(layers, program, bank, precision)
 
 
@@ -68,7 +82,7 @@ ENGINES = table(
     [
         EngineRow("cuda", make_cuda, why_no_cuda),
         EngineRow("cpu", make_cpu, missing_for_cpu),
-        EngineRow("python", PythonEngine),
+        EngineRow("python", PythonEngine, kernels=False),
     ]
 )
 AUTO = "auto"

@@ -105,6 +105,7 @@ class Network(Part):
             row, state = row + layer.size, state + layer.state_size
         self._parts = parts
         self.names: dict[str, Any] | None = None  # what an ONNX file called its parts
+        engine.check(self._bank, precision)
         self._engine = engine.make(self.layers, self.program, self._bank, precision)
         self._bank.start_scaling(precision)
 
@@ -147,9 +148,10 @@ class Network(Part):
         cannot run here, or not these layers in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
-        made = choose(engine).make(self.layers, self.program, self._bank, chosen)
+        row = choose(engine)
+        row.check(self._bank, chosen)
         self._engine.forget()
-        self._engine = made
+        self._engine = row.make(self.layers, self.program, self._bank, chosen)
         if chosen != before:
             self._bank.start_scaling(chosen)
         return self
@@ -163,7 +165,7 @@ class Network(Part):
         """
         row = choose(engine)
         chosen = self.precision if precision is None else Precision.of(precision)
-        row.make(self.layers, self.program, self._bank, chosen)
+        row.check(self._bank, chosen)
         return row.name, chosen
 
     def start(self, engine: str, precision: Precision) -> None:

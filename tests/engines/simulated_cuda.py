@@ -19,6 +19,7 @@ from scalarviz.engines.common.reference import (
 )
 from scalarviz.engines.cuda import calls, places, tables
 from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
@@ -539,7 +540,7 @@ def test_a_fixed_scale_counts_what_overflows_as_zero() -> None:
 def test_mixed_precision_needs_float32() -> None:
     net = sv.Network([2, 1], dtype="float64")
     with pytest.raises(EngineError, match="make it with dtype='float32'"):
-        engine_of(net, Precision("mixed"))
+        ENGINES["cuda"].check(net.bank, Precision("mixed"))
 
 
 # ---- what is special about a GPU ----------------------------------------------------------------

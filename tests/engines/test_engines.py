@@ -5,6 +5,8 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -173,6 +175,21 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     assert caplog.messages == [said + "cpu cannot run here: a screwdriver is missing)"]
     with pytest.raises(EngineError, match="the engine 'cpu' cannot run here: a screwdriver"):
         sv.Network([2, 2]).to("cpu")
+
+
+@every_engine
+def test_asking_whether_an_engine_will_do_makes_none(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(*_: object) -> NoReturn:
+        raise AssertionError("an engine was made")
+
+    net, double = rgb("python"), rgb("python", dtype="float64")
+    row = ENGINES[engine]
+    monkeypatch.setitem(ENGINES, engine, replace(row, make=make))
+    assert net.check_engine(engine, "full") == (engine, sv.Precision())
+    with pytest.raises(EngineError, match=r"goes with float32|in full precision only"):
+        double.check_engine(engine, "mixed")
 
 
 def test_cuda_without_a_gpu_says_what_is_missing() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
-from scalarviz.errors import EngineError, OrderError, ShapeError, UpdateError
+from scalarviz.errors import OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.model.bank import SCALING, Bank
@@ -38,11 +38,6 @@ class Engine(ABC):
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
-        if precision.mixed and bank.dtype != "float32":
-            raise EngineError(
-                f"mixed precision goes with float32, and this network is {bank.dtype}: "
-                "make it with dtype='float32'"
-            )
         self.layers = layers
         self.program = program
         self.bank = bank

@@ -7,19 +7,13 @@ those of their weights. A layer sees the whole batch before the next one does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import final
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.python.run import PythonRun
-from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 
 @final
@@ -27,16 +21,6 @@ class PythonEngine(Engine):
     """Runs the layers of a network through their own methods."""
 
     name = "python"
-
-    def __init__(
-        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
-    ) -> None:
-        if precision.mixed:
-            raise EngineError(
-                "the python engine computes in full precision only: mixed precision needs another, "
-                "as in net.to('cpu', precision='mixed')"
-            )
-        super().__init__(layers, program, bank, precision)
 
     def forward(self, batch: FloatArray) -> FloatArray:
         rows = self.as_read(batch).tolist()
