@@ -147,8 +147,6 @@ def test_a_compiled_kernel_follows_the_constant_of_a_row(template: Path, tmp_pat
 
 
 WARM = """
-    import time
-    start = time.perf_counter()
     import numpy as np
     from scalarviz.engines.codegen import kernel_file
     kernels = kernel_file.load("kernels_alone", "float32")
@@ -158,17 +156,14 @@ WARM = """
     called = [kernels.activation_forward, kernels.loss_forward]
     hits = [sum(kernel.stats.cache_hits.values()) for kernel in called]
     misses = [sum(kernel.stats.cache_misses.values()) for kernel in called]
-    print(hits == [1, 1] and misses == [0, 0], time.perf_counter() - start)
+    print(hits == [1, 1] and misses == [0, 0])
 """
 
 
 def test_a_warm_start_compiles_nothing(template: Path) -> None:
     run(WARM, template)
     done = run(WARM, template)
-    hit, seconds = done.stdout.split()
-    assert hit == "True"
-    assert float(seconds) < 2.0
-    assert done.stderr == ""
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 # ---- the file on disk ---------------------------------------------------------------------------

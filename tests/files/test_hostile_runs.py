@@ -121,7 +121,7 @@ def use(path: Path) -> str:
             s.save(path)
             sv.Session.load(path)
         except ScalarvizError as error:
-            refused = str(error)
+            refused = " ".join(error.lines)  # our own, of which none may be broken
     return refused
 
 

@@ -107,7 +107,7 @@ def test_it_ends_at_once_however_often_it_is_asked(words: tuple[str, ...], tmp_p
 
 def test_a_picture_that_was_asked_for_is_not_half_made(tmp_path: Path) -> None:
     words = ("render", *RGB, "-o", "a.png")
-    ended = Ended(words, [TERM], tmp_path, wait=1.5)
+    ended = Ended(words, [TERM], tmp_path, wait=4.0)
     assert (ended.code, ended.files, ended.errors) == (143, [], "")
     assert ended.said == "Stopped: no picture was written.\n"
 
