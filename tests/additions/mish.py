@@ -1,4 +1,9 @@
-"""One more activation, added before the package reads its table; pytest loads it as a plugin."""
+"""One more activation, added before the package reads its table; pytest loads it as a plugin.
+
+It is added only where WITH_MISH is set: pytest also imports this file to look for doctests.
+"""
+
+import os
 
 from scalarviz.formulas.activations import (
     ACTIVATIONS,
@@ -19,12 +24,13 @@ def mish_derivative(x: float, y: float) -> float:
     return t + x * sigmoid(x) * (1.0 - t * t)
 
 
-ACTIVATIONS["mish"] = ActivationFormula(
-    "mish",
-    mish,
-    (mish_derivative,),
-    limits=(0.0, 1000.0, 0.0, 1.0),
-    slope="(tanh(softplus(z)) + z * sigmoid(z) * (1 - tanh(softplus(z))^2))",
-    caption="mish is almost relu.",
-    onnx=OnnxOperator("Mish"),
-)
+if os.environ.get("WITH_MISH"):
+    ACTIVATIONS["mish"] = ActivationFormula(
+        "mish",
+        mish,
+        (mish_derivative,),
+        limits=(0.0, 1000.0, 0.0, 1.0),
+        slope="(tanh(softplus(z)) + z * sigmoid(z) * (1 - tanh(softplus(z))^2))",
+        caption="mish is almost relu.",
+        onnx=OnnxOperator("Mish"),
+    )

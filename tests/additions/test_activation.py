@@ -17,7 +17,11 @@ WITH_MISH += ["-p", "tests.additions.mish"]
 def run(*options: str, **settings: str) -> str:
     """Run the tests that are about mish in a process that has it in its table; what it printed."""
     done = subprocess.run(
-        [*WITH_MISH, *options], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True
+        [*WITH_MISH, *options],
+        cwd=ROOT,
+        env=os.environ | settings | {"WITH_MISH": "1"},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     return done.stdout

@@ -12,7 +12,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.session.timeline import Branch, Clock
-from scalarviz.session.trainer import take_numbers
+from scalarviz.session.trainer import set_numbers
 
 ENGINES = ("python", "cpu")
 
@@ -211,7 +211,7 @@ def go_on(s: sv.Session, place: tuple[int, int]) -> None:
 AGAIN: dict[str, Callable[..., Any]] = {
     "edit": lambda s, rows, values: s.edit(rows, values),
     "freeze": lambda s, rows, on: s.freeze(rows, on),
-    "numbers": lambda s, **numbers: take_numbers(s.network.bank, **numbers),
+    "numbers": lambda s, **numbers: set_numbers(s.network.bank, **numbers),
     "learning rate": lambda s, rate: setattr(s, "learning_rate", rate),
     "optimizer": lambda s, optimizer: setattr(s, "optimizer", optimizer),
     "data": lambda s, data: setattr(s, "data", data),
