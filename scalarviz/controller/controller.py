@@ -108,7 +108,7 @@ class Controller:
 
     def drawing(self, work: Callable[[], None]) -> None:
         """Draw, say, while nothing is computed that would disturb it."""
-        self.warming.settle()  # code past the desk may have gone anywhere
+        self.warming.settle()  # code past the controller may have gone anywhere
         self.playing.undisturbed(work)
 
     # Going on, and back.

@@ -1,4 +1,4 @@
-"""What a desk and a window ask of the picture between them, whoever draws it."""
+"""What a controller and a window ask of the picture between them, whoever draws it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a face shows of a desk: read many times a second, without waiting for the training."""
+"""What a face shows of a controller: read many times a second, without waiting for the training."""
 
 from __future__ import annotations
 

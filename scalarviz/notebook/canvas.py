@@ -46,7 +46,7 @@ STYLE = "\n" + text_beside(__file__, "canvas.css")
 
 @final
 class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
-    """Draws the stage of a desk, and takes mouse and keys to it.
+    """Draws the stage of a controller, and takes mouse and keys to it.
 
     later    calls something on the thread that runs the cells, soon
     changed  is called when a new picture is due

@@ -1,4 +1,4 @@
-"""The controls below the picture of a notebook: what they show, and what they do to a desk."""
+"""The controls below the picture in a notebook: what they show and what they do."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Deed = Callable[[Any], object]
 
 @final
 class NotebookControls:
-    """All controls of a desk; `box` holds them.
+    """All controls; `box` holds them.
 
-    later  calls something soon on the thread to which the desk belongs; what a browser says of a
-           control may arrive on another one
+    later  calls something soon on the controller's thread; what a browser says of a control may
+           arrive on another one
     """
 
     def __init__(self, controller: Controller, later: Callable[[Callable[[], None]], None]) -> None:
@@ -184,7 +184,7 @@ class NotebookControls:
     # What users do.
 
     def _soon(self, control: object, command: Callable[[], object]) -> None:
-        """Do something on the desk's thread; what moves on meanwhile counts where it is then."""
+        """Do something on the controller's thread; what moves meanwhile counts where it is then."""
         if control is not None and self._waiting and self._waiting[-1][0] is control:
             self._waiting.pop()
         self._waiting.append((control, command))

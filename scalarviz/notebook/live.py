@@ -34,7 +34,7 @@ _open: list[Live] = []  # all that are not closed, the oldest first
 
 @final
 class Live(Shown):
-    """A face of a desk in a notebook.
+    """A face of a controller in a notebook.
 
     `snapshot()` is the picture as it is now, `refresh()` shows it from within a cell that goes on
     for long, `close()` takes everything off the page. While a cell runs nothing here moves by

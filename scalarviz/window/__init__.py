@@ -1,1 +1,1 @@
-"""The desktop window: a face of the desk, in Qt."""
+"""The desktop window: a face of the controller, in Qt."""

@@ -36,7 +36,7 @@ TRACK = 84  # how wide the track of a number is
 
 @final
 class ControlBar(QFrame):
-    """All controls. What they show comes from `show_state`; what they do goes to the desk."""
+    """All controls. What they show comes from `show_state`; what they do goes to the controller."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()

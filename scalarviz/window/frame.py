@@ -63,7 +63,7 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # which have the focus on
 
 @final
 class MainWindow(QMainWindow):
-    """A face of a desk.
+    """A face of a controller.
 
     `error` is what went wrong in drawing, after which the window closed itself.
     """

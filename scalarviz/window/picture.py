@@ -85,7 +85,7 @@ def draws_by_egl() -> bool:
 
 @final
 class View(QObject):
-    """Draws the stage of a desk, and takes the mouse to it.
+    """Draws the stage of a controller, and takes the mouse to it.
 
     `failed` is called with what went wrong in drawing, once; nothing is drawn any more then.
     """

@@ -9,7 +9,7 @@ GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
 
 
 class FakeStage:
-    """As much of a stage as a desk and a window need; `asked` is what they asked for, in order."""
+    """As much of a stage as a controller and a window need; `asked` lists what they asked for."""
 
     channels = ("value", "gradient", "last change")
 

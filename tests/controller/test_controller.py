@@ -1,4 +1,4 @@
-"""What a user can do at a desk, whatever it looks like: with a stage that only takes notes."""
+"""What a user can do to a training, whatever it looks like: with a stage that takes notes."""
 
 import json
 import threading
@@ -23,7 +23,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.controller.fake_stage import FakeStage
 
-MakeDesk = Callable[..., Any]
+MakeController = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +34,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def make() -> Iterator[MakeDesk]:
-    """make(show=..., **options) or make("scene", option=...): a desk, which is left in the end."""
+def make() -> Iterator[MakeController]:
+    """make(show=..., **options) or make("scene", option=...): a controller, left at the end."""
     made: list[Controller] = []
 
     def make(shown: Any, steps: int | None = None, speed: float | None = None, **given: Any) -> Any:
@@ -52,7 +52,7 @@ def make() -> Iterator[MakeDesk]:
 
 
 @pytest.fixture
-def controller(make: MakeDesk, show: Show) -> Any:
+def controller(make: MakeController, show: Show) -> Any:
     return make(show)
 
 
@@ -108,7 +108,9 @@ def test_the_unit_says_how_far_a_step_goes(
     assert controller.session.clock.place == (0, 0)
 
 
-def test_samples_are_a_unit_only_where_a_step_has_one(make: MakeDesk, controller: Any) -> None:
+def test_samples_are_a_unit_only_where_a_step_has_one(
+    make: MakeController, controller: Any
+) -> None:
     assert "sample" not in controller.state.units
     controller.set_unit("sample")
     assert controller.unit == "step" and "batch has 8 samples" in controller.message
@@ -182,7 +184,7 @@ class Ticks:
 
 
 def test_an_opening_doubles_its_speed_until_it_is_flat_out(
-    make: MakeDesk, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
+    make: MakeController, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Ticks()
     monkeypatch.setattr(desk_play, "perf_counter", clock)
@@ -206,7 +208,7 @@ def test_an_opening_doubles_its_speed_until_it_is_flat_out(
     assert controller.state.speed == 10.0
 
 
-def test_a_speed_of_ones_own_ends_the_opening(make: MakeDesk, colours: sv.Session) -> None:
+def test_a_speed_of_ones_own_ends_the_opening(make: MakeController, colours: sv.Session) -> None:
     controller = make(Show(colours, speed=10))
     controller.set_speed(400.0)
     assert controller.state.speed == 400.0 and controller.playing.opening is None
@@ -246,7 +248,9 @@ def to_the_end(controller: Any) -> None:
     wait(attended)
 
 
-def test_the_first_run_ends_by_itself_and_choices_are_offered(make: MakeDesk, show: Show) -> None:
+def test_the_first_run_ends_by_itself_and_choices_are_offered(
+    make: MakeController, show: Show
+) -> None:
     controller = make(show, steps=20)
     to_the_end(controller)
     assert controller.session.step_index >= 20
@@ -264,7 +268,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(make: MakeDesk, sh
     assert controller.session.playing, "the second run has no end"
 
 
-def test_what_is_offered_is_done(make: MakeDesk, show: Show) -> None:
+def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     controller = make(show, steps=5)
     to_the_end(controller)
     controller.stage.offers["Step through it"]()
@@ -287,7 +291,7 @@ def goes_past(controller: Any, step: int) -> bool:
     return bool(controller.session.playing) and controller.stage.offers == {}
 
 
-def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeDesk, show: Show) -> None:
+def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, show: Show) -> None:
     by_hand = make(show, steps=5)
     by_hand.step(+1, 7)
     assert goes_past(by_hand, 7)
@@ -454,7 +458,7 @@ def option(controller: Any, name: str) -> Any:
     return next(choice for choice in controller.state.options if choice.name == name)
 
 
-def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeDesk) -> None:
+def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeController) -> None:
     controller = make("rgb")
     assert option(controller, "map").choices == ("invert", "grey", "sepia", "hue", "swap", "copy")
     assert not option(controller, "map").restarts
@@ -487,7 +491,7 @@ def test_a_session_without_a_scene_has_its_map_to_choose(controller: Any) -> Non
     assert option(controller, "map").value == "hue"
 
 
-def test_a_choice_within_a_step_is_seen_at_once_though_it_waits(make: MakeDesk) -> None:
+def test_a_choice_within_a_step_is_seen_at_once_though_it_waits(make: MakeController) -> None:
     controller = make("rgb")
     controller.operation(+1)
     controller.set_option("map", "grey")
@@ -495,7 +499,7 @@ def test_a_choice_within_a_step_is_seen_at_once_though_it_waits(make: MakeDesk) 
     assert option(controller, "map").value == "grey"
 
 
-def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeDesk) -> None:
+def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeController) -> None:
     controller = make("circle", hidden="3")
     shapes = ("circle", "gaussians", "spiral", "moons", "quadrants")
     assert option(controller, "shape").choices == shapes
@@ -509,7 +513,7 @@ def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeDesk) -> Non
     )
 
 
-def test_another_activation_goes_to_the_layers_that_the_scene_means(make: MakeDesk) -> None:
+def test_another_activation_goes_to_the_layers_that_the_scene_means(make: MakeController) -> None:
     controller = make("circle", activation="relu")
     session = controller.session
     controller.set_option("activation", "tanh")
@@ -522,7 +526,7 @@ def test_another_activation_goes_to_the_layers_that_the_scene_means(make: MakeDe
     assert option(controller, "activation").value == "sigmoid"
 
 
-def test_another_size_begins_another_training_and_goes_on_playing(make: MakeDesk) -> None:
+def test_another_size_begins_another_training_and_goes_on_playing(make: MakeController) -> None:
     controller = make("rgb", map="grey")
     assert option(controller, "hidden").restarts
     controller.edit(3, 0.5)
@@ -536,7 +540,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeDesk
     assert controller.state.edits == 0
 
 
-def test_an_option_that_cannot_be_is_told(make: MakeDesk) -> None:
+def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
     controller = make("rgb")
     for name, value in (("map", "blue"), ("hidden", "many"), ("speling", "1"), ("batch", "0")):
         controller.set_option(name, value)
@@ -546,7 +550,7 @@ def test_an_option_that_cannot_be_is_told(make: MakeDesk) -> None:
     assert option(controller, "hidden").value == 8 and option(controller, "batch").value == 8
 
 
-def test_the_rate_and_the_engine_are_options_too(make: MakeDesk) -> None:
+def test_the_rate_and_the_engine_are_options_too(make: MakeController) -> None:
     controller = make("rgb")
     controller.set_option("lr", "0.125")
     controller.set_option("engine", "python")
@@ -563,7 +567,7 @@ def a_picture(path: Path) -> Path:
     return path
 
 
-def test_a_picture_that_is_dropped_is_learned(make: MakeDesk, tmp_path: Path) -> None:
+def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Path) -> None:
     controller = make("texture", hidden=4, depth=1, batch=16, transform="flip", size=32)
     path = a_picture(tmp_path / "red.png")
     before = values(controller)
@@ -586,7 +590,7 @@ def test_a_picture_that_is_dropped_elsewhere_is_refused(controller: Any, tmp_pat
     ]
 
 
-def test_a_training_is_saved_and_goes_on(make: MakeDesk, tmp_path: Path) -> None:
+def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -> None:
     controller = make("rgb")
     controller.step(+1, 4)
     there, path = values(controller), tmp_path / "run.safetensors"
@@ -798,7 +802,7 @@ def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> No
     assert told.state is not None and told.state.step == 3
 
 
-def test_a_state_is_equal_to_itself_while_nothing_happens(make: MakeDesk) -> None:
+def test_a_state_is_equal_to_itself_while_nothing_happens(make: MakeController) -> None:
     controller = make("rgb")
     controller.step(+1)
     assert controller.state == controller.state

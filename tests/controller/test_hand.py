@@ -69,7 +69,7 @@ def test_what_waits_can_be_dropped() -> None:
     assert seen == [None]
 
 
-# A desk.
+# A controller.
 
 
 @pytest.fixture

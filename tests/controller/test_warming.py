@@ -99,7 +99,7 @@ def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path
         lambda: controller.operation(-1),
         lambda: controller.switch(0),
         lambda: controller.switch(1),
-        lambda: [s.seek(0), controller.drawing(lambda: None)],  # past the desk
+        lambda: [s.seek(0), controller.drawing(lambda: None)],  # past the controller
         lambda: [s.reset(), controller.drawing(lambda: None)],
         lambda: controller.set_engine("cpu"),
         lambda: controller.set_activation(0, "relu"),

@@ -1,4 +1,4 @@
-"""The controls of a notebook and a desk: both ways, and from any thread."""
+"""The controls of a notebook and a controller: both ways, and from any thread."""
 
 import threading
 from collections.abc import Callable

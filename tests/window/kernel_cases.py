@@ -141,7 +141,7 @@ def everything(open_: Open) -> None:
         lambda: controller.set_engine("cpu"),
         lambda: controller.step(+1),
     )
-    open_.do(lambda: session.seek(0), lambda: session.reset())  # past the desk, as a cell may
+    open_.do(lambda: session.seek(0), lambda: session.reset())  # past the controller, as a cell may
     open_.do(lambda: controller.set_rate(0.01), controller.play)
     open_.until(lambda: session.step_index > 1)
     open_.do(controller.pause, controller.reset)
