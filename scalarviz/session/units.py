@@ -27,7 +27,7 @@ def back(course: History, count: int, unit: str) -> None:
         back_operations(course, count)
     elif unit == "phase":
         for _ in range(count):
-            if course.clock.place == (0, 0):
+            if course.clock == Clock():
                 break
             back_phase(course)
     else:

@@ -118,3 +118,13 @@ def test_a_branch_on_arrival_keeps_what_waits_for_this_step() -> None:
     s.advance(1)
     assert (s.learning_rate, s.network.activations[0]) == (0.5, "relu")
     assert [action.kind for action in s.current_branch.journal] == ["learning rate", "activation"]
+
+
+def test_a_phase_back_at_the_start_goes_before_what_was_done_there() -> None:
+    s = sv.Session(sv.Network([2, 3, 1], seed=1), ([[0.0, 1.0]], [[1.0]]), engine="python")
+    before = s.network.bank.value[0]
+    s.edit(0, 0.5)
+    s.back(1, "phase")
+    assert s.network.bank.value[0] == before
+    s.edit(0, 0.25)
+    assert len(s.branches) == 2
