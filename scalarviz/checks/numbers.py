@@ -139,7 +139,7 @@ def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
 
 def answers(kind: type[R]) -> type[R]:
     """A class that answers wrong arguments by a sentence: `answered`, as a decorator of classes."""
-    kind.__init__ = answered(kind.__init__)  # type: ignore[method-assign]
+    kind.__init__ = answered(kind.__init__)  # type: ignore[method-assign]  # the same arguments
     return kind
 
 
@@ -244,7 +244,7 @@ def number(
     """
     try:
         # A text that float() would read is no number; that float() may fail is the point here.
-        result = None if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]
+        result = None if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]  # it may fail
     except (TypeError, ValueError, OverflowError):
         result = None
     if result is not None:

@@ -66,7 +66,7 @@ def obey(words: Sequence[str]) -> None:
     except BrokenPipeError:  # whoever read this has stopped reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as error:
+    except Exception as error:  # those that are not ours are raised again below
         told = answer(error)
         if told is None:
             raise
@@ -148,7 +148,7 @@ def visible_errors() -> Iterator[None]:
     """What typer says of the command line quotes it: as `visible` writes it."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # of typer and of what it is made of; raised again
         if isinstance(said := getattr(error, "message", None), str):
             error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
         meant = MEANT.get(getattr(error, "option_name", ""))

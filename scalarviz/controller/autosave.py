@@ -85,7 +85,7 @@ class Keep:
                 saved = f"Nothing was saved: {lack}"
             error.args = (error.lines[0], saved)
             raise
-        except Exception:
+        except Exception:  # whatever broke the training off; raised again
             if self.path is not None and session.step_index > first:
                 say(self.at_end(session, True))
             raise

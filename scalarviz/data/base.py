@@ -82,7 +82,7 @@ class DataSet(ABC):
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
-            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]  # the same arguments
 
     def __init__(
         self,

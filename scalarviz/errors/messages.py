@@ -24,7 +24,7 @@ class OnStandardError(logging.Handler):
             return
         try:
             say(self.format(record), file=sys.stderr)
-        except Exception:
+        except Exception:  # as the handlers of logging do: a message must stop nothing
             self.handleError(record)
 
 

@@ -77,7 +77,7 @@ def clean_names(names: Names) -> Names:
     for text in texts_of(names):
         if text not in instead:
             instead[text] = text if cleaned(text) == text else unused(cleaned(text), used)
-    return with_texts(names, instead)  # type: ignore[no-any-return]
+    return with_texts(names, instead)  # type: ignore[no-any-return]  # plain JSON
 
 
 def cleaned(name: str) -> str:

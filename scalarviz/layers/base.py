@@ -43,7 +43,7 @@ class Layer(Part):
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
-            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]  # the same arguments
 
     def __init__(self, inputs: int, outputs: int, activation: str = "linear") -> None:
         self.inputs = size(inputs, f"the inputs of {type(self).__name__}")

@@ -53,7 +53,7 @@ class Optimizer:
         __getattr__, __setattr__ = unknown, set_known
 
     def __init_subclass__(cls) -> None:
-        cls.__init__ = answered(cls.__init__, PARAMETERS)  # type: ignore[method-assign]
+        cls.__init__ = answered(cls.__init__, PARAMETERS)  # type: ignore[method-assign]  # the same arguments
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ class Precision:
         if isinstance(precision, Precision):
             return precision
         # `pick` gives back one of the names, which a type checker cannot know.
-        return Precision(pick(PRECISIONS, precision, "precision"))  # type: ignore[arg-type]
+        return Precision(pick(PRECISIONS, precision, "precision"))  # type: ignore[arg-type]  # a name
 
     @property
     def mixed(self) -> bool:

@@ -1,4 +1,4 @@
-"""Pointing: which cube is under the pointer, of those that a sight shows."""
+"""Pointing: which cube is under the pointer, of those that a picture shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picture: a sight and a camera become pixels, by one visual for all cubes and one for the rest."""
+"""Picture: frame data and a camera become pixels: one visual for all cubes, one for the rest."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.common.before import Before
-from scalarviz.engines.cpu import step as cpu_chunks
+from scalarviz.engines.cpu import step as cpu_step
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.expression import kernels as expression_kernels
 from scalarviz.engines.expression.engines import ExpressionEngine
@@ -45,7 +45,7 @@ class CpuExpressionEngine(ExpressionEngine):
         self._error = np.zeros(1)
         self._order: Order | None = None
         self._orders: tuple[FloatArray, ...] = ()
-        self._plan = np.zeros(cpu_chunks.PLAN_FIELDS, np.uint64)
+        self._plan = np.zeros(cpu_step.PLAN_FIELDS, np.uint64)
         self._counts = np.zeros(1, np.int64)
         self._passes: list[tuple[int, FloatArray]] = []
         self._spare: list[FloatArray] = []  # workspaces that no backward waits for
@@ -152,7 +152,7 @@ class CpuExpressionEngine(ExpressionEngine):
 
     def _kernel(self, inputs: FloatArray, targets: FloatArray, loss: Loss, *moving: Any) -> int:
         """The kernel of a whole step: the row of a bad gradient, NONE or OVERFLOW."""
-        self._plan[cpu_chunks.LOSS] = LOSS_NUMBERS[loss.name]
+        self._plan[cpu_step.LOSS] = LOSS_NUMBERS[loss.name]
         bad: int = self.kernels.train(
             *self._program,
             self._array(inputs),
@@ -174,9 +174,9 @@ class CpuExpressionEngine(ExpressionEngine):
         order = Order.of(optimizer, self._order)
         if order is not self._order:
             self._order = order
-            self._plan[cpu_chunks.OPTIMIZER] = order.optimizer
-            self._plan[cpu_chunks.SCHEDULE] = order.schedule
-            self._plan[cpu_chunks.REFUSE] = order.refuses
+            self._plan[cpu_step.OPTIMIZER] = order.optimizer
+            self._plan[cpu_step.SCHEDULE] = order.schedule
+            self._plan[cpu_step.REFUSE] = order.refuses
             slots = self.bank.slot_block(order.slots)
             arguments = np.empty(order.arguments, self.bank.dtype)
             self._orders = slots, *order.numbers, arguments
