@@ -22,6 +22,7 @@ PACKAGE = ROOT / "scalarviz"
 PACKAGES = """
     errors
     package_files
+    texts
     process
     checks
     leaf_calls

@@ -15,6 +15,7 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.explanation import Explanation
 from scalarviz.session.session import Session
+from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Card
 
 TERMS = 3  # of a sum that are spelled out
@@ -25,13 +26,13 @@ def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[
     value, grad = float(source.numbers.value[row]), float(source.numbers.grad[row])
     change = value - float(source.before[row])
     found = [
-        ("value", f"{value:.5g}"),
-        ("gradient", f"{grad:.4g}"),
-        ("last change", f"{change:+.3g}" if change else "0"),
-        ("since step", f"{since:,}"),
+        (text("card.value"), f"{value:.5g}"),
+        (text("card.gradient"), f"{grad:.4g}"),
+        (text("card.change"), f"{change:+.3g}" if change else "0"),
+        (text("card.since"), f"{since:,}"),
     ]
     if session.network.bank.frozen[row]:
-        found.append(("frozen", "no step moves it"))
+        found.append((text("card.frozen"), text("card.frozen.meaning")))
     return found
 
 
@@ -40,7 +41,8 @@ def hover_card(session: Session, row: int | None, source: Source, since: int) ->
     if row is None:
         return None
     name = session.network.bank.name_of(row)
-    return Card(row, name, [*facts(session, row, source, since), ("row of the bank", f"{row:,}")])
+    own = text("card.row"), f"{row:,}"
+    return Card(row, name, [*facts(session, row, source, since), own])
 
 
 @final
@@ -60,10 +62,10 @@ class PinnedCard:
         if row is None:
             return None
         if self.session.playing:
-            lines = ["pause to see its arithmetic"]
+            lines = [text("explanation.playing")]
         else:
             lines = self.reading.ask(self._lines, (row, key), lambda: arithmetic(self.session, row))
-            lines = ["its arithmetic is being done"] if self._lines.pending else lines
+            lines = [text("explanation.pending")] if self._lines.pending else lines
         name = self.session.network.bank.name_of(row)
         return Card(row, name, facts(self.session, row, source, since), lines, self._history(row))
 
@@ -83,14 +85,14 @@ def arithmetic(session: Session, row: int) -> list[str]:
     try:
         said = session.explain(row)
     except ScalarvizError:
-        return ["no step has been taken yet"]
+        return [text("explanation.none")]
     places = [
         len(operation.uses(row)[0])
         for operation in session.network.program.operations
         if row in operation.parameters
     ]
     is_shared = sum(places) > 1
-    lines = [f"used at {sum(places):,} places of each sample"] if is_shared else []
+    lines = [text("explanation.shared", count=sum(places))] if is_shared else []
     lines += gradient_lines(said, largest_first=is_shared)
     lines += [str(line) for line in said.lines]
     return lines
@@ -99,22 +101,22 @@ def arithmetic(session: Session, row: int) -> list[str]:
 def gradient_lines(said: Explanation, *, largest_first: bool = False) -> list[str]:
     """The sum over the batch: some terms, how many more there are, and the total."""
     if said.total is None:
-        return ["its gradient is not known yet"]
+        return [text("explanation.unknown")]
     if said.products is None or said.g is None:
         return [f"grad = {said.total:.6g}"]
     count = len(said.products)
     if not count:
-        return ["grad = 0: it only ever lies beyond the edge"]
-    lines = ["grad = sum of x * g" if count > 1 else "grad = x * g"]
+        return [text("explanation.beyond")]
+    lines = [plural("explanation.terms", count)]
     order = np.arange(count)
     if largest_first:  # of a weight that is used at many places most may be 0
         order = np.argsort(-np.abs(said.products), kind="stable")
-        lines[0] += ", the largest first"
+        lines = [text("explanation.largest_first", terms=lines[0])]
     for i in order[:TERMS].tolist():
         lines.append(f"  {said.x[i]:.4g} * {said.g[i]:.4g} = {said.products[i] + 0.0:.4g}")
     if count > TERMS:
         rest = float(np.sum(said.products[order[TERMS:]]))
-        lines.append(f"  ... {count - TERMS} more = {rest:.4g}")
+        lines.append(text("explanation.more", count=count - TERMS, rest=rest))
     if count > 1:
-        lines.append(f"  total = {said.total:.6g}")
+        lines.append(text("explanation.total", total=said.total))
     return lines

@@ -14,13 +14,14 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.presenter.captions import moments as story
-from scalarviz.presenter.captions.format import LOSSES as LOSS_WORDS
 from scalarviz.presenter.captions.format import both, chosen, fill, said
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.operations import Caption
 from scalarviz.presenter.traced_weight import path
+from scalarviz.texts import texts
 
 Array = npt.NDArray[np.float64]
+LOSS_WORDS = ("error", "derivative")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -371,7 +372,7 @@ def test_every_loss_is_told(name: str, mean: Any) -> None:
     loss = sv.Loss(name, factor=0.5, mean=mean)
     s = sv.Session(network, data.Rgb(), loss, sv.SGD(0.01), batch=2, engine="python")
     told = walk(s)
-    assert name in LOSS_WORDS
+    assert {f"rows.losses.{name}.{part}" for part in LOSS_WORDS} <= texts().keys()
     assert told["loss"].formula.startswith("L = 0.5 * ") and "0.5 * " in told["delta 1"].formula
     upstream = float(s.numbers("affine 1").upstream[0, 0])
     assert numbers_in(told["delta 1"].numbers[0])[-1] == close(upstream)
@@ -402,7 +403,7 @@ NAMES = {
 @pytest.mark.parametrize(("p", "t"), [(0.75, 0.25), (-0.3, 1.2)])
 def test_the_words_for_a_loss_are_its_formula(name: str, p: float, t: float) -> None:
     row = LOSSES[name]
-    error, derivative = (as_python(text) for text in LOSS_WORDS[name])
+    error, derivative = (as_python(texts()[f"rows.losses.{name}.{part}"]) for part in LOSS_WORDS)
     names = {**NAMES, "p": p, "t": t, "huber": lambda e: row.value(e, 0.0)}
     assert eval(error, names) == pytest.approx(row.value(p, t) * row.weight(p, t))
     assert eval(derivative, names) == pytest.approx(row.derivative(p, t) * row.weight(p, t))

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.presenter.captions.format import WEIGHTED
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.operations import BACKWARD_KINDS, FORWARD_KINDS, Caption
 from scalarviz.presenter.cards import arithmetic
 from scalarviz.presenter.paths import middle, weights_from, weights_into
 from scalarviz.presenter.traced_weight import path
+from scalarviz.texts import texts
 from scalarviz.view.lights import lights
 from tests.strategies import networks
 
@@ -67,7 +67,7 @@ def test_every_kind_of_operation_has_its_words() -> None:
     assert set(BACKWARD_KINDS) == set(KINDS) - {"activation"}
     program = pictures().network.program
     weighted = {operation.kind for operation in program.operations if operation.parameters}
-    assert weighted <= set(WEIGHTED)
+    assert {f"captions.weighted.{kind}.title" for kind in weighted} <= texts().keys()
 
 
 @given(made=networks(learning=True), data=st.data())

@@ -11,6 +11,7 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.timeline import Clock
+from scalarviz.texts import text
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("", "", ())
@@ -22,7 +23,7 @@ class Narration:
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
-        self.pause = "paused"
+        self.pause = text("status.paused")
         self._said = Answer(NOTHING)
         reading.answers.append(self._said)
 
@@ -36,19 +37,15 @@ class Narration:
     def words(self, show: Show, motion: Motion, pinned: int | None, rate: float) -> Words:
         """All words around the picture, at so many steps a second."""
         session = self.reading.session
-        speed = [
-            ("", f"{rate:,.0f} steps a second" if rate >= 9.5 else f"{rate:.1f} steps a second")
-        ]
-        if not session.playing:
-            speed = [("", self.pause)]
+        speed = text(f"status.{'fast' if rate >= 9.5 else 'slow'}", rate=rate)
         status = [
-            ("step", f"{session.step_index:,}"),
-            ("epoch", f"{session.epoch:,.1f}"),
-            ("learning rate", f"{session.learning_rate:g}"),
-            *speed,
-            ("engine", session.engine),
-            ("done:", session.done or "nothing"),
-            ("next:", session.next),
+            (text("status.step"), f"{session.step_index:,}"),
+            (text("status.epoch"), f"{session.epoch:,.1f}"),
+            (text("status.learning_rate"), f"{session.learning_rate:g}"),
+            ("", speed if session.playing else self.pause),
+            (text("status.engine"), session.engine),
+            (text("status.done"), session.done or text("status.nothing")),
+            (text("status.next"), session.next),
         ]
         return Words(show.title, show.about, status, self._strip(show, motion, pinned))
 

@@ -11,10 +11,8 @@ from scalarviz.formulas.losses import LossRow
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.presenter.captions.format import (
-    LOSSES,
     SHOWN,
     both,
-    counted,
     equation,
     fill,
     largest_products,
@@ -28,12 +26,14 @@ from scalarviz.presenter.captions.operations import (
     FORWARD_KINDS,
     Caption,
     CaptionFn,
+    caption_of,
     plain,
     row_back,
 )
 from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient
 from scalarviz.session.explanation import Explanation, explain
 from scalarviz.session.session import Session
+from scalarviz.texts import plural, row_text, text
 
 MOST = 4096  # samples whose loss is computed again
 # What may be done after a step without a change of what the network says.
@@ -48,7 +48,7 @@ def caption(session: Session, row: int | None = None) -> Caption:
     with session.doing(), np.errstate(all="ignore"):  # what is infinite is told as it is
         step, operation = session.clock.place
         if (step, operation) == (0, 0):
-            return Caption("Each cube is one weight.")
+            return Caption(text("captions.start"))
         moment = session.course.trainer.moments[operation - 1]
         tellers = TELLERS if session.network.program.operations else OF_EXPRESSIONS
         if moment.kind not in tellers:
@@ -61,24 +61,23 @@ def caption(session: Session, row: int | None = None) -> Caption:
 
 
 def zero_grad(ctx: TracedWeight) -> Caption:
-    title, formula = "Forget the old gradients.", "grad = 0"
     if ctx.row == NONE:
-        return Caption(title, formula)
+        return caption_of("zero_grad")
     old = old_gradient(ctx.course, ctx.row)
     if old == 0.0 and ctx.session.step_index == 0:
-        return Caption(title, formula, ("grad = 0 already: this is the first step",))
-    return Caption(title, formula, (f"{ctx.name_of(ctx.row)}: grad {said(old)} -> 0",))
+        return caption_of("zero_grad", text("captions.zero_grad.first"))
+    return caption_of("zero_grad", f"{ctx.name_of(ctx.row)}: grad {said(old)} -> 0")
 
 
 def forward(ctx: TracedWeight) -> Caption:
-    text = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
+    plainly = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
     if not ctx.is_last:
-        return text
-    prediction, target = ctx.answers
-    says = f"prediction {listed(prediction[ctx.sample])}"
-    should = f"target {listed(target[ctx.sample])}"
-    formula = re.sub(r"^\w+ =", "p =", text.formula)
-    return Caption("The prediction, beside the target.", formula, (*text.numbers, says, should))
+        return plainly
+    prediction, target = (listed(each[ctx.sample]) for each in ctx.answers)
+    says = text("captions.prediction", prediction=prediction)
+    should = text("captions.target", target=target)
+    formula = re.sub(r"^\w+ =", "p =", plainly.formula)
+    return Caption(text("captions.last"), formula, (*plainly.numbers, says, should))
 
 
 def loss(ctx: TracedWeight) -> Caption:
@@ -86,27 +85,29 @@ def loss(ctx: TracedWeight) -> Caption:
     function = ctx.loss
     prediction, target = ctx.answers
     p, t = prediction[ctx.sample].tolist(), target[ctx.sample].tolist()
-    error, _ = LOSSES.get(function.name, (f"{function.name}(p, t)", ""))
+    error = row_text(f"rows.losses.{function.name}.error", f"{function.name}(p, t)")
     if isinstance(function.row, LossRow):
         row = function.row
         errors = [
             f"{fill(error, p=a, t=b)} = {said(row.value(a, b) * row.weight(a, b))}"
             for a, b in zip(p[:SHOWN], t[:SHOWN], strict=True)
         ]
-        text = ", ".join([*errors, *more(len(p))])
+        own = ", ".join([*errors, *more(len(p))])
     else:
-        text = f"error {said(function.row.value(p, t))}"
-    samples, outputs = prediction.shape
-    kind = {"all": "mean", "samples": "mean", "none": "sum"}[function.mean]
-    over = f"{kind} over {counted(samples, 'sample')} of {counted(outputs, 'output')}"
-    formula = f"{kind} {error}"
+        own = text("captions.loss.error", error=said(function.row.value(p, t)))
+    mean = "sum" if function.mean == "none" else "mean"
     if function.mean == "samples" and isinstance(function.row, LossRow):
-        over = f"sum over {counted(outputs, 'output')}, mean over {counted(samples, 'sample')}"
-        formula = f"sum of {error} / {samples}"
+        mean = "mean_of_sums"
+    samples, outputs = prediction.shape
     factor = "" if function.factor == 1.0 else f"{said(function.factor)} * "
-    total = f"L = {said(ctx.session.loss)}, {factor}the {over}"
-    numbers = (f"sample {ctx.sample}: {text}", total)
-    return Caption("How wrong is the prediction?", f"L = {factor}{formula}", numbers)
+    counts = {
+        "samples": plural("counts.samples", samples),
+        "outputs": plural("counts.outputs", outputs),
+    }
+    total = f"L = {said(ctx.session.loss)}, {factor}{text(f'captions.loss.over.{mean}', **counts)}"
+    numbers = (text("captions.loss.sample", sample=ctx.sample, errors=own), total)
+    formula = text(f"captions.loss.formula.{mean}", error=error, samples=samples)
+    return Caption(text("captions.loss.title"), f"L = {factor}{formula}", numbers)
 
 
 def delta(ctx: TracedWeight) -> Caption:
@@ -114,12 +115,14 @@ def delta(ctx: TracedWeight) -> Caption:
     name, place = ctx.formula, ctx.place[0]
     row = ACTIVATIONS.get(name)
     slope = row.slope if row and row.slope else f"{name}'(z)"
-    title = row.backward_caption if row else ""
+    title = row_text(
+        f"rows.activations.{name}.backward_caption", row.backward_caption if row else ""
+    )
     upstream = ctx.of_sample(ctx.numbers.upstream)[place]
     numbers = []
-    title, formula = title or "Each slope decides how much light passes.", "delta = g"
+    title, formula = title or text("captions.delta"), "delta = g"
     if ctx.is_last:
-        title = "The error begins its way back."
+        title = text("captions.last_delta")
         derivative, line = loss_derivative(ctx, upstream)
         formula, slope = f"delta = {derivative}", re.sub(r"\ba\b", "p", slope)
         numbers.append(f"{ctx.unit}: {line}")
@@ -139,7 +142,7 @@ def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
     prediction, target = ctx.answers
     samples, outputs = prediction.shape
     p, t = (float(each[ctx.sample, ctx.place[0]]) for each in (prediction, target))
-    _, derivative = LOSSES.get(function.name, ("", f"{function.name}'(p, t)"))
+    derivative = row_text(f"rows.losses.{function.name}.derivative", f"{function.name}'(p, t)")
     before = "" if function.factor == 1.0 else f"{said(function.factor)} * "
     count = samples * function.divisor(outputs)
     after = f" / {count}" if count > 1 else ""
@@ -152,23 +155,23 @@ def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
 
 def weight_gradient(ctx: TracedWeight) -> Caption:
     """The sum over the batch of what came in times what comes back; over all places, too."""
-    text, row = ctx.session.explain(ctx.own_row), ctx.own_row
-    assert text.g is not None and text.products is not None
+    found, row = ctx.session.explain(ctx.own_row), ctx.own_row
+    assert found.g is not None and found.products is not None
     written, _ = ctx.operation.uses(row)
     places = len(written)
-    terms = products(text.g, text.x, ctx.sample)
+    terms = products(found.g, found.x, ctx.sample)
     if places > 1:
-        terms = largest_products(text.g, text.x)
-    line = f"grad = {equation(terms, text.products, text.grad)}"
-    title = "Each weight gets its share of the error"
-    title += "; the inputs stay dark: not needed." if ctx.is_first else "."
+        terms = largest_products(found.g, found.x)
+    line = f"grad = {equation(terms, found.products, found.grad)}"
+    title = text(f"captions.weight_gradient.{'first' if ctx.is_first else 'title'}")
     formula = f"grad += delta * {'x' if ctx.is_first else 'a'}"
     if places == 1:
-        return Caption(title, formula, (text.name, line))
+        return Caption(title, formula, (found.name, line))
     if not places:
-        return Caption(title, formula, (text.name, "grad = 0: it only ever lies beyond the edge"))
-    used = f"{text.name}, used at {counted(places, 'place')} of each sample"
-    return Caption(title, f"{formula}, at every place; the largest first", (used, line))
+        return Caption(title, formula, (found.name, text("explanation.beyond")))
+    used = plural("captions.weight_gradient.used", places, name=found.name)
+    formula = text("captions.weight_gradient.shared", formula=formula)
+    return Caption(title, formula, (used, line))
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
@@ -178,47 +181,46 @@ def input_gradient(ctx: TracedWeight) -> Caption:
 
 def step(ctx: TracedWeight) -> Caption:
     """The optimizer's arithmetic, and what the loss is now."""
-    title = "Every weight takes a small step downhill."
     if ctx.row == NONE:
-        return Caption("A step, but there are no weights.")
+        return Caption(text("captions.step.empty"))
     course, trainer = ctx.course, ctx.course.trainer
     actions = course.branch.actions_at(course.clock.place)[: course.clock.actions]
     # Within at_work the session must not be asked: it would take the older numbers for edits.
     with course.at_work():
-        text = explain(trainer, ctx.row, course.clock.operation)
+        found = explain(trainer, ctx.row, course.clock.operation)
         optimizer = trainer.settings.optimizer
         inputs, targets = trainer.batches.at(course.clock.step)
-    formula, lines = moved(text, optimizer, ctx.name_of(ctx.row))
+    formula, lines = moved(found, optimizer, ctx.name_of(ctx.row))
     # A network that does something else while it learns would answer another question.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.operations)
     if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(course.loss, again)
-        lines.append(f"the loss computed again: {old} -> {new}")
-    return Caption(title, formula, tuple(lines))
+        lines.append(text("captions.step.loss", old=old, new=new))
+    return Caption(text("captions.step.title"), formula, tuple(lines))
 
 
-def moved(text: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:
+def moved(found: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:
     """The formula of an optimizer, and the same with the numbers of one weight."""
-    if not text.lines:
-        reason = "it is frozen and stays" if text.frozen else "it stays"
-        return "w", [f"{name}: {reason} {said(text.value)}"]
-    last = text.lines[-1]
-    known = {**optimizer.settings, "w": text.value, "g": text.grad}
+    if not found.lines:
+        kept = {"name": name, "value": said(found.value)}
+        return "w", [text(f"captions.step.{'frozen' if found.frozen else 'still'}", **kept)]
+    last = found.lines[-1]
+    known = {**optimizer.settings, "w": found.value, "g": found.grad}
     pieces = []
-    for line in text.lines[:-1]:
+    for line in found.lines[:-1]:
         known[line.name] = line.value
         if line.name in ("g", "w", *optimizer.row.slots):
-            name_now = "w after decay" if line.name == "w" else line.name
+            name_now = text("captions.step.decayed") if line.name == "w" else line.name
             pieces.append(f"{name_now} = {said(line.value)}")
-    formula, has_own_g = last.formula, any(line.name == "g" for line in text.lines)
+    formula, has_own_g = last.formula, any(line.name == "g" for line in found.lines)
     old, new = both(known["w"], last.value)
     numbers = fill(re.sub(r"^w\b", old, formula), **known)
     if not has_own_g:
         formula = re.sub(r"\bg\b", "grad", formula)
-    start = [f"grad = {said(text.grad)}"] if pieces else []
+    start = [f"grad = {said(found.grad)}"] if pieces else []
     lines = [", ".join([*start, *pieces])] if pieces else []
-    return f"{formula} = new w", [*lines, f"{name}: {numbers} = {new}"]
+    return text("captions.step.formula", formula=formula), [*lines, f"{name}: {numbers} = {new}"]
 
 
 # A compiled expression has five phases, and no operations to look into.
@@ -228,17 +230,16 @@ def answer(ctx: TracedWeight) -> Caption:
     run, network = ctx.course.trainer.run, ctx.network
     x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
-    line = f"sample {ctx.sample}: {name}({listed(x)}) = {listed(p)}"
-    target = f"target {listed(ctx.answers[1][ctx.sample])}"
-    return Caption("The formula answers every sample.", f"p = {name}(x)", (line, target))
+    line = text("captions.answer.sample", sample=ctx.sample, name=name, x=listed(x), p=listed(p))
+    target = text("captions.target", target=listed(ctx.answers[1][ctx.sample]))
+    return caption_of("answer", line, target, name=name)
 
 
 def backward(ctx: TracedWeight) -> Caption:
-    title, formula = "One sweep back gives every gradient.", "grad = dL/dw, by the chain rule"
     if ctx.row == NONE:
-        return Caption(title, formula)
+        return caption_of("backward")
     grad = ctx.session.explain(ctx.row).grad
-    return Caption(title, formula, (f"{ctx.name_of(ctx.row)}: grad = {said(grad)}",))
+    return caption_of("backward", f"{ctx.name_of(ctx.row)}: grad = {said(grad)}")
 
 
 TELLERS: dict[str, CaptionFn] = {

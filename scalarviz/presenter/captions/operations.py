@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.format import (
-    ROWS,
-    WEIGHTED,
-    counted,
     equation,
     largest_products,
     listed,
@@ -21,6 +18,7 @@ from scalarviz.presenter.captions.format import (
 )
 from scalarviz.presenter.paths import weights_from, weights_into
 from scalarviz.presenter.traced_weight import TracedWeight
+from scalarviz.texts import plural, row_text, text
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,12 @@ class Caption:
     title: str
     formula: str = ""
     numbers: tuple[str, ...] = ()
+
+
+def caption_of(key: str, *numbers: str, **fields: object) -> Caption:
+    """The caption whose title and formula are the texts of a key, with some lines of numbers."""
+    title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
+    return Caption(title, formula, numbers)
 
 
 def weighted(ctx: TracedWeight) -> Caption:
@@ -44,22 +48,24 @@ def weighted(ctx: TracedWeight) -> Caption:
     if has_bias:
         b = float(bank.value[operation.biases + output // operation.outputs_per_bias])
         terms, parts = [*terms, said(b)], np.append(parts, b)
-    title, formula = WEIGHTED[operation.kind]
-    name, bias = "x" if ctx.is_first else "a", " and its shift" * has_bias
     line = f"{ctx.unit}: {equation(terms, parts, y[output])}"
-    return Caption(title.format(bias=bias), formula.format(x=name) + " + b" * has_bias, (line,))
+    kind = "shifted" if operation.kind == "scale" and has_bias else operation.kind
+    caption = caption_of(f"weighted.{kind}", line, x="x" if ctx.is_first else "a")
+    return replace(caption, formula=caption.formula + " + b" * has_bias)
 
 
 def activation(ctx: TracedWeight) -> Caption:
     name, place = ctx.formula, ctx.place[0]
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
-    title = ACTIVATIONS[name].caption or f"Each sum goes through {name}."
+    title = ACTIVATIONS[name].caption or text("captions.activation", name=name)
+    title = row_text(f"rows.activations.{name}.caption", title)
     return Caption(title, f"a = {name}(z)", (f"{ctx.unit}: {name}({said(z)}) = {said(a)}",))
 
 
 def row_formula(ctx: TracedWeight) -> Caption:
     name = ctx.formula
-    title, formula = ROWS.get(name, (f"Each sample goes through {name}.", f"y = {name}(x)"))
+    title = row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name))
+    formula = row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)")
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     return Caption(title, formula, (f"{listed(x)} -> {listed(y)}",))
 
@@ -68,14 +74,14 @@ def plain(ctx: TracedWeight) -> Caption:
     """What the row of a kind says, for one of which nothing else is said."""
     name = (ctx.formula or ctx.operation.kind).replace("_", " ")
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
-    meaning = ctx.operation.about.meaning
-    return Caption(f"The numbers go through {name}.", meaning, (f"{listed(x)} -> {listed(y)}",))
+    kind = ctx.operation.about
+    meaning = row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning)
+    return Caption(text("captions.plain", name=name), meaning, (f"{listed(x)} -> {listed(y)}",))
 
 
 def branch(ctx: TracedWeight) -> Caption:
     x = ctx.of_sample(ctx.numbers.inputs)
-    title = "The numbers go two ways: through the next layers, and straight past them."
-    return Caption(title, "y = x", (listed(x),))
+    return caption_of("branch", listed(x))
 
 
 def joined(ctx: TracedWeight) -> Caption:
@@ -83,8 +89,7 @@ def joined(ctx: TracedWeight) -> Caption:
     straight = ctx.held(ctx.operation.other)[place]
     x, y = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     sums = equation([said(straight), said(x)], np.array([straight, x]), y)
-    title = "The two ways come together: their numbers are added."
-    return Caption(title, "y = x + f(x)", (f"{ctx.unit}: {sums}",))
+    return caption_of("sum", f"{ctx.unit}: {sums}")
 
 
 def dropout(ctx: TracedWeight) -> Caption:
@@ -92,15 +97,14 @@ def dropout(ctx: TracedWeight) -> Caption:
     (rate,), place = ctx.operation.settings, ctx.place[0]
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     left_out = int(np.sum((y == 0.0) & (x != 0.0)))
-    text = f"{ctx.unit}: {said(x[place])} / (1 - {said(rate)}) = {said(y[place])}"
+    own = f"{said(x[place])} / (1 - {said(rate)}) = {said(y[place])}"
     if y[place] == 0.0 != x[place]:
-        text = f"{ctx.unit}: {said(x[place])} is left out"
+        own = text("captions.dropout.own", x=said(x[place]))
     some = int(np.count_nonzero(x))
-    count = f"{left_out:,} of {some:,} are left out"
+    count = text("captions.dropout.count", left_out=left_out, some=some)
     if some < len(x):
-        count += f"; the other {len(x) - some:,} were 0 before"
-    title = "By chance some numbers are left out; the others grow to make up for it."
-    return Caption(title, "y = x / (1 - rate), or 0", (text, count))
+        count = text("captions.dropout.zeros", count=count, others=len(x) - some)
+    return caption_of("dropout", f"{ctx.unit}: {own}", count)
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
@@ -113,17 +117,17 @@ def batch_norm(ctx: TracedWeight) -> Caption:
     own = inputs.astype(np.float64).reshape(len(inputs), int(features), -1)[:, feature]
     x, y = ctx.of_sample(inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     mean, variance = float(own.mean()), float(own.var())
-    over = f"over {counted(own.size, 'number')}"
-    title = "Over the whole batch each feature is brought to mean 0 and variance 1."
-    if operation.is_held(ctx.network.bank.frozen):
+    over = plural("captions.batch_norm.over", own.size)
+    is_held = operation.is_held(ctx.network.bank.frozen)
+    if is_held:
         first = operation.state + feature
         mean, variance = (float(ctx.network.bank.state[i]) for i in (first, first + int(features)))
-        over = "running numbers, which stand still"
-        title = "This layer is frozen: each feature is brought to scale by its running numbers."
-    over = f"feature {feature}: mean {said(mean)}, variance {said(variance)}, {over}"
+        over = text("captions.batch_norm.running")
+    numbers = {"mean": said(mean), "variance": said(variance)}
+    over = text("captions.batch_norm.feature", feature=feature, over=over, **numbers)
     above = f"({said(x)} - {said(mean)})".replace("- -", "+ ")
     line = f"{ctx.unit}: {above} / sqrt({said(variance)} + {eps:g}) = {said(y)}"
-    return Caption(title, "y = (x - mean) / sqrt(variance + eps)", (over, line))
+    return caption_of("frozen_batch_norm" if is_held else "batch_norm", over, line)
 
 
 # And on the way back.
@@ -141,19 +145,17 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     if operation.outputs_per_bias > 1:
         terms = largest_products(w, flow)
     total = equation(terms, w * flow, gradient[column])
-    title, formula = "Paths add up; W has not changed yet.", "sum of w"
-    if len(operation.shape) == 1:
-        title, formula = "Each gain passes on its part.", "w"
-    return Caption(title, f"g = {formula} * delta", (f"{place_name(ctx, column)}: {total}",))
+    kind = "scale" if len(operation.shape) == 1 else "sum"
+    return caption_of(f"weighted_back.{kind}", f"{place_name(ctx, column)}: {total}")
 
 
 def place_name(ctx: TracedWeight, column: int) -> str:
     """An input by its number, or by its place on the picture."""
     shape = ctx.operation.source.shape
     if not shape:
-        return f"input {column}"
+        return text("captions.input", number=column)
     channel, line, at = (int(i) for i in np.unravel_index(column, shape))
-    return f"channel {channel} at {line}, {at}"
+    return text("captions.pixel", channel=channel, row=line, column=at)
 
 
 def row_back(ctx: TracedWeight) -> Caption:
@@ -162,8 +164,7 @@ def row_back(ctx: TracedWeight) -> Caption:
     upstream = ctx.of_sample(ctx.numbers.upstream)
     gradient = ctx.of_sample(ctx.numbers.gradient)
     line = f"{listed(upstream)} -> {listed(gradient)}"
-    formula = f"g = derivative of {ctx.formula or ctx.operation.kind}"
-    return Caption(f"The light goes back through {name}.", formula, (line,))
+    return caption_of("row_back", line, name=name, formula=ctx.formula or ctx.operation.kind)
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
@@ -173,25 +174,22 @@ def branch_back(ctx: TracedWeight) -> Caption:
     through = ctx.of_sample(ctx.numbers.upstream)[column]
     g = ctx.of_sample(ctx.numbers.gradient)[column]
     sums = equation([said(straight), said(through)], np.array([straight, through]), g)
-    title = "Where the ways parted, what comes back on both adds up."
-    return Caption(title, "g = straight + through", (f"{place_name(ctx, column)}: {sums}",))
+    return caption_of("branch_back", f"{place_name(ctx, column)}: {sums}")
 
 
 def sum_back(ctx: TracedWeight) -> Caption:
     g = ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]]
-    title = "Both ways get all of the light: a sum passes it on as it is."
-    return Caption(title, "g = delta, twice", (f"{ctx.unit}: {said(g)}, on both ways",))
+    return caption_of("sum_back", text("captions.sum_back.number", unit=ctx.unit, g=said(g)))
 
 
 def dropout_back(ctx: TracedWeight) -> Caption:
     (rate,), place = ctx.operation.settings, ctx.place[0]
     upstream = ctx.of_sample(ctx.numbers.upstream)[place]
     g = ctx.of_sample(ctx.numbers.gradient)[place]
-    text = f"{said(upstream)} / (1 - {said(rate)}) = {said(g)}"
+    own = f"{said(upstream)} / (1 - {said(rate)}) = {said(g)}"
     if g == 0.0 != upstream:
-        text = f"it was left out, and {said(upstream)} stops here"
-    title = "What was left out gets no light; the others get more."
-    return Caption(title, "g = delta / (1 - rate), or 0", (f"{ctx.unit}: {text}",))
+        own = text("captions.dropout_back.own", g=said(upstream))
+    return caption_of("dropout_back", f"{ctx.unit}: {own}")
 
 
 # A kind that is in neither table has the captions `plain` and `row_back`.

@@ -1,0 +1,218 @@
+"""The table of texts: every text is in it, used and fillable, and a translation replaces it."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from scalarviz import texts as table
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.texts import fields_of, plural, row_text, text, texts
+from tests.texts.words_in_code import uses_in, words_in, words_of_a_page, words_of_a_script
+
+PACKAGE = Path(__file__).parents[2] / "scalarviz"
+FILES = sorted(PACKAGE.rglob("*.py"))
+ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.json").read_text())
+
+# What shows something to people.
+SHOWS = ["presenter/captions/*", "presenter/cards.py"]
+# Tables whose rows hold their own English words, as rows that are added from outside do.
+ROW_TABLES: tuple[str, ...] = ()
+# What reads like words and is none: a pattern of files, patterns of literals, what they are.
+NOT_WORDS = [
+    ("presenter/captions/moments.py", "learning rate", "the name of an action"),
+]
+# The tables that have texts in the table of texts itself.
+ROWS = {"losses": {**LOSSES, **ROW_LOSSES}, "row_formulas": ROW_FORMULAS}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+SHOWN = [
+    path
+    for path in sorted(PACKAGE.rglob("*"))
+    if path.suffix in (".py", ".html", ".js") and any(fnmatchcase(relative(path), x) for x in SHOWS)
+]
+
+
+def is_no_word(file: str, literal: str) -> bool:
+    return any(
+        fnmatchcase(file, files) and any(fnmatchcase(literal, each) for each in literals.split("|"))
+        for files, literals, _ in NOT_WORDS
+    )
+
+
+def found_in(path: Path) -> list[str]:
+    """The literals of a file that read like words."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return [literal for _, literal in words_in(source, ROW_TABLES)]
+    return words_of_a_page(source) if path.suffix == ".html" else words_of_a_script(source)
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=relative)
+def test_no_words_stand_outside_the_table(path: Path) -> None:
+    found = [each for each in found_in(path) if not is_no_word(relative(path), each)]
+    assert found == [], "give each a key in scalarviz/texts/english.json"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("x = 'Forget the old gradients.'", ["Forget the old gradients."]),
+        ("x = f'{n} steps a second'", ["{} steps a second"]),
+        ("x = f\"{'left out' if n else ''}\"", ["left out"]),
+        ("button('Play')", ["Play"]),
+        ("button(tooltip='undo')", ["undo"]),
+        ("x = f'<b title=\"One step\">{n}</b>'", ['<b title="One step">{}</b>']),
+        ("def f(x='last change'): pass", ["last change"]),
+        ("x = {'a b': 'an entry'}", ["an entry"]),
+        ("x = 'y = sign(p - t)', '<b class=\"some thing\">', 'color: red; border: 1px solid;'", []),
+        ("def f() -> 'A type':\n    'A docstring.'\n    raise ValueError('No such thing.')", []),
+        ("re.compile('some words'); warn('Look out!'); x == 'weight gradient'", []),
+    ],
+)
+def test_words_are_told_from_other_literals(code: str, words: list[str]) -> None:
+    assert [literal for _, literal in words_in(code)] == words
+
+
+def test_every_exception_is_needed() -> None:
+    found = [(relative(path), literal) for path in SHOWN for literal in found_in(path)]
+    for files, literals, reason in NOT_WORDS:
+        for each in literals.split("|"):
+            hits = [x for x in found if fnmatchcase(x[0], files) and fnmatchcase(x[1], each)]
+            assert hits, f"no {each!r} ({reason}) is in {files} any more"
+
+
+USES = [
+    (relative(path), use) for path in FILES for use in uses_in(path.read_text(encoding="utf-8"))
+]
+
+
+def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
+    for file, use in USES:
+        where = f"{file}:{use.line}"
+        assert use.keys, f"{where}: the key must be a literal or an f-string"
+        fields = set()
+        for pattern in use.keys:
+            matching = [key for key in ENGLISH if fnmatchcase(key, pattern)]
+            assert matching or use.function == "row_text", f"{where}: there is no {pattern}"
+            fields |= {name for key in matching for name, *_ in fields_of(ENGLISH[key])}
+        given = use.fields
+        if use.function == "plural":
+            fields.discard("count")
+        if use.function != "row_text" and given is not None:
+            assert given == fields, f"{where}: {use.keys} has the fields {fields}, not {given}"
+
+
+def test_every_text_is_used() -> None:
+    patterns = {pattern for _, use in USES for pattern in use.keys}
+    unused = [key for key in ENGLISH if not any(fnmatchcase(key, each) for each in patterns)]
+    assert unused == []
+
+
+def test_a_text_is_words_with_named_fields() -> None:
+    for key, words in ENGLISH.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+", key), key
+        assert words.strip(), key
+        assert all(name.isidentifier() for name, *_ in fields_of(words)), key
+
+
+def test_the_table_is_sorted_and_has_no_key_twice() -> None:
+    source = Path(table.__file__).with_name("english.json").read_text(encoding="utf-8")
+    keys = re.findall(r'^"([^"]+)":', source, re.MULTILINE)
+    assert keys == sorted(set(keys))
+
+
+def test_texts_of_rows_belong_to_rows() -> None:
+    for key in ENGLISH:
+        if key.startswith("rows."):
+            _, name, row, _ = key.split(".")
+            assert row in ROWS[name], key
+
+
+# What a user meets.
+
+
+@pytest.fixture
+def speak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[object], None]]:
+    """speak(translation): what is said from now on, by a file of made-up texts."""
+
+    def choose(translation: object) -> None:
+        file = tmp_path / "made_up.json"
+        file.write_text(
+            translation if isinstance(translation, str) else json.dumps(translation),
+            encoding="utf-8",
+        )
+        monkeypatch.setenv("SCALARVIZ_LANGUAGE", str(file))
+        texts.cache_clear()
+
+    yield choose
+    monkeypatch.undo()
+    texts.cache_clear()
+
+
+def test_a_whole_translation_is_used_without_a_warning(
+    speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(
+        {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
+    )
+    assert text("captions.zero_grad.title") == "FORGET THE OLD GRADIENTS."
+    assert text("status.slow", rate=1.25) == "¡1.2 steps a second!"
+    assert plural("counts.samples", 2) == "¡2 samples!"
+    assert caplog.messages == []
+
+
+def test_a_row_has_its_own_words_unless_a_translation_has_others(
+    speak: Callable[[object], None],
+) -> None:
+    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh bends."
+    speak({**ENGLISH, "rows.activations.tanh.caption": "tanh biegt."})
+    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh biegt."
+
+
+@pytest.mark.parametrize("words", [5, None, "{rate:d}", "{other}", "{rate!r}", "{", "{rate.real}"])
+def test_what_cannot_be_shown_stays_english_and_is_said_once(
+    words: object, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    speak({**ENGLISH, "status.paused": "pausiert", "status.slow": words, "no.such.key": "x"})
+    assert text("status.slow", rate=1.25) == "1.2 steps a second"
+    assert text("status.paused") == "pausiert"
+    assert len(caplog.messages) == 1
+    assert "status.slow" in caplog.text and f"1 of {len(ENGLISH)}" in caplog.text
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
+def test_a_file_of_no_texts_leaves_all_english(
+    content: str, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(content)
+    assert text("status.paused") == ENGLISH["status.paused"]
+    assert len(caplog.messages) == 1 and "made_up.json" in caplog.text
+
+
+def test_a_language_without_a_file_leaves_all_english(
+    speak: Callable[[object], None],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    speak({})
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "klingon")
+    assert text("status.paused") == ENGLISH["status.paused"]
+    assert len(caplog.messages) == 1 and "klingon" in caplog.text
+
+
+def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
+    with pytest.warns(UserWarning, match=r"no\.such\.key"):
+        assert text("no.such.key") == "no.such.key"
+    with pytest.warns(UserWarning, match="rate"):
+        assert text("status.slow") == ENGLISH["status.slow"]
