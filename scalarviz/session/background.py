@@ -1,4 +1,4 @@
-"""Playing: a training goes on by itself, in a thread of its own."""
+"""Background play: a thread that advances a session until it is paused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scalarviz.checks.numbers import number
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.worker import Background, Job
 
-BEHIND = 0.25  # seconds; who falls further behind does not catch up
+BEHIND = 0.25  # seconds; a delay above this is dropped, not caught up
 
 Portion = Callable[[int | None, str], int]
 
 
 @final
 class Player:
-    """Takes portions of something in a thread of its own, as long as somebody else keeps it."""
+    """Advances a session in a background thread, until paused or until the session is deleted."""
 
     def __init__(self, turns: SessionLock) -> None:
         self._turns = turns
@@ -30,9 +30,14 @@ class Player:
         return self._thread.busy
 
     def play(self, portion: Portion, speed: float | None, unit: str) -> None:
-        """Start, or go on at another speed; `portion(most, unit)` goes on a little.
+        """Start playing, or go on with another speed or unit.
 
-        The error that ended an earlier playing is raised here if nobody has got it.
+        portion  bound method, held weakly: `portion(most, unit)` advances by at most `most` units
+                 (None: no limit) and returns how many it did
+        speed    units per second; None: as fast as possible
+        unit     "operation", "phase", "sample" or "step"
+
+        Raises the error that ended the previous playing if no `pause` has raised it.
         """
         if speed is not None:
             speed = number(speed, "the speed", 0.0, open_low=True)
@@ -42,9 +47,9 @@ class Player:
         self._thread.start(resting(job, self._turns))
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop, and raise the error that ended the playing, if there was one."""
+        """Stop after the current portion; raise the error that ended the playing, if any."""
         self._thread.stop()
-        if not self._turns.mine:  # else each would wait for the other
+        if not self._turns.mine:  # else a deadlock: the thread waits for the lock
             self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
         self._raise_error()
 
@@ -55,14 +60,14 @@ class Player:
 
 
 def resting(job: Job, turns: SessionLock) -> Job:
-    """A job that lets those go first, after each portion, who wait for their turn."""
+    """Run a job, and after each portion let threads that wait for the lock go first."""
     for rest in job:
         turns.let_others()
         yield rest
 
 
 def flat_out(portion: WeakMethod[Portion], unit: str) -> Job:
-    """One portion after the other."""
+    """Job: advance in portions, without rests."""
     while go_on := portion():
         go_on(None, unit)
         del go_on
@@ -70,7 +75,7 @@ def flat_out(portion: WeakMethod[Portion], unit: str) -> Job:
 
 
 def at_speed(portion: WeakMethod[Portion], unit: str, speed: float) -> Job:
-    """So many a second, on the average."""
+    """Job: advance at a mean rate of `speed` units per second."""
     start, done = time.perf_counter(), 0
     while go_on := portion():
         due = int((time.perf_counter() - start) * speed) - done

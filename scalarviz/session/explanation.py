@@ -1,6 +1,6 @@
-"""The arithmetic of one moment, as data: what an operation reads and writes, how a weight moves.
+"""Explanations: the arithmetic of one weight's update, and the numbers of one operation, as data.
 
-Nothing here is drawn; a picture, a notebook or a test takes the numbers from here.
+Nothing is drawn here; pictures, captions and tests format these numbers.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from scalarviz.session.trainer import Trainer
 
 @dataclass(frozen=True, slots=True)
 class OperationNumbers:
-    """The numbers of one operation, one row a sample; None as long as they are not computed.
+    """The numbers of one operation, shape (samples, size); None where they are not computed yet.
 
-    inputs, outputs    what it reads and writes
-    upstream           the gradient of the loss by what it writes
-    gradient           and by what it reads, where somebody needs it
+    inputs, outputs    what the operation reads and writes
+    upstream           gradient of the loss with respect to the outputs
+    gradient           gradient with respect to the inputs; None if no earlier operation needs it
     """
 
     inputs: FloatArray | None
@@ -39,7 +39,7 @@ class OperationNumbers:
 
 @dataclass(frozen=True, slots=True)
 class FormulaLine:
-    """One line of arithmetic: a name, how it is computed, and what comes out."""
+    """One line of arithmetic: the name of a quantity, its formula with numbers, and its value."""
 
     name: str
     formula: str
@@ -52,17 +52,20 @@ class FormulaLine:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How one weight moves in one step.
+    """How one weight moves in one step. Attributes are None where they are not computed yet.
 
-    x          its input, for every sample (1 for a bias); a weight that is used at several places
-               has one for each
-    g          the gradient of the loss by what it was added into, as often
-    products   x * g, and `total`, their sum: the gradient
-    grad       the gradient as the bank has it
+    name       name of the weight, such as "layer 1, perceptron 2, weight from input 0"
+    row        its row in the bank
+    value      its value before the step
+    x          its input of each sample, float64, 1-D; ones for a bias. For a weight that is used in
+               several places, the inputs of all places one after the other
+    g          gradient of the loss with respect to the sum that x * w is part of; same shape as x
+    products   x * g
+    total      sum of the products: the gradient
+    grad       the gradient in the bank
+    frozen     whether the weight is frozen
     lines      the optimizer's arithmetic, from the gradient to the new value
-    new_value  what the weight becomes; as it is, if it is frozen
-
-    What is not computed yet is None.
+    new_value  value after the step; equal to `value` if the weight is frozen
     """
 
     name: str
@@ -87,7 +90,7 @@ class Explanation:
             return [lines[0] + ", no gradient yet"]
         if self.products is None or self.g is None:
             return [*lines, f"grad = {self.total:.6g}"]
-        shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the one
+        shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the term itself
         terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:shown], self.g[:shown], strict=True)]
         more = len(self.x) - len(terms)
         text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
@@ -95,17 +98,17 @@ class Explanation:
 
 
 def is_written(buffer: Buffer, moments: Sequence[Moment]) -> bool:
-    """Whether one of these moments writes the numbers of a buffer."""
+    """Return whether one of these moments writes the values of a buffer."""
     return any(buffer in moment.values for moment in moments)
 
 
 def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
-    """Whether one of these moments writes the gradient of a buffer."""
+    """Return whether one of these moments writes the gradient of a buffer."""
     return any(buffer in moment.gradients for moment in moments)
 
 
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
-    """The numbers of an operation after so many moments of the step."""
+    """Return the numbers of an operation after the first `done` moments of the step."""
     program, run = trainer.network.program, trainer.run
     source, target, past = operation.source, operation.target, program.moments[:done]
     is_read = source == program.inputs or is_written(source, past)
@@ -118,7 +121,7 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 
 
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
-    """The arithmetic of the weight on a row, after so many moments of the step."""
+    """Explain the weight at `row` of the bank after the first `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
     inputs, gradients = [], []
     for operation in program.operations:
@@ -126,14 +129,14 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
             x, g = factors_of(operation, numbers_of(trainer, operation, done), row)
             inputs.append(x)
             gradients.append(g)
-    if not inputs:  # an expression: its gradient is no sum of products
+    if not inputs:  # a compiled expression: its gradient is not a sum of products
         return explain_expression(trainer, row, done)
     x = np.concatenate(inputs)
     ready = all(g is not None for g in gradients)
     g = np.concatenate([g for g in gradients if g is not None]) if ready else None
     products, total = None, None
     if g is not None:
-        with np.errstate(all="ignore"):  # what is infinite is told as it is
+        with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
             products = x * g
             total = float(products.sum())
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
@@ -157,7 +160,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
 
 
 def is_ready(trainer: Trainer, row: int, done: int) -> bool:
-    """Whether the optimizer could move a weight: its gradient is there, or all if it needs them."""
+    """Return whether the gradient of a weight is final; with clip_norm, all gradients must be."""
     clips = trainer.settings.optimizer.clip_norm < np.inf
     operations = trainer.network.program.operations
     return all(
@@ -169,7 +172,7 @@ def is_ready(trainer: Trainer, row: int, done: int) -> bool:
 
 
 def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
-    """What is known of a parameter of an expression: its gradient, and what the optimizer does."""
+    """Explain a parameter of a compiled expression: gradient and update, without products."""
     bank, moments = trainer.bank, trainer.moments
     ready = any(moment.kind == "backward" for moment in moments[:done])
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
@@ -184,7 +187,7 @@ def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
 def factors_of(
     operation: Operation, numbers: OperationNumbers, row: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """The factors of the products that the gradient of a row is the sum of: inputs, gradients."""
+    """Return inputs and upstream gradients of a row, whose products sum to its gradient."""
     written, read = operation.uses(row)
     samples = 0 if numbers.inputs is None else len(numbers.inputs)
     x = np.ones(samples * len(written))
@@ -196,7 +199,7 @@ def factors_of(
 
 
 def optimizer_lines(trainer: Trainer, row: int) -> tuple[FormulaLine, ...]:
-    """The optimizer's arithmetic for one weight, from its gradient to its new value."""
+    """Return the optimizer's arithmetic for one weight, from its gradient to its new value."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
     step = bank.step_count
     w, g = float(bank.value[row]), float(bank.grad[row])
@@ -214,7 +217,7 @@ def optimizer_lines(trainer: Trainer, row: int) -> tuple[FormulaLine, ...]:
 
 
 def rate_formula(optimizer: Optimizer) -> str:
-    """How the learning rate of a step comes about."""
+    """Return the formula of the learning rate, including the schedule if there is one."""
     if optimizer.schedule.name == "constant":
         return f"{optimizer.lr:g}"
     return f"{optimizer.lr:g} * {optimizer.schedule!r}"
@@ -223,7 +226,7 @@ def rate_formula(optimizer: Optimizer) -> str:
 def condition_lines(
     optimizer: Optimizer, alive: FloatArray, w: float, g: float
 ) -> list[FormulaLine]:
-    """What is done to a gradient before the update sees it, if anything is."""
+    """Return the lines of clipping and regularisation, which come before the update."""
     scale = optimizer.norm_scale(alive)
     lines = []
     if not np.isfinite(g):
@@ -247,7 +250,7 @@ def condition_lines(
 
 
 def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
-    """The constants of a step, such as Adam's corrections; `known` learns them."""
+    """Return the constants of a step, such as Adam's bias corrections; add them to `known`."""
     settings = [known[name] for name, _ in row.settings]
     values = row.constants(known["step"], *settings)
     names = list(inspect.signature(row.update).parameters)[-len(values) :] if values else []
@@ -257,12 +260,12 @@ def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLi
 
 
 def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
-    """The lines of an optimizer's formula, with this weight's numbers."""
+    """Return the lines of an optimizer's update formula with the numbers of one weight."""
     return function_lines(row.update, dict(known))
 
 
 def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[FormulaLine]:
-    """The lines of a formula; where it ends in another formula, the lines of that one follow."""
+    """Return one line for each assignment of a formula, and those of a formula that it returns."""
     lines = []
     for statement in body(function):
         if isinstance(statement, ast.Assign):
@@ -278,7 +281,7 @@ def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[
 def line(
     name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]
 ) -> FormulaLine:
-    """One statement of a formula of ours, computed; `names` learns the result."""
+    """Evaluate one statement of a formula; add the result to `names`."""
     code = compile(ast.Expression(formula), "<formula>", "eval")
     names[name] = eval(code, dict(function.__globals__), names)
     return FormulaLine(name, ast.unparse(formula), float(names[name]))
@@ -292,7 +295,7 @@ def body(function: Callable[..., Any]) -> list[ast.stmt]:
 
 
 def returned(function: Callable[..., Any]) -> list[str]:
-    """The texts of what a function returns, if that is a tuple."""
+    """Return the source of each element of the tuple that a function returns, else []."""
     last = body(function)[-1]
     if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
         return [ast.unparse(element) for element in last.value.elts]

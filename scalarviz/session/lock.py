@@ -1,4 +1,4 @@
-"""SessionLock: threads at one session work one after the other, and others look on meanwhile."""
+"""SessionLock: lets one thread at a time work on a session, and fills in snapshots in between."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot, SnapshotVa
 from scalarviz.model.bank import Bank
 from scalarviz.session.worker import check_end, hold_at_end
 
-PATIENCE = 0.25  # seconds that a training that plays waits for those who wait for a turn
+PATIENCE = 0.25  # seconds that background play waits for threads that want the lock
 
 
 @final
 class SessionLock:
-    """A lock that one thread holds at a time, and the snapshots that wait for it."""
+    """Reentrant lock of a session, with a queue of snapshots to fill in between portions."""
 
     def __init__(self) -> None:
         self.lock = Guard()
@@ -30,12 +30,12 @@ class SessionLock:
 
     @property
     def mine(self) -> bool:
-        """Whether this thread has the turn."""
+        """Whether this thread holds the lock."""
         return self._owner == threading.get_ident() and not self.lock.is_lost
 
     @contextmanager
     def taken(self, seconds: float = -1) -> Iterator[bool]:
-        """Do something while nobody else does; False if it came to no turn within `seconds`."""
+        """Hold the lock; yield False if it was not acquired within `seconds` (-1: no limit)."""
         if self.mine:
             yield True
             return
@@ -57,24 +57,24 @@ class SessionLock:
             self.lock.release()
 
     def let_others(self) -> None:
-        """Wait until those have had their turn who were waiting; a lock is not fair by itself."""
+        """Wait up to PATIENCE until the waiting threads have had the lock; locks are not fair."""
         end = time.perf_counter() + PATIENCE
         while self._waiting and time.perf_counter() < end:
             time.sleep(1e-4)
 
     def between(self) -> None:
-        """Between two portions of a long turn: those who only look on need not wait for its end."""
+        """Fill in requested snapshots between two portions; end this thread if the program ends."""
         check_end()
         self.serve()
 
     def ask(self, snapshot: SharedSnapshot) -> None:
-        """Fill in a snapshot as soon as nobody is at work."""
+        """Queue a snapshot; it is filled in now if the lock is free, else between two portions."""
         if snapshot not in self._asked:
             self._asked.append(snapshot)
         self.serve()
 
     def serve(self) -> None:
-        """Fill in the snapshots that were asked for, unless somebody else is just at work."""
+        """Fill in the queued snapshots if the lock is free or held by this thread."""
         if self._asked and self.lock.acquire(0.0):
             try:
                 while self._asked:
@@ -85,7 +85,7 @@ class SessionLock:
 
 @final
 class SharedSnapshot(Snapshot):
-    """A bank's numbers between two portions; whoever asks for them does not wait."""
+    """Snapshot of a bank that is filled in between two portions of training, without waiting."""
 
     def __init__(self, turns: SessionLock, bank: Bank) -> None:
         self._turns = turns
@@ -101,7 +101,7 @@ class SharedSnapshot(Snapshot):
         self._turns.ask(self)
 
     def take(self) -> HostSnapshot:
-        """Copy the numbers; the one whose turn it is calls this."""
+        """Copy the numbers; the caller must hold the lock."""
         copy = HostSnapshot(self._bank)
         copy.request()
         self._copy = copy

@@ -1,4 +1,4 @@
-"""What somebody writes into a bank past the session that trains it: it is noticed afterwards."""
+"""BankDiff: detects direct writes to a bank, which the session journals as edits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scalarviz.session.trainer import Trainer, numbers_of_bank
 
 @final
 class BankDiff:
-    """How the numbers were when the session last looked."""
+    """The numbers of a bank when the session last touched it, to compare with the present ones."""
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
@@ -24,7 +24,7 @@ class BankDiff:
         self._count = trainer.bank.step_count
 
     def remember(self, mid_step: bool) -> None:
-        """Note how the numbers are now; in the middle of a step gradients count too."""
+        """Copy the present numbers; gradients only in the middle of a step, where they matter."""
         bank = self._trainer.bank
         np.copyto(self.value, bank.value)
         np.copyto(self._frozen, bank.frozen)
@@ -33,7 +33,7 @@ class BankDiff:
         self._count = bank.step_count
 
     def changes(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What was written since, as actions: a kind, and its details."""
+        """Yield what was written since `remember`, as actions: kind and details."""
         bank = self._trainer.bank
         has_other_grad = self._grad is not None and not same(bank.grad, self._grad)
         has_other_state = not same(bank.state, self._state)
@@ -51,6 +51,6 @@ class BankDiff:
 
 
 def same(a: FloatArray, b: FloatArray) -> bool:
-    """Whether two arrays have the same bits."""
+    """Return whether two arrays are equal bit for bit, NaN included."""
     bits = f"u{a.itemsize}"
     return bool((a.view(bits) == b.view(bits)).all())

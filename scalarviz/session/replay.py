@@ -1,7 +1,7 @@
-"""Course: a training with its past: it goes to any moment, and knows everything that was done.
+"""History: a trainer with a clock, branches and keyframes, which can go to any moment.
 
-There is one clock and one set of numbers. To go back, the newest keyframe before the wanted moment
-is restored, and from there everything is done again, the user's actions at their places.
+There is one clock and one set of numbers. To go back, the newest keyframe before the target is
+restored, and the steps from there are replayed together with the user's actions.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
 UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
-MOST_STEPS = 100_000  # in one portion
+MOST_STEPS = 100_000  # at most in one portion
 
 
 class Here(NamedTuple):
-    """Where a course stands, for who only looks on: parts that belong to one moment."""
+    """A consistent view of a History for other threads; replaced as a whole, never changed."""
 
     clock: Clock
     branch: Branch
@@ -50,11 +50,11 @@ class History:
         self.keyframes.add(self.branch, trainer.frame(0))
         self.loss = np.nan
         self.pace = 1.0  # steps that take about PORTION
-        self.each_portion: Callable[[], None] = lambda: None  # called when steps are done
-        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # in a portion
+        self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
+        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
-        self._asking = False  # whether it is elsewhere only for a moment, to look something up
-        self._interrupted = False  # whether a portion was broken off, by Ctrl-C say
+        self._asking = False  # while it visits another moment to look something up
+        self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
         self.here = self._here()
 
@@ -62,19 +62,19 @@ class History:
         return Here(self.clock, self.branch, self.trainer.moments, self.loss)
 
     def show(self) -> None:
-        """Have those who look on see where it stands now."""
+        """Publish the present state in `here`, for other threads."""
         if not self._asking:
             self.here = self._here()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether it is in the middle of something, such as making a batch."""
+        """Whether a portion is under way, e.g. while a batch is being made."""
         return self._interrupted
 
-    # What a user may ask for.
+    # Checks of arguments.
 
     def check_unit(self, unit: str) -> None:
-        """Refuse a unit that there is not, or not here."""
+        """Raise InputError if the unit is unknown or not available for this batch size."""
         pick(UNITS, unit, "unit")
         count = self.trainer.batches.size
         if unit == "sample" and count != 1:
@@ -84,26 +84,26 @@ class History:
             )
 
     def check_sample(self, sample: object) -> int:
-        """The number of a sample of the batch."""
+        """Return the index of a sample of the batch; raise InputError if out of range."""
         count = self.trainer.batches.size
         if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
             raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
         return int(sample)
 
-    # Going.
+    # Moving the clock.
 
     def go(self, target: Clock) -> None:
-        """Go to a moment of this branch, by replay where it is past."""
+        """Go to a moment of this branch, by replay if it lies in the past."""
         if target < self.clock:
             self.restore(target.step)
         self.forward(target)
 
     def enter(self, step: int) -> None:
-        """Go to where a step begins, after what was done there: its operations are known then."""
+        """Go to the start of a step, after the actions there, which can change its operations."""
         self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
 
     def restore(self, step: int) -> None:
-        """Go to the newest keyframe at most at this step."""
+        """Restore the newest keyframe at or before this step."""
         frame = self.branch.frame_before(step)
         assert frame is not None, "the keyframe of step 0 is never removed"
         self._interrupted = True
@@ -113,7 +113,7 @@ class History:
         self._interrupted = False
 
     def forward(self, target: Clock) -> None:
-        """Go on to a moment; what was done on the way is done again."""
+        """Advance to a moment, replaying the actions of the journal on the way."""
         while self.clock < target:
             if not self._redo(target):
                 if self.clock.place >= target.place:
@@ -129,7 +129,7 @@ class History:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
-        """Do again what was done just here, as far as it comes before the target."""
+        """Replay the journalled actions of this place up to the target; return if any."""
         now = self.clock
         last = target.actions if now.place == target.place else None
         waiting = self.branch.actions_at(now.place)[now.actions : last]
@@ -139,19 +139,19 @@ class History:
         return bool(waiting)
 
     def _steps_until(self, target: Clock) -> int:
-        """How many whole steps lie before the target, and before something was done."""
+        """Return the number of whole steps before the target and before the next action."""
         place = self.branch.next_place(self.clock.place)
         stop = target.step if place is None else min(target.step, place[0])
         return stop - self.clock.step
 
     def repair(self) -> None:
-        """If a portion was broken off, make the numbers anew that belong to the clock."""
+        """After an interrupted portion, recompute the numbers that belong to the clock."""
         if self._interrupted:
             now = self.clock
             self.restore(now.step)
             try:
                 self.forward(now)
-            except BaseException:  # a keyframe is where numbers and clock agree
+            except BaseException:  # at a keyframe numbers and clock agree
                 self.restore(self.clock.step)
                 raise
 
@@ -180,7 +180,7 @@ class History:
         self._interrupted = False
 
     def _stop_before_step(self) -> None:
-        """Go on to the place before "step", moment by moment, with the numbers that are there."""
+        """Perform the moments of this step up to "step", which would not be finite."""
         step, last = self.clock.step, len(self.trainer.moments) - 1
         self.trainer.begin(step)
         for operation in range(last):
@@ -190,12 +190,12 @@ class History:
         self.branch.end = max(self.branch.end, self.clock)
 
     def _with_way_back(self, error: GradientError) -> GradientError:
-        """The error of the step that was not taken, and from where one can go on after it."""
+        """Return the error of a refused step, with the step from which training can go on."""
         step = self.clock.step
         losses = self.branch.losses[:step]
         if isinstance(error, UpdateError):
             error = error.at(step)
-            if not step or self.loss <= losses[0]:  # its weights are good: another rate is enough
+            if not step or self.loss <= losses[0]:  # weights are fine: a lower rate is enough
                 return error.with_way_back(step, "")
         step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
         return error.with_way_back(step, ", where the loss was smallest")
@@ -208,7 +208,7 @@ class History:
         try:
             self.trainer.perform(operation)
         except GradientError as error:
-            self._interrupted = False  # nothing was changed
+            self._interrupted = False  # the operation changed nothing
             raise self._with_way_back(error) from None
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss
@@ -220,20 +220,23 @@ class History:
         self._interrupted = False
 
     def _keep_frame(self) -> None:
-        """Keep a frame of this moment, if the last one is some time ago."""
+        """Keep a keyframe of this moment unless the last one is less than a portion ago."""
         last = self.branch.frame_before(self.clock.step)
         if last is None or self.clock.step - last.step >= self.pace:
             self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
 
     def after_operation(self) -> Clock:
-        """The moment after the next operation."""
+        """Return the moment after the next operation."""
         step, operation = self.clock.place
         last = len(self.trainer.moments) - 1
         return Clock(step, operation + 1) if operation < last else Clock(step + 1)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Within a step; between two steps, just before "step" in the one that is done."""
+        """Visit a moment with numbers: this one, or just before "step" of the last step.
+
+        Raises OrderError at the very start.
+        """
         now = self.clock
         if now.operation:
             yield
@@ -253,10 +256,10 @@ class History:
             finally:
                 self._asking = False
 
-    # What the user does.
+    # Actions of the user.
 
     def note(self, kind: str, details: dict[str, Any]) -> None:
-        """Do something now and journal it; what must wait for the next step is only journalled."""
+        """Apply and journal an action; changes of a step's structure wait for the next step."""
         self._apply_queued()
         later = kind in BETWEEN_STEPS and self.clock.operation > 0
         step, operation = (self.clock.step + 1, 0) if later else self.clock.place
@@ -271,7 +274,7 @@ class History:
         self.branch.end = self.clock
 
     def _apply_queued(self) -> None:
-        """What was asked for within the step before and waited for this place comes first."""
+        """Apply actions that were requested within the previous step and are due at this place."""
         for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
             if action.asked is None:
                 break
@@ -280,13 +283,13 @@ class History:
             self.branch.end = max(self.branch.end, self.clock)
 
     def fork(self) -> Branch:
-        """Start a branch here."""
+        """Start a branch at this moment."""
         self.branch = self.branch.fork_at(len(self.branches), self.clock)
         self.branches.append(self.branch)
         return self.branch
 
     def find(self, branch: Branch | int) -> Branch:
-        """One of the branches, by itself or by its number."""
+        """Return a branch, given itself or its number; raise InputError if there is none."""
         if isinstance(branch, int) and 0 <= branch < len(self.branches):
             return self.branches[branch]
         if isinstance(branch, Branch) and branch in self.branches:
@@ -297,7 +300,7 @@ class History:
         )
 
     def switch(self, branch: Branch) -> None:
-        """Go over to another branch: to the same step if it has got so far, else to its end."""
+        """Switch to another branch: to the same step if the branch reaches it, else to its end."""
         at_end = branch.end.step <= self.clock.step
         target = branch.end if at_end else Clock(self.clock.step)
         self.branch = branch
@@ -305,7 +308,7 @@ class History:
         self.forward(target)
 
     def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
-        """Continue a past that was kept in a file, or copied, at a moment of a branch."""
+        """Continue a loaded or copied history at a moment of one of its branches."""
         self.branches, self.branch = branches, branch
         self.keyframes = Keyframes(self.keyframes.budget)
         self.restore(clock.step)
@@ -315,20 +318,23 @@ class History:
         self.show()
 
     def remember(self) -> None:
-        """Note how the numbers are now, to notice what others write."""
+        """Record the present numbers, so that direct writes to the bank can be detected."""
         self._outside_writes.remember(self.clock.operation > 0)
 
     @property
     def remembered(self) -> FloatArray:
-        """The weights as they were when the session last looked, at the moment of its clock."""
+        """The weights when the session last touched them, at the moment of its clock."""
         return self._outside_writes.value
 
     def journal_outside_writes(self) -> None:
-        """Journal what somebody wrote into the bank since the last `remember`."""
+        """Journal what was written into the bank since the last `remember`.
+
+        Raises OrderError if engine or activations of the network were changed without the session.
+        """
         for kind, details in list(self._outside_writes.changes()):
             self.note(kind, details)
         try:
             self.trainer.check_untouched()
-        except OrderError:  # another run stands where this one stood, at the start of a step
+        except OrderError:  # _set_network made another run, which has not begun this step
             self._interrupted = self.clock.operation > 0
             raise

@@ -1,4 +1,4 @@
-"""The same training under many seeds, as one batched run."""
+"""Replicas: the same training under many seeds, as one batched run."""
 
 from __future__ import annotations
 
@@ -21,18 +21,24 @@ from scalarviz.process.memory import check_losses, in_units, most
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session
 
-MOST_STEPS = 10_000  # in one call of the kernels
-SECONDS = 0.05  # about what a call takes, and until Ctrl-C is heard
+MOST_STEPS = 10_000  # in one kernel call
+SECONDS = 0.05  # about what a kernel call takes, and the delay of Ctrl-C
 
 
 @final
 class Replicas:
     """Networks that differ in their seed only, trained side by side by the same kernels.
 
-    Each has, bit for bit, the numbers of a session of its own with this seed. `networks`, which run
-    on the python engine when they are used by themselves, and their `banks` are current after every
-    `advance`. One whose gradient goes bad stops before that step, and so does one that a step would
-    make infinite; its losses are NaN from there on.
+    Each has, bit for bit, the numbers of a session of its own with this seed. `networks` (on the
+    python engine when used by themselves) and their `banks` are current after every `advance`. A
+    replica whose gradient is not finite, or would become so by a step, stops before that step; its
+    losses are NaN from there on.
+
+    session  the Session of a Network to repeat; it runs on the cpu engine
+    seeds    integers from 0, one for each replica
+
+    Raises InputError for unsuitable seeds, sessions or data, EngineError if the session does not
+    run on the cpu engine.
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
@@ -53,7 +59,7 @@ class Replicas:
                 f"replicas run on the cpu engine, and this session runs on {session.engine}: "
                 "write session.to('cpu') first"
             )
-        with session.doing():  # nobody changes it meanwhile
+        with session.doing():  # holds the session's lock
             self._begin(session)
         self._turns = SessionLock()
         self._losses: list[FloatArray] = []
@@ -61,7 +67,7 @@ class Replicas:
         self._pace = 1.0  # steps that take about SECONDS
 
     def _begin(self, session: Session) -> None:
-        from scalarviz.engines.cpu.replicas import CpuMany  # numba is loaded only now
+        from scalarviz.engines.cpu.replicas import CpuMany  # loads numba
 
         trainer = session.course.trainer
         batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
@@ -95,16 +101,16 @@ class Replicas:
 
     @property
     def banks(self) -> list[Bank]:
-        """The numbers of each network."""
+        """The bank of each network, in the order of the seeds."""
         return [network.bank for network in self.networks]
 
     def advance(self, n: int = 1) -> None:
-        """Take so many steps, all networks; Ctrl-C ends it after a whole one."""
+        """Take `n` steps with all networks; Ctrl-C ends it after a whole step."""
         left, first = size(n, "n"), self.step_index
         check_losses(first + left, len(self))
         with self._turns.taken(), CtrlC() as ctrl_c:
             if left and not first:
-                self._many.prepare()  # compiling takes long: Ctrl-C is heard meanwhile
+                self._many.prepare()  # compiles; Ctrl-C can interrupt it
             try:
                 while left:
                     ctrl_c.hold()
@@ -112,7 +118,7 @@ class Replicas:
                     if left:
                         ctrl_c.listen()
                         self._turns.between()
-            finally:  # it listens no more: after the last steps, and after a signal
+            finally:  # Ctrl-C is held back here: after the last steps, or after it was raised
                 if self.step_index > first:
                     self._many.count_steps()
 
@@ -126,11 +132,14 @@ class Replicas:
 
     @property
     def losses(self) -> FloatArray:
-        """The loss of every step, (replicas, steps), each before the weights moved."""
+        """Loss of each step before its update, float64, shape (replicas, steps)."""
         return np.concatenate([np.zeros((len(self.seeds), 0)), *self._losses], axis=1)
 
     def outputs(self, x: object) -> FloatArray:
-        """What each network says to a batch: (replicas, samples, outputs)."""
+        """Return the outputs of each network for a batch `x`: shape (replicas, samples, outputs).
+
+        `x` is one sample, or a batch of shape (samples, inputs).
+        """
         batch, _ = as_batch(x, self._speaker.inputs, "the replicas")
         outputs = []
         with self._turns.taken():
@@ -149,9 +158,9 @@ class Replicas:
 
 
 def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
-    """The seeds, which may have no end, unless there is no memory for as many networks."""
+    """Return the seeds as a list, or raise InputError if memory does not suffice for them."""
     net, numbers = session.network, 2 + len(session.optimizer.row.slots)
-    # Its objects, and the numbers: in its bank, and as they were before a step.
+    # Per weight: values, gradients and slots, twice (bank and copy before a step), and three bytes.
     row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
     each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
     asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))

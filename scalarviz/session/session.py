@@ -1,4 +1,4 @@
-"""Session: the whole of a training, with a clock that can run backwards."""
+"""Session: trains a network or compiled expression, with a clock that can run backwards."""
 
 from __future__ import annotations
 
@@ -44,29 +44,30 @@ class Session(SessionState):
     """A network, its data, a loss and an optimizer, and a clock that stands between operations.
 
     A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,
-    weight gradient, input gradient), step. `advance` and `back` go on and back by operations,
-    phases, steps or epochs; `seek` goes to any step. What the user does on the way is kept with its
-    moment and done again on every replay; going back and doing something else starts a branch.
+    weight gradient, input gradient), step. `advance` and `back` move by operations, phases, steps
+    or epochs; `seek` goes to any step. Actions of the user are journalled with their moment and
+    replayed; going back and doing something else starts a branch.
 
     data     a data set, or a pair of arrays (inputs, targets)
     batch    samples a step; None: all of them
     memory   bytes for keyframes; less memory means longer replays
 
-    Any thread may call anything at any time; one thing is done at a time.
+    Every method can be called from any thread; one thing is done at a time.
 
     - What moves, changes or computes waits for the call that is under way, such as the whole of
-      `advance(1_000_000)`; while it plays, for a portion: some 5 ms, at least one step. These are
-      `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`, `branch`,
-      `switch`, `numbers`, `explain`, `copy`, `save`, and setting a rate, optimizer, data or engine.
-    - What looks on waits for nobody: every property, `repr`, `history`, and `request` and `ready`
-      of a `snapshot`, which is filled in between two portions, also of a long `advance`. Nor do
-      `play`, `pin` and `pause(timeout=0)` wait.
-    - `pause()` waits for the portion under way, `read` of a snapshot that is not ready for a turn,
-      `history(wait=True)` for the background.
-    - The thread of a window, or of a picture in a notebook, never waits for a training: what it
-      asks a session for or has it do goes on elsewhere where it takes longer than 50 ms.
+      `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
+      These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
+      `branch`, `switch`, `numbers`, `explain`, `copy`, `save`, and setting a rate, optimizer, data
+      or engine.
+    - What only reads does not wait: every property, `repr`, `history`, and `request` and `ready`
+      of a `snapshot`, which is filled in between two portions, also of a long `advance`. Neither do
+      `play`, `pin` and `pause(timeout=0)`.
+    - `pause()` waits for the current portion, `read` of a snapshot that is not ready for the lock,
+      `history(wait=True)` for the background thread.
+    - The thread of a window, or of a picture in a notebook, never waits for a training: a request
+      that takes longer than 50 ms is finished in another thread.
 
-    Playing ends when nobody holds the session any more, and at the end of the program.
+    Background play ends when the session is no longer referenced, and at the end of the program.
 
     network    a Network or a compiled Expression; the session moves it to its engine
     loss       a name or a Loss; by default "mse"
@@ -75,7 +76,7 @@ class Session(SessionState):
     seed       of the batches, an integer from 0; by default 0
     precision  "full", the default, "mixed" or a Precision
 
-    Raises InputError for what does not fit together, EngineError if the engine cannot run here.
+    Raises InputError for unsuitable arguments, EngineError if the engine cannot run here.
 
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
@@ -128,49 +129,48 @@ class Session(SessionState):
         course.trainer.bank.session = self
         finalize(self, self._pins.stop).atexit = False
 
-    # Going on, and back.
+    # Moving the clock.
 
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go on by `n` of a `unit`.
+        """Advance by `n` of a `unit`.
 
-        n     at least 1; by default 1
+        n     number of units, at least 1; by default 1
         unit  "operation", "phase", "sample", "step", the default, or "epoch"
 
-        Raises GradientError for a gradient, and UpdateError for a step, that is not finite; the
-        session stands before that step then.
+        Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
+        infinite; the session then stands before that step.
         """
         self.course.check_unit(unit)
         with self.doing():
             advance(self.course, size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by `n` of a `unit`, at most to the start; `n` and `unit` are as in `advance`."""
+        """Go back by `n` of a `unit`, at most to the start; arguments as in `advance`."""
         self.course.check_unit(unit)
         with self.doing():
             back(self.course, size(n, "n"), unit)
 
     def seek(self, step: int) -> None:
-        """Go to the moment of arrival at a `step`, before whatever was done there."""
+        """Go to the moment of arrival at `step`, an integer from 0, before the actions there."""
         clock = Clock(size(step, "step", least=0))
         check_losses(clock.step)
         with self.doing():
             self.course.go(clock)
 
     def reset(self) -> None:
-        """Start again with the same initial weights and settings; what was done so far is kept."""
+        """Go to the start and begin a new branch; earlier branches are kept."""
         with self.doing():
             self.course.go(Clock())
             if self.course.branch.end > Clock():
                 self.course.fork()
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
-        """Go on in the background; if it plays already, at another speed from now on.
+        """Advance in a background thread; if it plays already, change speed or unit.
 
-        speed  units a second; None, the default: as fast as it can
+        speed  units per second; None, the default: as fast as possible
         unit   as in `advance`; by default "step"
 
-        Nobody is waited for. Raises the error that ended an earlier playing, if no `pause` has
-        raised it.
+        Returns at once. Raises the error that ended the previous play if no `pause` has raised it.
         """
         self.course.check_unit(unit)
         if unit == "epoch":
@@ -179,10 +179,11 @@ class Session(SessionState):
         self._player.play(self._portion, speed, unit)
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop going on by itself, after the portion that is under way; safe to call at any time.
+        """Stop background play after the current portion; safe to call at any time.
 
-        The portion is waited for, at most `timeout` seconds if that is given. An error that ended
-        the playing is raised here: by one call, the first one after it.
+        timeout  seconds to wait for the portion; None, the default: no limit
+
+        Raises the error that ended the play, once: in the first call after it.
         """
         if timeout is not None:
             timeout = number(timeout, "the timeout", 0.0)
@@ -193,36 +194,39 @@ class Session(SessionState):
         return self._player.playing
 
     def snapshot(self) -> SharedSnapshot:
-        """The current numbers, with `request`, `ready` and `read`; training is not held up.
+        """Return a Snapshot of the current numbers, which does not hold up training.
 
-        `request` asks for them and `ready` says whether they have come, at once; `read` waits.
+        Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
+        `read()` waits for it.
         """
         return SharedSnapshot(self._turns, self.network.bank)
 
-    # What the user does.
+    # Actions of the user.
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
-        """Give a weight another value, from this moment on.
+        """Set the value of one or several weights, from this moment on.
 
         weight  a Weight of the network, its row in the bank, or several rows
         value   a finite number; for several rows, one number or one for each
+
+        Raises InputError for an unsuitable value, ShapeError for a row that the network lacks.
         """
         rows = rows_of(self.network, weight)
         self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
 
     def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
-        """Keep a part of the network from moving, from this moment on.
+        """Freeze a part of the network, so that steps do not move it, or unfreeze it.
 
         part  a Weight, Perceptron or Layer, a row of the bank, or several rows
-        on    False: let it move again; by default True
+        on    False: unfreeze; by default True
         """
         self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
 
     @property
     def learning_rate(self) -> float:
-        """The rate of a step, schedule included; what is set holds from the next step on.
+        """Learning rate of the next step, schedule included; at least 0.
 
-        Setting it ends the schedule.
+        Setting it ends the schedule, and takes effect from the next step on.
         """
         optimizer = self.course.trainer.settings.optimizer
         return optimizer.rate(self.network.bank.step_count)
@@ -233,7 +237,7 @@ class Session(SessionState):
 
     @property
     def optimizer(self) -> Optimizer:
-        """How weights move, to be read; to change it, set `learning_rate`, or another optimizer."""
+        """Read-only optimizer; to change it, set `learning_rate` or another optimizer."""
         return self.course.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
     @optimizer.setter
@@ -262,7 +266,7 @@ class Session(SessionState):
         """Run on another engine, or in another precision, from the next step on.
 
         engine     "python", "cpu", "cuda" or "auto"
-        precision  "full", "mixed" or a Precision; None, the default: as it is
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
 
         Raises EngineError if the engine cannot run here.
         """
@@ -270,7 +274,13 @@ class Session(SessionState):
         self._do("engine", name=name, precision=chosen)
 
     def set_activation(self, layer: int, name: str) -> None:
-        """Give the layer at place `layer` the activation `name`, from the next step on."""
+        """Set the activation of a layer, from the next step on.
+
+        layer  index of the layer
+        name   name of an activation, such as "tanh"
+
+        Raises UnknownNameError for an unknown name, InputError for a layer without activation.
+        """
         places = self.network.places_of(self.network.check_activation(layer, name))
         if len(self.network.activations) - 1 in places:
             self.course.trainer.loss.check_output(name)
@@ -279,25 +289,25 @@ class Session(SessionState):
                 self.course.note("activation", {"layer": place, "name": name})
 
     def branch(self) -> Branch:
-        """Start a branch here; what comes after this moment so far stays in the one before."""
+        """Start a branch at this moment and return it; later steps stay in the previous branch."""
         with self.doing():
             return self.course.fork()
 
     def switch(self, branch: Branch | int) -> None:
-        """Go over to another `branch`, one of `branches` or its number.
+        """Switch to another `branch`, one of `branches` or its number.
 
-        The session stands at the same step there if the branch has got so far, else at its end.
+        The session goes to the same step if the branch reaches it, else to the end of the branch.
         """
         with self.doing():
             self.course.switch(self.course.find(branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
-        """Keep the history of some weights from now on; what came before is made in the background.
+        """Record the values of some weights; earlier values are replayed in the background.
 
         weight  a Weight of the network, its row in the bank, or several rows
-        on      False: forget the history; by default True
+        on      False: stop recording and forget the history; by default True
 
-        Nobody is waited for.
+        Returns at once.
         """
         self._check_owner()
         self._pins.pin(rows_of(self.network, weight).tolist(), on)
@@ -305,7 +315,7 @@ class Session(SessionState):
     # Files, and copies.
 
     def copy(self) -> Session:
-        """Another session at this moment, on a copy of the network; it goes its own way.
+        """Return a session at this moment on a copy of the network, independent of this one.
 
         It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
         play. Raises InputError for a session of a compiled expression.
@@ -321,26 +331,28 @@ class Session(SessionState):
         return copied
 
     def save(self, path: object) -> None:
-        """Write everything, the past and the branches included, into the file `path`."""
+        """Write the session with its past and all branches into the file `path`."""
         with self.doing():
             save_run(self.course, path)
 
     @classmethod
     def load(cls, path: object, data: object = None, *, limit: int | None = None) -> Session:
-        """The session in a file, which goes on as if it had not stopped.
+        """Load a session from a file; it continues as if it had not stopped.
 
-        `data` must be passed again where it is made by code. Data sets that the file only
-        describes may take `limit` bytes, as may one sample on its way through the network; None:
-        128 MB, or eight times the size of the file, and 640 MB for the sample.
+        path   a file written by `save`
+        data   the data set; needed if it is made by code, which the file cannot hold
+        limit  bytes that a data set which the file only describes, and one sample on its way
+               through the network, may take; None, the default: 128 MB or eight times the size of
+               the file, whichever is more, and 640 MB for the sample
 
-        `path` is the file; FileError if it is damaged, of another kind or too large.
+        Raises FileError if the file is damaged, of another kind or too large.
         """
         session = cls.__new__(cls)
         session._begin(load_run(path, data, limit))
         return session
 
     def _portion(self, most: int | None, unit: str) -> int:
-        """Go on by at most so many, but not for long: by how many."""
+        """Advance by at most `most` units, for about PORTION seconds; return by how many."""
         with self.doing():
             count = max(1, int(self.course.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
@@ -349,7 +361,11 @@ class Session(SessionState):
 
     @contextmanager
     def doing(self) -> Iterator[None]:
-        """One thing at a time; what was written past the session becomes an edit first."""
+        """Hold the lock, after journalling direct writes to the bank as edits.
+
+        Raises OrderError when called from within a portion, OwnershipError if another session has
+        taken over the network.
+        """
         with self._turns.taken():
             if self.course.is_at_work:
                 raise OrderError(
@@ -361,7 +377,7 @@ class Session(SessionState):
                 self.course.journal_outside_writes()
                 self.course.show()
                 yield
-            except BaseException:  # Ctrl-C too: the numbers must belong to the clock
+            except BaseException:  # Ctrl-C too: numbers and clock must agree again
                 self.course.repair()
                 raise
             finally:
@@ -370,12 +386,12 @@ class Session(SessionState):
 
     @property
     def has_turn(self) -> bool:
-        """Whether this thread keeps the training where it is, and need not wait for it."""
+        """Whether this thread holds the session's lock, and so need not wait."""
         return self._turns.mine
 
     @contextmanager
     def still(self, seconds: float) -> Iterator[bool]:
-        """Keep the training where it is; False if it does not come to rest within `seconds`."""
+        """Hold the lock, so that the clock stands still; yield False if not within `seconds`."""
         with self._turns.taken(-1 if seconds == math.inf else seconds) as mine:
             yield mine
 

@@ -1,4 +1,4 @@
-"""SessionState: what can be read of a session, without moving it."""
+"""SessionState: the properties of a session, and its numbers, without moving the clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scalarviz.session.weight_history import WeightHistory
 
 
 class SessionState(ABC):
-    """The present moment of a course, the numbers of its batch, and the weights that are pinned."""
+    """Read access to the present moment, the numbers of its batch, and the pinned weights."""
 
     course: History
     _pins: WeightHistory
@@ -32,7 +32,7 @@ class SessionState(ABC):
 
     @abstractmethod
     def doing(self) -> AbstractContextManager[None]:
-        """One thing at a time."""
+        """Hold the session's lock, see `Session.doing`."""
 
     @final
     @property
@@ -52,13 +52,13 @@ class SessionState(ABC):
     @final
     @property
     def epoch(self) -> float:
-        """How often every sample was seen."""
+        """Epochs done so far: steps divided by steps per epoch."""
         return self.course.here.clock.step / self.course.trainer.batches.steps_an_epoch
 
     @final
     @property
     def branches(self) -> list[Branch]:
-        """All courses of events so far; `s.branches[0]` is the first."""
+        """All branches, in the order in which they were started."""
         return list(self.course.branches)
 
     @final
@@ -68,13 +68,13 @@ class SessionState(ABC):
 
     @final
     @property
-    def operations(self) -> list[str]:  # what is done in a step, in order
+    def operations(self) -> list[str]:  # names of the moments of a step, in order
         return [moment.name for moment in self.course.here.moments]
 
     @final
     @property
     def done(self) -> str:
-        """The operation that the clock has just passed; empty at the very start."""
+        """Name of the moment that the clock has just passed; "" at the very start."""
         clock, _, moments, _ = self.course.here
         before = moments[clock.operation - 1].name
         return before if clock.operation or clock.step else ""
@@ -82,33 +82,33 @@ class SessionState(ABC):
     @final
     @property
     def next(self) -> str:
-        """The operation that comes next."""
+        """Name of the moment that comes next."""
         clock, _, moments, _ = self.course.here
         return moments[clock.operation].name
 
     @final
     @property
     def phase(self) -> str:
-        """The phase of the operation that comes next."""
+        """Phase of the moment that comes next."""
         clock, _, moments, _ = self.course.here
         return moments[clock.operation].phase
 
     @final
     @property
     def loss(self) -> float:
-        return self.course.here.loss  # the last that was computed; NaN at first
+        return self.course.here.loss  # the last one that was computed; NaN at first
 
     @final
     @property
     def losses(self) -> FloatArray:
-        """The loss of every step that is done, each before the weights moved."""
+        """Loss of each step that is done, before its update; float64, 1-D."""
         here = self.course.here
         return here.branch.losses[: here.clock.step]
 
     # The numbers of the current batch.
 
     @property
-    def focus(self) -> int:  # the sample of the batch whose numbers are shown
+    def focus(self) -> int:  # index of the sample whose numbers are shown
         return min(self._focus, self.course.trainer.batches.size - 1)
 
     @focus.setter
@@ -117,13 +117,13 @@ class SessionState(ABC):
 
     @final
     def numbers(self, operation: str) -> OperationNumbers:
-        """What an operation of the current batch reads and writes, and the gradients by both.
+        """Return the numbers of one operation of the current batch, and their gradients.
+
+        operation  name of an operation, such as "affine 0"
 
         Between two steps the current batch is that of the step that is done, with the operations
-        that this step had. Raises UnknownNameError if it had no such operation, and OrderError if
-        only the next step will have it, or if no step has begun yet.
-
-        `operation` is a name out of `operations`, such as "affine 0".
+        that this step had. Raises UnknownNameError if it had no such operation, OrderError if only
+        the next step will have it, or if no step has begun yet.
         """
         with self.doing():
             coming = [each.name for each in self.network.program.operations]
@@ -139,10 +139,10 @@ class SessionState(ABC):
 
     @final
     def explain(self, weight: Weight | int) -> Explanation:
-        """The whole arithmetic of a `weight` in this step: x * g of every sample, sum, new value.
+        """Explain how a `weight` moves in this step: x * g of each sample, gradient, new value.
 
-        `weight` is a Weight or a row of the bank. Between two steps it is that of the step that is
-        done.
+        `weight` is a Weight or a row of the bank. Between two steps, the step that is done is
+        explained. Raises OrderError before the first step.
         """
         row = one_row(self.network, weight)
         with self.doing(), self.course.at_work():
@@ -155,13 +155,13 @@ class SessionState(ABC):
 
     @final
     def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Steps up to now, and the values of a pinned `weight` there, as far as they are known.
+        """Return the steps up to now with known values of a pinned `weight`, and the values.
 
         weight  a Weight or a row of the bank
-        wait    True: wait until the background has made what came before the pinning; an error that
-                it met is raised then. By default False: nobody is waited for
+        wait    True: wait until the background thread has replayed the steps before the pinning,
+                and raise the error that ended it, if any; by default False
 
-        Returns two arrays of one length.
+        Returns two arrays of the same length, int64 and float64.
         """
         row = one_row(self.network, weight)
         if wait:

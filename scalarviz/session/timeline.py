@@ -1,8 +1,8 @@
-"""Time: where a training stands, what its user did and when, and how to get back to any moment.
+"""Time: the clock, the journal of actions, branches, and keyframes within a memory budget.
 
-Every step follows from the seed, the number of the step, and what the user did. So a few keyframes
-and the list of what was done are enough to make any moment again, bit for bit. Whoever goes back
-and does something else starts a branch; the old future stays.
+Every step is determined by the seed, its number, and the actions of the user. So a few keyframes
+and the journal reproduce any moment bit for bit. Going back and doing something else starts a
+branch; the old branch stays.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ CURVE_POINTS = 2000
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A moment between two operations: step, the operations of it that are done, and the actions.
+    """A moment between two operations: step, operations of the step done, actions done there.
 
-    `actions` counts what the user did at just this place that is done already.
+    `actions` counts the actions of the user at this very place that are done.
     """
 
     step: int = 0
@@ -42,15 +42,15 @@ class Clock:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Step and operation."""
+        """(step, operation)."""
         return self.step, self.operation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """Something that the user did: its kind, what it needs, and where it takes effect.
+    """An action of the user: kind, details, and the place where it takes effect.
 
-    `asked` is where it was asked for, if it had to wait for the next step.
+    `asked` is the place of the request if it had to wait for the next step, else None.
     """
 
     step: int
@@ -69,7 +69,7 @@ class Action:
 
 
 def short(value: object) -> str:
-    """A detail of an action, in a few characters."""
+    """Return a detail of an action in a few characters."""
     if isinstance(value, np.ndarray) and value.size != 1:
         return f"{value.size} numbers"
     return f"{value.item():g}" if isinstance(value, np.ndarray) else str(value)
@@ -77,7 +77,7 @@ def short(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """All numbers of a network on arrival at a step, and what was set then."""
+    """A keyframe: all numbers of a network on arrival at a step, and the settings then."""
 
     step: int
     value: FloatArray
@@ -91,7 +91,7 @@ class Frame:
 
     @staticmethod
     def of(bank: Bank, step: int, settings: object) -> Frame:
-        """The numbers of a bank as they are now."""
+        """Copy the present numbers of a bank."""
         return Frame(
             step,
             bank.value.copy(),
@@ -105,7 +105,7 @@ class Frame:
         )
 
     def restore(self, bank: Bank) -> None:
-        """Write the numbers back."""
+        """Copy the numbers into a bank."""
         bank.value[:] = self.value
         bank.grad[:] = self.grad
         bank.frozen[:] = False if self.frozen is None else self.frozen
@@ -117,7 +117,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """How many bytes it takes."""
+        """Memory in bytes."""
         frozen = 0 if self.frozen is None else self.frozen.nbytes
         slots = sum(block.nbytes for block in self.slots.values())
         return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
@@ -125,7 +125,7 @@ class Frame:
 
 @final
 class Losses:
-    """The loss of every step from `first` on; what came before is the parent's."""
+    """The losses of a branch from step `first` on, in an array that grows."""
 
     def __init__(self, first: int) -> None:
         self.first = first
@@ -137,11 +137,11 @@ class Losses:
 
     @property
     def own(self) -> FloatArray:
-        """Those that were recorded here."""
+        """The losses recorded in this branch."""
         return self._room[: self._count]
 
     def record(self, step: int, losses: FloatArray) -> None:
-        """Note the losses of some steps; what is known already is the same and stays."""
+        """Append the losses of the steps from `step` on; those recorded already are skipped."""
         start = step - self.first
         new = losses[max(self._count - start, 0) :]
         end = self._count + len(new)
@@ -155,12 +155,12 @@ class Losses:
 
 @dataclass(eq=False)
 class Branch:
-    """One course of events: what was done in it, how its losses went, and where it left its parent.
+    """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
 
     number    0 is the first
-    parent    the branch that it left, at `fork`; None for the first
-    journal   everything that the user did on the way, from step 0 on
-    end       how far it has been followed
+    parent    the branch that it forked from, at moment `fork`; None for the first
+    journal   all actions of the user from step 0 on, those of the parent before `fork` included
+    end       the furthest moment reached
     """
 
     number: int
@@ -175,7 +175,7 @@ class Branch:
 
     @property
     def losses(self) -> FloatArray:
-        """The loss of every step of this branch, from step 0 on, at full resolution."""
+        """Loss of every step of this branch, from step 0 on, float64."""
         parts, end = [], self.record.first + len(self.record)
         for branch in self.lineage():
             parts.append(branch.record.own[: max(end - branch.record.first, 0)])
@@ -183,14 +183,14 @@ class Branch:
         return np.concatenate(parts[::-1])
 
     def loss_at(self, step: int) -> float:
-        """The loss of one step; NaN before the first."""
+        """Return the loss of one step; NaN for a negative one."""
         if step < 0:
             return np.nan
         owner = next(branch for branch in self.lineage() if step >= branch.record.first)
         return float(owner.record.own[step - owner.record.first])
 
     def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
-        """Steps and losses for a plot: the mean of each of at most so many equal stretches."""
+        """Return steps and losses for a plot: means over at most `points` equal intervals."""
         losses = self.losses
         stretch = max(1, -(-len(losses) // points))
         starts = np.arange(0, len(losses), stretch)
@@ -200,21 +200,21 @@ class Branch:
         return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
-        """What was done at a place, in its order."""
+        """Return the actions at a place, in order."""
         first = bisect_left(self.journal, place, key=place_of)
         return self.journal[first : bisect_right(self.journal, place, key=place_of)]
 
     def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
-        """The first place after this one where something was done."""
+        """Return the first place with an action after this one, or None."""
         later = bisect_right(self.journal, place, key=place_of)
         return self.journal[later].place if later < len(self.journal) else None
 
     def insert(self, action: Action) -> None:
-        """Note something that is done at its place, after what is noted there already."""
+        """Add an action to the journal, after those at the same place."""
         insort(self.journal, action, key=place_of)
 
     def fork_at(self, number: int, now: Clock) -> Branch:
-        """A new branch from a moment on, with everything that was done before it."""
+        """Return a new branch from a moment on, with the actions before it."""
         gone_back = self.end > now
         here = bisect_left(self.journal, now.place, key=place_of) + now.actions
         done = self.journal[:here]
@@ -225,7 +225,7 @@ class Branch:
         return Branch(number, self, now, done, now)
 
     def frame_before(self, step: int) -> Frame | None:
-        """The newest keyframe at most at this step, of this branch or those it came from."""
+        """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
         for branch in self.lineage():
             at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
             if at:
@@ -234,12 +234,12 @@ class Branch:
         return None
 
     def owner_of(self, step: int) -> Branch:
-        """The branch that arrival at a step belongs to: this one, or one that it came from."""
+        """Return the branch, this one or an ancestor, in which a step was reached."""
         lineage = self.lineage()
         return next(each for each in lineage if each.parent is None or step > each.fork.step)
 
     def lineage(self) -> list[Branch]:
-        """This branch and those it came from."""
+        """Return this branch and its ancestors, nearest first."""
         found, branch = [self], self.parent
         while branch is not None:
             found.append(branch)
@@ -254,7 +254,7 @@ class Branch:
 
 
 def copies_of(branches: Sequence[Branch]) -> list[Branch]:
-    """All branches of a training once more, which go their own way from now on."""
+    """Return independent copies of all branches; keyframes are shared."""
     copies: dict[Branch, Branch] = {}
     for branch in branches:  # a parent stands before its children
         parent = None if branch.parent is None else copies[branch.parent]
@@ -266,15 +266,15 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
 
 
 def place_of(action: Action) -> tuple[int, int]:
-    """By what a journal is ordered."""
+    """Sort key of a journal."""
     return action.place
 
 
 @final
 class Keyframes:
-    """The keyframes of all branches, within a budget of bytes: the older, the fewer.
+    """The keyframes of all branches, within a budget of bytes; older ones are sparser.
 
-    The first one, at step 0, always stays.
+    The first one, at step 0, is never removed.
     """
 
     def __init__(self, budget: int) -> None:
@@ -283,7 +283,7 @@ class Keyframes:
         self._branches: list[Branch] = []
 
     def add(self, branch: Branch, frame: Frame) -> None:
-        """Keep a frame of a branch; where one is there already, that one stays."""
+        """Add a keyframe, unless the branch has one at this step."""
         branch = branch.owner_of(frame.step)
         at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
         if at and branch.frames[at - 1].step == frame.step:
@@ -296,14 +296,14 @@ class Keyframes:
             self._thin(branch)
 
     def take(self, branches: Sequence[Branch], newest: Branch) -> None:
-        """Have the frames of these branches, as far as the budget allows, and no others."""
+        """Replace all keyframes by those of these branches, thinned to the budget."""
         self._branches = [branch for branch in branches if branch.frames]
         self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
         if self.used > self.budget:
             self._thin(newest)
 
     def _thin(self, newest: Branch) -> None:
-        """Remove frames that are missed least, until a tenth of the budget is free."""
+        """Remove the keyframes that are needed least, until a tenth of the budget is free."""
         candidates = []
         for branch in self._branches:
             steps = np.array([frame.step for frame in branch.frames], np.float64)
@@ -312,7 +312,7 @@ class Keyframes:
             now = steps[-1] if branch is newest else steps[-1] + 1000.0
             before = np.concatenate([[branch.fork.step], steps[:-1]])
             after = np.concatenate([steps[1:], [steps[-1]]])
-            # The older, the wider apart, but hardly: going back is quick everywhere.
+            # The weak power keeps old intervals short: going back is quick everywhere.
             missed = (after - before) / (now - steps + 16.0) ** 0.25
             for i, frame in enumerate(branch.frames):
                 is_start = branch.parent is None and i == 0
@@ -320,7 +320,7 @@ class Keyframes:
                 if not is_start and not is_newest:
                     candidates.append((float(missed[i]), i, branch, frame))
         candidates.sort(key=lambda each: each[:2])
-        # What stands beside something that goes is missed more: it waits for the next round.
+        # A neighbour of a removed keyframe has become more important: it waits for the next round.
         gone: dict[Branch, set[int]] = {branch: set() for branch in self._branches}
         for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
             if not gone[branch] & {i - 1, i + 1}:

@@ -1,7 +1,7 @@
-"""Trainer: a network, its data, and what is set, at one moment of a training.
+"""Trainer: runs the steps of one network on its data, forward in time only.
 
-It goes forward only: whole steps, or one moment after the other. What the user does to it, and how
-that is done again when time is replayed, are the tables `WRITES` and `CHANGES`.
+The actions of a user, applied at once and again during a replay, are rows of the tables `WRITES`
+and `CHANGES`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scalarviz.session.timeline import Action, Frame
 
 
 class Model(Protocol):
-    """What a training needs of a network, or of a compiled expression."""
+    """The interface that a Trainer needs of a Network or a compiled Expression."""
 
     inputs: int
     outputs: int
@@ -58,7 +58,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user can set while a network trains, besides its numbers."""
+    """What a user can change during training, besides the numbers of the bank."""
 
     optimizer: Optimizer
     data: DataSet
@@ -69,7 +69,7 @@ class Settings:
 
 @final
 class Trainer:
-    """Takes a network through the moments of its steps."""
+    """Performs the moments of training steps, one by one or whole steps at a time."""
 
     def __init__(
         self, network: Model, settings: Settings, loss: Loss, batch: int | None, seed: int
@@ -93,43 +93,43 @@ class Trainer:
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """What is done in a step, in order."""
+        """All moments of a step, in order."""
         return self.network.program.moments
 
     @property
     def products(self) -> int:
-        """How many multiplications the sums of a step take, about."""
+        """Number of multiply-adds of a step's forward pass, approximately."""
         return self.batches.size * self.network.program.products
 
     def begin(self, step: int) -> None:
-        """Take up the batch of a step, to go through it moment by moment."""
+        """Load the batch of a step, to perform its moments one by one."""
         self.run.begin(step)
 
     def perform(self, operation: int) -> None:
-        """Do one moment of the step that was begun."""
+        """Perform one moment, given its index, of the step that was begun."""
         self.run.perform(self.moments[operation], self.settings.optimizer)
 
     def steps(self, first: int, count: int) -> Outcome:
-        """So many whole steps."""
+        """Perform `count` whole steps from step `first` on."""
         return self.run.steps(self.settings.optimizer, first, count)
 
     def frame(self, step: int) -> Frame:
-        """Everything that is needed to come back here, on arrival at a step."""
+        """Return a keyframe of the present numbers and settings, on arrival at a step."""
         return Frame.of(self.bank, step, self.settings)
 
     def restore(self, frame: Frame) -> None:
-        """Come back."""
+        """Set numbers and settings to those of a keyframe."""
         self.adopt(frame.settings)
         frame.restore(self.bank)
 
     def adopt(self, settings: Settings) -> None:
-        """Set everything as it is here."""
+        """Replace the settings, and make a new run if engine, activations or data changed."""
         before, self.settings = self.settings, settings
         if self._set_network() or settings.data is not before.data:
             self.run = self._make_run()
 
     def _set_network(self) -> bool:
-        """Bring the network in line with the settings: whether it was not."""
+        """Set engine, precision and activations of the network; return whether they differed."""
         network, settings = self.network, self.settings
         wanted = settings.engine, settings.precision, settings.activations
         if (network.engine, network.precision, network.activations) == wanted:
@@ -140,11 +140,11 @@ class Trainer:
         return True
 
     def check_data(self, data: DataSet) -> None:
-        """Refuse data that is too wide or too narrow for the network."""
+        """Raise ShapeError if the data does not fit the network."""
         check_fits(data, self.network)
 
     def check_untouched(self) -> None:
-        """Refuse what was set past the session, and set it back."""
+        """Raise OrderError if engine or activations were changed without the session; undo that."""
         if self._set_network():
             self.run = self._make_run()
             raise OrderError(
@@ -153,25 +153,25 @@ class Trainer:
             )
 
     def apply(self, *actions: Action) -> None:
-        """Do what the user did at one place, one after the other; what is set changes once."""
+        """Apply actions in order; the settings are adopted once, at the end."""
         bank, settings = self.bank, self.settings
         for action in actions:
             if action.kind in WRITES:
                 WRITES[action.kind](bank, **action.details)
                 continue
             before, settings = settings, CHANGES[action.kind](settings, **action.details)
-            if action.kind == "optimizer":  # another one begins anew
+            if action.kind == "optimizer":  # a new optimizer starts with empty slots
                 bank.restart_optimizer()
             if settings.precision != before.precision:
                 bank.start_scaling(settings.precision)
         if settings is not self.settings:
             state = bank.state.copy()
             self.adopt(settings)
-            bank.state[:] = state  # a new engine has begun with its own
+            bank.state[:] = state  # a new engine starts with a state of its own
 
 
 def check_fits(data: DataSet, network: Model) -> None:
-    """Refuse data that is too wide or too narrow for a network."""
+    """Raise ShapeError if the data does not have the inputs and outputs of the network."""
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
         hint = ""
         if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
@@ -183,8 +183,7 @@ def check_fits(data: DataSet, network: Model) -> None:
         )
 
 
-# What a user can do: with the numbers of a bank, or with the settings. What is passed has been
-# checked.
+# The actions of a user: on the numbers of a bank, or on the settings. Arguments are checked before.
 
 
 def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
@@ -220,7 +219,7 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
 
 
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
-    """All numbers of a bank, as somebody else has left them."""
+    """Set all numbers of a bank, as `numbers_of_bank` returns them."""
     bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
     bank.state[:] = arrays["state"]
     kept = {tuple(name.split()[1:]): block for name, block in arrays.items() if " " in name}
@@ -231,7 +230,7 @@ def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArra
 
 
 def numbers_of_bank(bank: Bank) -> dict[str, Any]:
-    """What `set_numbers` takes."""
+    """Return the arguments of `set_numbers` for the present numbers of a bank."""
     slots = {" ".join(("slots", *names)): b.copy() for names, b in bank.blocks.items() if names}
     return {
         "count": bank.step_count,
@@ -258,21 +257,21 @@ CHANGES: Mapping[str, Callable[..., Settings]] = {
 
 
 def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
-    """What is set after some actions."""
+    """Return the settings after some actions."""
     for action in actions:
         if action.kind in CHANGES:
             settings = CHANGES[action.kind](settings, **action.details)
     return settings
 
 
-# These change what a step consists of: in the middle of one they wait for the next.
+# These change the structure of a step: requested within one, they wait for the next.
 BETWEEN_STEPS = ("learning rate", "optimizer", "data", "engine", "activation")
 
 
 def settings_of(
     network: Model, data: object, optimizer: Optimizer | None, engine: str, precision: Precision
 ) -> Settings:
-    """The settings that a training begins with."""
+    """Return the settings at the start of a training; raise InputError or EngineError."""
     name, precision = network.check_engine(engine, precision)
     return Settings(
         copy.copy(Optimizer.of(optimizer)),
@@ -284,12 +283,12 @@ def settings_of(
 
 
 def checked_rate(rate: float) -> float:
-    """A learning rate that can be."""
+    """Return a learning rate; raise InputError unless it is finite and not negative."""
     return number(rate, "the learning rate", 0.0)
 
 
 def rows_of(network: Model, part: object) -> Any:
-    """The rows of the bank that a user means: by a part of the network, or by their numbers."""
+    """Return the bank rows, int64, of a part of the network or of row numbers or a mask."""
     count = len(network.bank)
     found = network.find_rows(part)
     try:
@@ -308,7 +307,7 @@ def rows_of(network: Model, part: object) -> Any:
 
 
 def one_row(network: Model, part: object) -> int:
-    """The row of one weight."""
+    """Return the row of one weight; raise InputError if `part` has several."""
     rows = rows_of(network, part)
     if len(rows) != 1:
         raise InputError(f"this takes one weight, and {shorten(part)} has {len(rows)}")
@@ -316,7 +315,10 @@ def one_row(network: Model, part: object) -> int:
 
 
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
-    """A number for all of some rows, or one for each."""
+    """Return one value for each row, from one number or as many as rows.
+
+    Raises InputError unless all are finite in `dtype`.
+    """
     given = as_floats(value, "edit")
     try:
         given = np.broadcast_to(given, rows.shape)

@@ -1,4 +1,4 @@
-"""Units: going on and back by operations, phases, samples, steps or epochs."""
+"""Units: advancing and going back by operations, phases, samples, steps or epochs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scalarviz.session.timeline import Clock
 
 
 def advance(course: History, count: int, unit: str) -> None:
-    """Go on by so many of a unit."""
+    """Advance by `count` units."""
     if unit in ("operation", "phase"):
         check_losses(course.clock.step + count // len(course.trainer.moments))
         for _ in range(count):
@@ -22,7 +22,7 @@ def advance(course: History, count: int, unit: str) -> None:
 
 
 def back(course: History, count: int, unit: str) -> None:
-    """Go back by so many of a unit, at most to the start."""
+    """Go back by `count` units, at most to the start."""
     if unit == "operation":
         back_operations(course, count)
     elif unit == "phase":
@@ -37,7 +37,7 @@ def back(course: History, count: int, unit: str) -> None:
 
 
 def after_phase(course: History) -> Clock:
-    """The moment at which the next phase ends."""
+    """Return the moment at which the current phase ends."""
     moments, (step, operation) = course.trainer.moments, course.clock.place
     for i in range(operation, len(moments)):
         if moments[i].phase != moments[operation].phase:
@@ -46,7 +46,7 @@ def after_phase(course: History) -> Clock:
 
 
 def back_operations(course: History, count: int) -> None:
-    """Go back by so many operations."""
+    """Go back by `count` operations, at most to the start."""
     while count > course.clock.operation and course.clock.step > 0:
         count -= course.clock.operation
         course.enter(course.clock.step - 1)
@@ -59,7 +59,7 @@ def back_operations(course: History, count: int) -> None:
 
 
 def back_phase(course: History) -> None:
-    """Go back to where the phase of the operation that is done began."""
+    """Go back to the start of the phase of the last operation."""
     if course.clock.operation == 0:
         return back_operations(course, 1)
     moments, first = course.trainer.moments, course.clock.operation - 1

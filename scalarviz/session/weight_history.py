@@ -1,7 +1,7 @@
-"""Pinned weights: what values they had, so that their course can be drawn.
+"""WeightHistory: the values of pinned weights over the steps, for plots.
 
-From the moment of pinning on, values are noted as the training goes on. What came before is made
-again in the background, on a copy of the network, from the keyframes of the branch.
+From the pinning on, values are recorded during training. Earlier values are replayed in the
+background on a copy of the network.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from scalarviz.session.timeline import Branch, Clock, copies_of
 from scalarviz.session.trainer import Trainer
 from scalarviz.session.worker import Background, Job
 
-POINTS = (
-    2000  # about so many of a history; where a training is longer, steps in between are left out
-)
-MEMORY = 2**24  # bytes, for keyframes of the copy
+POINTS = 2000  # points of a history, about; a longer training is sampled at equal distances
+MEMORY = 2**24  # bytes for keyframes of the copy
 
 
 @final
 class WeightHistory:
-    """The pinned rows of a bank, and the values that they had at some steps of each branch."""
+    """The pinned rows of a bank, and their values at some steps of each branch."""
 
     def __init__(self, course: History, turns: SessionLock) -> None:
         self._course = course
@@ -43,7 +41,7 @@ class WeightHistory:
         return list(self._values)
 
     def pin(self, rows: list[int], on: bool) -> None:
-        """Note the values of these rows from now on; or forget them."""
+        """Start recording these rows, or stop and forget them."""
         with self._lock:
             for row in rows:
                 if on:
@@ -56,18 +54,18 @@ class WeightHistory:
             self.stop()
 
     def take_over(self, other: WeightHistory) -> None:
-        """Pin what is pinned in the original of a copied course, with what is known of it."""
+        """Pin the rows of the history that this one was copied from, with the known values."""
         with other._lock:
             self._values = {row: dict(known) for row, known in other._values.items()}
         if other._background.busy:
             self._fill_in()
 
     def stride(self) -> int:
-        """How many steps may go by without a note."""
+        """Return the number of steps that may pass between two records."""
         return max(1, self._course.clock.step // POINTS) if self._values else MOST_STEPS
 
     def note(self, numbers: FloatArray | None = None) -> None:
-        """Note the present values, or these numbers, if a step is just done."""
+        """Record the present values, or `numbers`, if the clock stands between two steps."""
         clock = self._course.clock
         numbers = self._course.trainer.bank.value if numbers is None else numbers
         if not self._values or clock.operation or clock.actions:
@@ -79,7 +77,7 @@ class WeightHistory:
                     self._values[row] = dict(list(values.items())[::2])
 
     def history(self, row: int) -> tuple[FloatArray, FloatArray]:
-        """Steps of this branch up to now, and the values on arrival there."""
+        """Return the known steps of this branch up to now, and the values on arrival there."""
         here = self._course.here
         limits = limits_of(here.branch, here.clock.step)
         with self._lock:
@@ -89,26 +87,26 @@ class WeightHistory:
         return np.array(steps, np.int64), np.array([found[step] for step in steps])
 
     def wait(self) -> None:
-        """Until the background has done what it was asked for; an error that it met is raised."""
-        if not self._turns.mine:  # else each would wait for the other
+        """Wait for the background thread; raise the error that ended it, if any."""
+        if not self._turns.mine:  # else a deadlock: the thread waits for the lock
             self._background.finish()
         error = self._background.take_error()
         if error is not None:
             raise error
 
     def stop(self) -> None:
-        """Break off what is being done in the background."""
+        """Stop the background thread after its portion."""
         self._background.stop()
 
     def _fill_in(self) -> None:
-        """Make again what came before, in the background."""
+        """Replay earlier steps in the background."""
         if self._values:
-            self._background.take_error()  # of what is done again now
+            self._background.take_error()  # drop the error of an earlier attempt
             self._background.start(self._fill())
 
     def _fill(self) -> Job:
         with self._turns.taken():
-            self.note(self._course.remembered)  # somebody may have written into the bank since
+            self.note(self._course.remembered)  # the bank may have been written to since
             network, rows = self._course.trainer.network, self.rows
             if not isinstance(network, Network):
                 return
@@ -125,7 +123,7 @@ class WeightHistory:
 
 
 def limits_of(branch: Branch, now: int) -> dict[int, int]:
-    """For a branch and those it came from: the last step that they have in common with it."""
+    """Return, by branch number, the last step that each ancestor shares with a branch."""
     limits = {}
     for each in branch.lineage():
         limits[each.number] = now
@@ -134,7 +132,7 @@ def limits_of(branch: Branch, now: int) -> dict[int, int]:
 
 
 def copy_at_start(course: History, network: Network, clock: Clock, memory: int) -> History:
-    """The same course on a copy of its network, at a moment of its branch; it goes its own way."""
+    """Return an independent history on a copy of the network, at a moment of the same branch."""
     trainer, start = course.trainer, course.branches[0].frames[0].settings
     copied = Trainer(network.copy(), start, trainer.loss, trainer.batch, trainer.seed)
     twin, branches = History(copied, memory), copies_of(course.branches)

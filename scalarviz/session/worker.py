@@ -1,10 +1,11 @@
-"""Background: a thread that does one job at a time, in portions, and does not outlive the program.
+"""Background: a thread that runs one job at a time in portions and ends with the program.
 
-A job is an iterator: each `next` does a portion and says for how many seconds to rest after it.
-What is started replaces what was under way, as soon as the portion that runs just then is done.
+A job is an iterator: each `next` does one portion and returns the seconds to rest after it. A newly
+started job replaces the previous one as soon as the current portion is done.
 
-A thread that is inside a kernel while Python takes itself down can crash the process. So at the end
-of the program every job stops after its portion, and so does what other threads do in turns.
+A thread inside a kernel while the interpreter shuts down can crash the process. So at the end of
+the program every job stops after its portion, and every guard registered with `hold_at_end` is
+taken.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from weakref import WeakSet
 from scalarviz.engines.common.cores import Guard
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
-LOOK = 0.1  # seconds between two looks at whether a thread is still there
+LOOK = 0.1  # seconds between two checks that a thread is alive
 
 Job = Iterator[float]
 
@@ -31,9 +32,9 @@ _ending = False
 
 @final
 class Background:
-    """At most one thread, which does the newest job that it was given.
+    """At most one thread, which runs the newest job.
 
-    Everything may be called from any thread. The thread keeps its job alive, but not its giver.
+    All methods can be called from any thread. The thread references its job, not this object.
     """
 
     def __init__(self) -> None:
@@ -42,18 +43,18 @@ class Background:
 
     def _begin(self) -> None:
         self._changed = threading.Condition()
-        self._job: Job | None = None  # what is wanted
-        self._now: Job | None = None  # what the thread does
+        self._job: Job | None = None  # the newest job
+        self._now: Job | None = None  # the job whose portion is running
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether there is a job that has neither ended nor been stopped."""
+        """Whether a job has neither ended nor been stopped."""
         return self._job is not None
 
     def start(self, job: Job) -> None:
-        """Do this from now on."""
+        """Run this job from now on, instead of the present one."""
         with self._changed:
             self._job = job
             self._changed.notify_all()
@@ -61,22 +62,22 @@ class Background:
                 thread = threading.Thread(target=self._work, name="scalarviz", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # the system has no thread left
+                except RuntimeError:  # the system has no more threads
                     self._job = None
                     raise
                 self._thread = thread
         _be_called_first()
 
     def stop(self) -> None:
-        """Do nothing more after the portion that is under way; it is not waited for."""
+        """Stop after the current portion, without waiting for it."""
         with self._changed:
             self._job = None
             self._changed.notify_all()
 
     def wait(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Until what was stopped has stopped: the thread has ended, or does what was given since.
+        """Wait until a stopped job has ended: the thread is gone, or runs a newer job.
 
-        The thread itself does not wait.
+        Returns at once in the thread itself.
         """
         limit = time.monotonic() + seconds
         with self._changed:
@@ -91,7 +92,7 @@ class Background:
         thread.join()
 
     def finish(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
-        """Until no job is left; the thread itself does not wait. Whether none is."""
+        """Wait until no job is left; return whether none is. Does not wait in the thread itself."""
         limit = time.monotonic() + seconds
         with self._changed:
             while self.busy and self._thread is not threading.current_thread():
@@ -102,7 +103,7 @@ class Background:
             return not self.busy
 
     def take_error(self) -> BaseException | None:
-        """The error that has ended a job, for the first who asks."""
+        """Return the error that ended a job and forget it, or None."""
         with self._changed:
             error, self._error = self._error, None
         return error
@@ -126,27 +127,27 @@ class Background:
 
 
 def portion(job: Job) -> tuple[float | None, BaseException | None]:
-    """Seconds of rest after the next portion, None if it was the last one; and what went wrong."""
+    """Run the next portion: seconds to rest, None after the last portion; and the error, if any."""
     try:
         return next(job, None), None
-    except BaseException as error:  # it must not be lost with the thread
+    except BaseException as error:  # else it would be lost with the thread
         return None, error
 
 
 def hold_at_end(guard: Guard) -> None:
-    """Have a guard, under which threads work, taken for good at the end of the program."""
+    """Acquire a guard for good at the end of the program, so that its threads stop."""
     _guards.add(guard)
     _be_called_first()
 
 
 def check_end() -> None:
-    """Leave this thread if the program ends; the one that ends it goes on."""
+    """End this thread with SystemExit if the program ends, unless it is the main thread."""
     if _ending and threading.current_thread() is not threading.main_thread():
         raise SystemExit
 
 
 def end() -> None:
-    """Have every thread stop after its portion, and wait for that."""
+    """Stop every thread after its portion, and wait for up to LAST seconds."""
     global _ending
     _ending = True
     limit = time.monotonic() + LAST
@@ -161,13 +162,13 @@ def end() -> None:
 
 
 def _be_called_first() -> None:
-    """At the end of the program, who has registered last is called first."""
+    """Register `end` anew: atexit calls the last registered function first."""
     atexit.unregister(end)
     atexit.register(end)
 
 
 def _forget_threads() -> None:
-    """In a forked child there are no threads but one."""
+    """Start afresh in a forked child, which has none of the parent's threads."""
     for each in list(_all):
         each._begin()
 
