@@ -1,1 +1,1 @@
-"""Arrays in, picture out."""
+"""Drawing: frame data (arrays) and a camera are rendered to pixels."""

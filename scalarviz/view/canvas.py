@@ -1,4 +1,4 @@
-"""Canvas: pictures without a window; what is drawn comes back as an array."""
+"""Canvas: renders pictures without a window, into arrays."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ from scalarviz.view.scene.camera import Camera
 
 @final
 class Canvas:
-    """A place to draw on, of so many logical pixels; `with` it, or `close` it at the end."""
+    """An offscreen canvas, a context manager; `close` it otherwise.
+
+    width, height  in logical pixels
+
+    Raises DisplayError if OpenGL cannot be used here.
+    """
 
     def __init__(self, width: int, height: int) -> None:
         with drawing():
-            pass  # where that is impossible, it is said now
+            pass  # raises the error early
         self.width, self.height = width, height
         self._room = (0, 0)
         self._buffer: Any = None
@@ -33,7 +38,7 @@ class Canvas:
         self.close()
 
     def close(self) -> None:
-        """Free the memory of its pixels, and of all pictures that have been released."""
+        """Free the memory of its pixels, and of all released pictures."""
         with drawing():
             self._buffer, self._room = None, (0, 0)
 
@@ -45,7 +50,14 @@ class Canvas:
         ratio: float = 1.0,
         samples: int = 1,
     ) -> npt.NDArray[np.uint8]:
-        """(height, width, 3) bytes; each is the mean of `samples` squared."""
+        """Return the rendered picture, (height, width, 3) bytes.
+
+        picture     draws the frame
+        frame_data  what to draw
+        camera      where it is seen from
+        ratio       device pixels per logical pixel
+        samples     each pixel is the mean of samples x samples
+        """
 
         def draw(width: int, height: int, ratio: float) -> None:
             picture.draw(frame_data, camera, width, height, ratio)
@@ -55,7 +67,7 @@ class Canvas:
     def frame(
         self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
     ) -> npt.NDArray[np.uint8]:
-        """The same of what `draw(width, height, ratio)` draws."""
+        """Return what `draw(width, height, ratio)` draws; the same as `render` otherwise."""
         wide, high = round(self.width * ratio), round(self.height * ratio)
         size = high * samples, wide * samples
         with drawing():

@@ -1,4 +1,4 @@
-"""Charts: the course of the loss, and small lines of a weight's history, on a canvas."""
+"""Charts on a canvas: the loss curve, and the sparkline of a weight's history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXIS, TICKS = 42.0, 18.0  # pixels: left of a curve, below it
 
 
 def panel(canvas: Canvas2D, box: Box, title: str, theme: Theme, right: str = "") -> Box:
-    """A panel with a title, and something on its right; the room inside it."""
+    """Draw a panel with a title, and text at its right end; return the box inside it."""
     canvas.box(
         box.x,
         box.y,
@@ -41,7 +41,7 @@ def panel(canvas: Canvas2D, box: Box, title: str, theme: Theme, right: str = "")
 
 
 def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
-    """Losses on a logarithmic scale, where the clock stands, and the other branch as a ghost."""
+    """Draw the losses on a logarithmic scale, the current step, and the other branch in grey."""
     loss = "" if math.isnan(curve.loss) else f"{curve.loss:#.3g}"
     inside = panel(canvas, box, "loss", theme, loss)
     losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
@@ -103,7 +103,7 @@ def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
 
 
 def ticks(low: float, high: float, height: float) -> list[float]:
-    """Powers of ten between two numbers, as many as there is room for; else the two."""
+    """Return the powers of ten in a range, as many as fit; the ends of the range if below two."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     powers = [10.0**p for p in range(first, last + 1)]
     apart = max(1, math.ceil(len(powers) * 22.0 / max(height, 1.0)))
@@ -111,7 +111,7 @@ def ticks(low: float, high: float, height: float) -> list[float]:
 
 
 def thinned(points: FloatArray, width: float) -> FloatArray:
-    """At most two points a pixel: of each column the highest and the lowest."""
+    """Reduce a curve to two points per pixel column: the lowest and the highest."""
     columns = max(2, int(width))
     if len(points) <= 2 * columns:
         return points
@@ -125,7 +125,7 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
 def sparkline(
     canvas: Canvas2D, box: Box, steps: FloatArray, values: FloatArray, theme: Theme
 ) -> None:
-    """The history of a weight, with its least and its largest value."""
+    """Draw the history of a weight, with its minimum and maximum."""
     good = np.isfinite(values)
     if good.sum() < 2:
         return

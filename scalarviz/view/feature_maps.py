@@ -1,4 +1,4 @@
-"""Maps: neurons that are pictures, one a channel, between the plates of a network."""
+"""Feature maps: neurons drawn as images, one per channel, between the plates of a network."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from scalarviz.view.neuron_colors import (
 from scalarviz.view.scene.frame import ProjectedPoints, Projection
 from scalarviz.view.scene.plates import Neurons
 
-NUMBERED = 11.0  # pixels between two pictures, from which channels have their numbers
-WRITTEN, MOST_WRITTEN = 34.0, 600  # pixels to a number of a picture, from which it is written out
-CROSSED = 5.0  # and from which it is crossed out, where it is left out
-HIGHEST = 4096  # rows of one image
+NUMBERED = 11.0  # least pixels between two images for channel numbers
+WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
+CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
+HIGHEST = 4096  # rows of one texture image
 
 
 def draw_pictures(
@@ -35,7 +35,7 @@ def draw_pictures(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """A picture a channel: what the neurons give, or what they add up to while that is all."""
+    """Draw an image per channel: the outputs, or the weighted sums while there are no outputs."""
     corners = line.corners()
     seen = see(corners.reshape(-1, 3))
     xy = seen.xy.reshape(-1, 3, 2)
@@ -56,7 +56,7 @@ def draw_pictures(
 
 
 def depths(seen: ProjectedPoints) -> FloatArray:
-    """Of the left and the right side of each picture."""
+    """Return the depths of the left and the right side of each image, (n, 2)."""
     upper_left, right, lower_left = seen.depth.reshape(-1, 3).T
     half = 0.5 * (lower_left - upper_left)
     return np.stack([upper_left + half, right + half], axis=1)
@@ -70,9 +70,9 @@ def paste(
     good: FloatArray,
     depth: FloatArray | float,
 ) -> None:
-    """All pictures of a line, as parts of one image."""
+    """Draw all images of a row as parts of one texture image."""
     channels, height, width = shape
-    most = max(1, HIGHEST // height)  # below each other; then beside each other
+    most = max(1, HIGHEST // height)  # images are stacked, then placed in further columns
     high, wide = min(channels, most), -(-channels // most)
     all_of_them = np.zeros((wide * high, height, width, 3))
     all_of_them[:channels] = colors.reshape(channels, height, width, 3)
@@ -84,7 +84,7 @@ def paste(
 
 
 def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
-    """A thin line around each picture."""
+    """Draw a thin frame around each image."""
     first, right, down = xy[:, 0], xy[:, 1], xy[:, 2]
     last = right + down - first
     left, end = depth.T
@@ -100,7 +100,7 @@ def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray
 def numbers_of_channels(
     canvas: Canvas2D, xy: FloatArray, seen: ProjectedPoints, line: Neurons, theme: Theme
 ) -> None:
-    """The number of each channel below its picture, where there is room between two."""
+    """Write the number of each channel below its image, if there is room."""
     if len(xy) < 2 or not np.isfinite(xy[:2]).all():
         return
     apart = np.linalg.norm(xy[1, 0] - xy[0, 0])
@@ -117,7 +117,7 @@ def numbers_of_channels(
 def write_on_pictures(
     canvas: Canvas2D, see: Projection, line: Neurons, name: str, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Crosses over numbers that are left out, and the numbers themselves, seen from near."""
+    """Cross out dropped neurons, and write the numbers if a pixel is large enough."""
     chosen = left_out(line, frame_data)
     seen = see(line.points) if name or chosen.any() else None
     if seen is None or not np.isfinite(seen.unit).any():
@@ -148,7 +148,7 @@ def draw_gradients(
     depth: FloatArray,
     theme: Theme,
 ) -> None:
-    """The gradient that has come back, as a smaller picture in the lower right corner."""
+    """Draw the gradients as smaller images over the lower right corners."""
     found = flow_parts(line, frame_data)
     size = np.linalg.norm(xy[0, 1] - xy[0, 0])
     if found is None or size < 8.0:

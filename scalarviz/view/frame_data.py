@@ -1,4 +1,4 @@
-"""FrameData: all that one picture shows, as numbers and words; nothing is drawn here."""
+"""FrameData: everything that one picture shows, as arrays and text, without drawing."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ NOTHING = np.zeros(0)
 
 @dataclass(frozen=True)
 class CubeValues:
-    """What the cubes show, one number a row of the bank.
+    """What the cubes show, one number per bank index.
 
-    colors, sizes      the numbers
-    color, size        what they are: "value", "gradient"
-    color_scales       the strongest color's number, for each plate
-    size_scales        the largest cube's number, for each plate
-    per_layer          whether plates have scales of their own
-    clipped            how many are beyond the strongest color
-    frozen             rows that no step moves
-    before             the colors' numbers before the step that is shown, if one is
+    colors, sizes  the numbers
+    color, size    their channels, such as "value" or "gradient"
+    color_scales   number with the strongest color, per plate
+    size_scales    number with the largest cube, per plate
+    per_layer      whether each plate has its own scales
+    clipped        how many numbers exceed the color scale
+    frozen         mask of the frozen parameters
+    before         the colors' numbers before the step that is shown, if there is one
     """
 
     colors: FloatArray
@@ -43,15 +43,15 @@ class CubeValues:
 
 @dataclass(frozen=True)
 class Buffers:
-    """The focus sample on its way: what each buffer of the program holds, as far as it is known.
+    """The focus sample: what each buffer of the program holds, if it is computed yet.
 
-    values     by the buffer's name
-    saturated  where an activation hardly answers to what goes in, 0 to 1
-    left_out   1 where a dropout leaves a number out, else 0
-    tints      true colors of neurons, for those that stand for red, green and blue
-    scale      the number with the strongest color
-    flows      the gradient of the loss by them, as far as it is known
-    target     what the outputs should be
+    values     activations, by name of the buffer
+    saturated  share of saturation of each activation, 0 to 1
+    left_out   1 where dropout drops a number, else 0
+    tints      true colors of neurons that stand for red, green and blue
+    scale      number with the strongest color
+    flows      gradients of the loss, by name of the buffer
+    target     targets of the outputs
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Buffers:
 
 @dataclass(frozen=True)
 class Curve:
-    """Losses by step, where the clock stands, and those of another branch."""
+    """The loss curve, the current step, and the curve of another branch (ghost)."""
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
     losses: FloatArray = field(default_factory=lambda: NOTHING)
@@ -77,9 +77,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Card:
-    """What the inspector says of a cube: its name, and lines of words and numbers.
+    """What the inspector shows of a cube: its name, pairs of name and value, and lines of text.
 
-    history  steps and values, of a pinned one
+    history  steps and values of a pinned weight
     """
 
     row: int
@@ -91,11 +91,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Words:
-    """What a picture says of the moment.
+    """The text of a picture.
 
-    title    of the show, `about` a sentence below it
-    status   pairs of what and how much, from left to right, at the foot
-    caption  what the operation does: a title, a formula, and lines of numbers
+    title    of the show; `about` is a sentence below it
+    status   pairs of name and value, from left to right in the status line
+    caption  the operation: a title, a formula, and lines of numbers
     """
 
     title: str = ""
@@ -106,14 +106,14 @@ class Words:
 
 @dataclass(frozen=True)
 class FrameData:
-    """One picture.
+    """Everything that one picture shows.
 
-    moment    what was done last, if it is shown by light; `part` of it is done, 0 to 1
-    exhibit   what is learned, if there is a way to show it
-    hover, pinned   cards of the inspector
-    chips     short messages, each with something that can be pressed, or nothing
-    offers    large choices in the middle
-    help      the keys, if they are asked for: pairs of key and meaning
+    moment         the last operation, if it is animated; `part` of it is done, 0 to 1
+    exhibit        panel of what is learned, if there is one
+    hover, pinned  cards of the inspector
+    chips          short messages, each with the label of its button or ""
+    offers         labels of the large buttons
+    help           pairs of key and meaning while the help is open
     """
 
     layout: Layout

@@ -1,4 +1,4 @@
-"""Marks on single cubes: pinned, hovered over, frozen, and how a step has changed each."""
+"""Marks on single cubes: pinned, hovered, frozen, and changed by a step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scalarviz.view.neuron_colors import readable
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
-FROZEN, ARROWS = 7.0, 11.0  # pixels to a cell, from which they are seen
+FROZEN, ARROWS = 7.0, 11.0  # least pixels per cell at which each is drawn
 MOST_ARROWS = 1500
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
 
 def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """The cubes that are hovered over and pinned, as edges of a box around them; frozen ones."""
+    """Draw boxes around the hovered and the pinned cube, and mark frozen cubes."""
     if frame_data.hover is not None:
         mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
     if frame_data.pinned is not None:
@@ -40,7 +40,7 @@ def mark(
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
-    """A frozen cube stands between two bars."""
+    """Draw a bar at each side of a frozen cube."""
     corners = corners_of(frame_data, row, 0.5)
     if not len(corners):
         return
@@ -55,7 +55,7 @@ def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, the
 
 
 def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
-    """The corners of the box around a cube; none if it stands nowhere."""
+    """Return the corners of the box around a cube, (8, 3); empty if it is on no plate."""
     found = frame_data.layout.plate_of(row)
     if found is None:
         return np.zeros((0, 3))
@@ -67,7 +67,7 @@ def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
 def draw_changes(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, part: float, theme: Theme
 ) -> None:
-    """What a step does: each cube's old color around it, and an arrow up or down."""
+    """Draw a step: each cube's old color around it, and an arrow up or down."""
     before = frame_data.cubes.before
     if before is None or len(before) > MOST_ARROWS:
         return

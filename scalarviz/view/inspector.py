@@ -1,4 +1,4 @@
-"""The inspector: what is known of one weight, on a small card or in a panel."""
+"""The inspector: data of one weight, on a card beside its cube or in a panel."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scalarviz.view.highlights import corners_of
 from scalarviz.view.scene.frame import Box, Projection
 
 ROW = 17.0
-PART = re.compile(r", (?=[a-z])")  # between parts of a name; not between the numbers of a place
+PART = re.compile(r", (?=[a-z])")  # separates the parts of a name, but not the numbers of a place
 
 
 def draw_hover(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scene: Box
 ) -> None:
-    """A card beside the cube that is hovered over, wholly inside the scene."""
+    """Draw a card beside the hovered cube, inside the scene."""
     card = frame_data.hover
     if card is None:
         return
@@ -45,7 +45,7 @@ def draw_hover(
 
 
 def inspector_height(canvas: Canvas2D, card: Card, width: float, room: float) -> float:
-    """How high its panel would like to be, so wide."""
+    """Return the wanted height of the panel for this width, at most `room`."""
     lines = sum(len(wrapped(canvas, line, width - 24.0, 11.0)) for line in card.lines)
     history = 52.0 if card.history is not None else 0.0
     rows = len(card.facts) + bool(titles(canvas, card.name, width)[1])
@@ -53,7 +53,7 @@ def inspector_height(canvas: Canvas2D, card: Card, width: float, room: float) ->
 
 
 def draw_inspector(canvas: Canvas2D, box: Box, card: Card, theme: Theme) -> None:
-    """The pinned weight: its numbers, its history, and its arithmetic, line by line."""
+    """Draw the pinned weight: its numbers, its history, and its arithmetic line by line."""
     title, more = titles(canvas, card.name, box.width)
     inside = panel(canvas, box, title, theme)
     y = inside.y + 12.0
@@ -79,7 +79,7 @@ def draw_inspector(canvas: Canvas2D, box: Box, card: Card, theme: Theme) -> None
 
 
 def titles(canvas: Canvas2D, name: str, width: float) -> tuple[str, str]:
-    """The name of a weight; its last part by itself where the whole is too long for a line."""
+    """Return the name of a weight, with its last part separate if the line would be too long."""
     if canvas.measure(name, size=12, bold=True) <= width - 24.0:
         return name, ""
     *first, last = PART.split(name)
@@ -87,7 +87,7 @@ def titles(canvas: Canvas2D, name: str, width: float) -> tuple[str, str]:
 
 
 def wrapped(canvas: Canvas2D, line: str, width: float, size: float) -> list[str]:
-    """A formula in lines that fit, broken before operators; what goes on is indented."""
+    """Break a formula before operators into lines that fit; continuation lines are indented."""
     found: list[str] = []
     now = line[: len(line) - len(line.lstrip())]
     for word in line.split():

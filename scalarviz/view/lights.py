@@ -1,6 +1,6 @@
-"""Lights: what is bright while an operation is shown, and where white light runs.
+"""Lights: brightness and running light of plates, neurons and wires during an operation.
 
-Light says what is done just now; hue is left to the sign of numbers. What takes no part is dim.
+Brightness shows what is active; hue stays reserved for the sign of numbers.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from scalarviz.model.program import Moment, Program
 from scalarviz.view.scene.plates import Layout, Plate, Wires
 
 DIM = 0.4
-DIM_SMALL, SMALL = 0.7, 2000  # where more cubes than that are, they are small, and dark soon
-GLOW = 0.22  # white on a plate at work
+DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
+GLOW = 0.22  # white light on an active plate
 FLASH = 0.75
-Span = tuple[float, float]  # the part of a wire that is lit, from where to where
+Span = tuple[float, float]  # start and end of the lit part of a wire
 
 
 @dataclass(frozen=True)
 class Lights:
-    """How bright plates and lines of neurons are, and what is lit on them.
+    """Brightness of plates and rows of neurons, and the light on them.
 
-    plates   brightness, `white` light on them, and `sweeps`, light that runs (see cube_shaders)
-    neurons  brightness, by their place in the layout
-    wires    the part of each bundle that is lit, or None
+    plates   brightness; `white`, white light; `sweeps`, running light (see cubes.shaders)
+    neurons  brightness, in the order of the layout
+    wires    the lit part of each bundle, or None
     """
 
     plates: FloatArray
@@ -39,7 +39,7 @@ class Lights:
 
 
 def lights(layout: Layout, program: Program | None, moment: Moment | None, part: float) -> Lights:
-    """What is lit when a part of an operation is done, 0 to 1."""
+    """Return the lights when `part` of an operation, 0 to 1, is done."""
     count = len(layout.plates)
     shown = Lights(
         np.ones(count),
@@ -48,7 +48,7 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
     )
-    # An expression has no operations that could be seen: all of it stays bright.
+    # An expression has no operations to light: everything stays bright.
     if moment is None or program is None or not program.operations or moment.kind not in KINDS:
         return shown
     many = sum(plate.size for plate in layout.plates) > SMALL
@@ -59,13 +59,13 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
 
 
 def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """Down the columns, then along the rows; or straight on."""
+    """Light down the columns, then along the rows."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     if operation.kind != "activation":
         light_neurons(layout, shown, operation.source.name)
     other = operation.other
-    if other is not None and other.offset < operation.target.offset:  # it is there already
+    if other is not None and other.offset < operation.target.offset:  # computed before
         light_neurons(layout, shown, other.name)
     down, out = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
     for i, plate in own_plates(layout, moment):
@@ -91,7 +91,7 @@ def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: 
 def weight_gradient(
     layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
 ) -> None:
-    """Rows and columns meet: all cubes flash."""
+    """Rows and columns meet, and all cubes of the plate flash."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     if moment.operation > program.first_parameters:
@@ -110,7 +110,7 @@ def weight_gradient(
 def input_gradient(
     layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
 ) -> None:
-    """Back along the rows, then up the columns, where paths meet."""
+    """Light back along the rows, then up the columns."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     light_neurons(layout, shown, operation.source.name)
@@ -143,13 +143,13 @@ KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
 
 
 def axes(plate: Plate) -> tuple[tuple[float, int], tuple[float, int]]:
-    """The axis that what comes in runs along, and that of what goes out; with their lengths."""
+    """Return axis and length along which inputs run, and those of outputs."""
     rows, columns = (2.0, plate.rows), (1.0, plate.columns)
     return (columns, rows) if plate.turned else (rows, columns)
 
 
 def run(axis: float, count: int, at: float, part: float) -> list[float]:
-    """Light that has come to a place; at the end of the operation it is gone."""
+    """Return a running light at share `at` of an axis; it is off at the end of the operation."""
     width = max(1.0, 0.12 * count)
     return [axis, at * count, width, 0.8 * (part < 1.0)]
 

@@ -1,4 +1,4 @@
-"""Tones: the colors of neurons by their numbers, and numbers in few characters."""
+"""Colors of neurons, and numbers in few characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scalarviz.view.scene.plates import Neurons
 def painted(
     buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
 ) -> FloatArray:
-    """The color of each neuron: its true one if it stands for a color, else by its number."""
+    """Return the color of each neuron: its true color if it stands for one, else by its number."""
     if buffer in frame_data.buffers.tints and values is not None:
         return frame_data.buffers.tints[buffer]
     return theme.map(np.zeros(0) if values is None else values, frame_data.buffers.scale)
@@ -27,12 +27,12 @@ def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
 
 
 def readable(color: FloatArray) -> str:
-    """Black or white, whichever stands out more."""
+    """Return black or white, whichever has more contrast."""
     return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
 
 
 def short(value: float) -> str:
-    """A number in few characters."""
+    """Return a number in few characters, such as ".25"."""
     if not np.isfinite(value):
         return str(value)
     text = f"{value:.2f}" if abs(value) < 10.0 else f"{value:.3g}"
@@ -41,7 +41,7 @@ def short(value: float) -> str:
 
 
 def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
-    """The gradients that have come back to a line, and how large they are: .25 to 1; or None."""
+    """Return the gradients of a row of neurons and their magnitudes, .25 to 1; None if unknown."""
     flows = frame_data.buffers.flows
     flow = next((flows[name] for name in line.buffers if name in flows), None)
     if flow is None:
@@ -54,7 +54,7 @@ def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatA
 
 
 def left_out(line: Neurons, frame_data: FrameData) -> FloatArray:
-    """Which of its numbers a dropout leaves out."""
+    """Return a mask of the neurons that dropout drops."""
     names = [name for name in line.buffers if name in frame_data.buffers.left_out]
     if names and line.values in frame_data.buffers.values:
         return frame_data.buffers.left_out[names[0]] > 0.0
@@ -69,7 +69,7 @@ def crosses(
     chosen: FloatArray,
     theme: Theme,
 ) -> None:
-    """Crosses over what is left out: it is no hue that says so."""
+    """Cross out dropped neurons; hue is reserved for the sign of numbers."""
     if not chosen.any():
         return
     xy, reach, depth = xy[chosen], 0.707 * reach[chosen][:, np.newaxis], depth[chosen]

@@ -1,4 +1,4 @@
-"""Neurons: discs with a ring, their names and numbers, the gradients that come back to them."""
+"""Neurons: discs with a ring, with names, numbers and gradients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Neurons
 
 RADIUS = 0.36  # of a neuron, in cells
-NAMES, NUMBERS = 11.0, 17.0  # pixels to a cell, from which they are seen
+NAMES, NUMBERS = 11.0, 17.0  # least pixels per cell at which each is drawn
 
 
 def draw_neurons(
@@ -34,7 +34,7 @@ def draw_neurons(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Discs: inside what a neuron gives, around it a ring of what it adds up to; or pictures."""
+    """Draw discs, the output inside and the weighted sum as a ring around it; or feature maps."""
     draw_way(canvas, see, line, bright, theme)
     if line.shape:
         draw_pictures(canvas, see, line, bright, frame_data, theme)
@@ -55,7 +55,7 @@ def draw_neurons(
         rim = faded(painted(line.sums, around, frame_data, theme), bright, ground)
         width = np.maximum(1.5, 0.24 * radius)
     hatch = buffers.saturated.get(line.values, np.zeros(len(line.points)))
-    # A little ground between the ring and what is inside keeps the two apart.
+    # A gap in the background color separates ring and disc.
     canvas.discs(xy, radius, rim[good], depth=depth)
     canvas.discs(xy, radius - width, ground, depth=depth)
     if inside is not None:
@@ -77,7 +77,7 @@ def write_on_neurons(
     fill: FloatArray,
     theme: Theme,
 ) -> None:
-    """Names and numbers, where discs are large enough to hold them."""
+    """Write names and numbers on discs that are large enough."""
     unit = float(np.median(radius)) / RADIUS
     if unit < NAMES:
         return
@@ -123,19 +123,19 @@ def draw_flows(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """The gradient that has come back to a neuron: a dot on its rim, larger where it is larger."""
+    """Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient."""
     found = flow_parts(line, frame_data)
     if found is None or radius[0] < 4.0:
         return
     flow, part = (each[good] for each in found)
-    # On the far side, so that the wires into and out of the neuron stay visible.
+    # On the side without wires.
     places = xy + radius[:, np.newaxis] * [0.75, 0.75]
     canvas.discs(places, 0.42 * radius * part + 1.6, theme.ground)
     canvas.discs(places, 0.42 * radius * part, theme.map(np.sign(flow) * 0.85))
 
 
 def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:
-    """The straight way to these neurons, which ends in an arrow."""
+    """Draw the line of a skip connection, which ends in an arrow."""
     if line.way is None:
         return
     seen = see(line.way)
@@ -149,7 +149,7 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
 
 
 def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Beside each output how far it is from what it should be: a bar, and the number."""
+    """Draw the error of each output beside it, as a bar and a number."""
     target, lines = frame_data.buffers.target, frame_data.layout.neurons
     if target is None or not lines:
         return

@@ -1,6 +1,6 @@
-"""OpenGL without a window: which of vispy's backends to use, and a canvas to draw on.
+"""OpenGL without a window: choice of vispy's backend, and the offscreen canvas.
 
-This is one of the few files that know vispy's ways; what they promise is arrays in, picture out.
+One of the few files that depend on vispy's internals.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from scalarviz.engines.common.cores import Guard
 from scalarviz.errors import DisplayError
 
 WINDOWED = "pyside6"
-turn = Guard()  # which canvas is current is known to vispy once for all threads
+turn = Guard()  # vispy has one current canvas for all threads
 _toolkits: dict[str, Any] = {}
 _kept: Kept | None = None
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
 
 
 class Kept:
-    """The one canvas of this process that is never shown.
+    """The offscreen canvas of this process.
 
-    vispy never destroys an OpenGL context of EGL, nor what a driver keeps for it: so there is one,
-    and pictures of any size are drawn into framebuffers of it.
+    vispy never destroys an EGL context, nor what the driver keeps for it: so there is one, and
+    pictures of all sizes are drawn into its framebuffers.
     """
 
     def __init__(self) -> None:
@@ -37,9 +37,9 @@ class Kept:
         self.thread = threading.get_ident()
 
     def begin(self) -> None:
-        """Make it current on this thread."""
+        """Make the context current on this thread."""
         backend = self.canvas._backend
-        if hasattr(backend, "_secondary_context"):  # Qt's
+        if hasattr(backend, "_secondary_context"):  # only Qt's backend has it
             if threading.get_ident() != self.thread:
                 raise DisplayError(
                     "Qt draws pictures on one thread only: draw this one where the first was drawn"
@@ -48,7 +48,7 @@ class Kept:
         self.canvas.set_current()
 
     def end(self) -> None:
-        """Let go of it, so that another thread can have it, or a window its own."""
+        """Release the context, so that another thread or a window can make its own current."""
         self.canvas.context.flush_commands()
         backend = self.canvas._backend
         if hasattr(backend, "_secondary_context"):
@@ -60,10 +60,10 @@ class Kept:
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """A vispy canvas that is never shown, current and ready to be drawn on, for one thread a time.
+    """Make the offscreen canvas current for one thread at a time, and return it.
 
-    Framebuffers and what is in them are the caller's: what is dropped inside is freed at the end.
-    Raises DisplayError if OpenGL cannot be used here.
+    The caller owns its framebuffers; what it drops inside the block is freed at the end. Raises
+    DisplayError if OpenGL cannot be used here.
     """
     global _kept
     if _kept is not None and _kept.process != os.getpid():
@@ -81,16 +81,16 @@ def drawing() -> Iterator[Any]:
 
 
 def has_display() -> bool:
-    """Whether there is a screen to open a window on."""
+    """Return whether there is a screen to open a window on."""
     if sys.platform != "linux":
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def toolkit(name: str) -> Any:
-    """vispy's way to draw by "egl" or by Qt: an Application of its own for each.
+    """Return a vispy Application for a backend, "egl" or Qt's.
 
-    So a process can have both; `vispy.use` would allow it one.
+    One process can have both, which `vispy.use` would not allow.
     """
     if name not in _toolkits:
         _toolkits[name] = import_module("vispy.app").Application(name)
@@ -99,7 +99,7 @@ def toolkit(name: str) -> Any:
 
 
 def use_offscreen() -> Any:
-    """The toolkit that draws without a window."""
+    """Return the Application that draws without a window."""
     try:
         if sys.platform != "linux" or binding() not in ("", "EGL"):
             return toolkit(WINDOWED)
@@ -112,14 +112,14 @@ def use_offscreen() -> Any:
             return toolkit("egl")
     except DisplayError:
         raise
-    except Exception as error:  # whatever a driver or a toolkit may raise
+    except Exception as error:  # drivers and backends raise errors of any class
         raise no_opengl(error) from error
 
 
 def binding() -> str:
-    """The kind of contexts that PyOpenGL works with in this process, such as EGL; "" if none yet.
+    """Return PyOpenGL's platform in this process, such as "EGL"; "" if it is not loaded.
 
-    It decides when it is loaded. Contexts of another kind are no contexts to it.
+    PyOpenGL chooses its platform when it is loaded, and cannot use contexts of another.
     """
     found = sys.modules.get("OpenGL.platform")
     return type(found.PLATFORM).__name__.removesuffix("Platform") if found is not None else ""
@@ -127,7 +127,7 @@ def binding() -> str:
 
 @contextmanager
 def bound_to_egl() -> Iterator[None]:
-    """Have PyOpenGL work with EGL, if it has not been loaded."""
+    """Load PyOpenGL with its EGL platform, if it is not loaded yet."""
     with environment(PYOPENGL_PLATFORM="egl"):
         import_module("OpenGL.platform")
         yield
@@ -135,7 +135,7 @@ def bound_to_egl() -> Iterator[None]:
 
 @contextmanager
 def environment(**variables: str) -> Iterator[None]:
-    """Other variables for a while: what is told to a library is not told to other programs."""
+    """Set environment variables for a block, so that other programs do not inherit them."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -149,21 +149,21 @@ def environment(**variables: str) -> Iterator[None]:
 
 
 def make_canvas(width: int, height: int) -> Any:
-    """A vispy canvas that is never shown, current and ready to be drawn on."""
+    """Return a hidden vispy canvas, current and ready to draw on."""
     application = use_offscreen()
     app = import_module("vispy.app")
     try:
         with turn:
             canvas = app.Canvas(app=application, size=(width, height), show=False)
             canvas.set_current()
-    except Exception as error:  # as above
+    except Exception as error:  # drivers and backends raise errors of any class
         raise no_opengl(error) from error
     canvas.events.ignore_callback_errors = False
     return canvas
 
 
 def no_opengl(error: BaseException) -> DisplayError:
-    """The error that says that nothing can be drawn here, and what mends it."""
+    """Return the error that OpenGL cannot be used here, with the command that installs it."""
     said = next(iter(str(error).splitlines()), "") or type(error).__name__
     mend = f": {NEEDS}, or see scalarviz doctor" if sys.platform == "linux" else ""
     return DisplayError(f"OpenGL cannot be used here ({said}){mend}")

@@ -1,4 +1,4 @@
-"""What is written on the picture: title, legend, caption, status, messages, choices, help."""
+"""Text over the picture: title, legend, caption, status, messages, buttons, help."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scalarviz.view.frame_data import CubeValues, FrameData, Words
 from scalarviz.view.inspector import wrapped
 from scalarviz.view.scene.frame import MARGIN, Box, Division
 
-LEGEND = 232.0  # pixels across
-MESSAGE = 560.0  # across, at most, in
-MOST_LINES = 5  # of
-LINE = 17.0  # each
-Button = tuple[Box, str]  # something to press, and what it is called
+LEGEND = 232.0  # pixels wide
+MESSAGE = 560.0  # largest width in pixels
+MOST_LINES = 5  # of a message
+LINE = 17.0  # height in pixels
+Button = tuple[Box, str]  # the box and the label of a button
 
 
 def draw_head(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> float:
-    """The title of the show, and a sentence about it; where they end on the right."""
+    """Draw the title and the sentence below it; return the x where they end."""
     room = box.width - 2.0 * MARGIN
     large = box.height >= 50.0
     size = 18.0 if large else 14.0
@@ -33,7 +33,7 @@ def draw_head(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> float:
 
 
 def draw_foot(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> None:
-    """The status: names and values from left to right, as many as there is room for."""
+    """Draw the status line: names and values from left to right, as many as fit."""
     canvas.box(0.0, box.y, box.width, box.height, theme.panel)
     canvas.segments([(0.0, box.y)], [(box.width, box.y)], theme.rim)
     x, y = MARGIN, box.y + 19.5
@@ -47,7 +47,7 @@ def draw_foot(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> None:
 
 
 def draw_strip(canvas: Canvas2D, box: Box, frame_data: FrameData, theme: Theme) -> None:
-    """Below the scene: the legend on the left, and what the operation does beside it."""
+    """Draw the strip below the scene: the legend, and the caption beside it."""
     room = box.width - 2.0 * MARGIN
     caption = frame_data.words.caption
     if caption is None or room > LEGEND + 280.0:
@@ -65,7 +65,7 @@ def draw_strip(canvas: Canvas2D, box: Box, frame_data: FrameData, theme: Theme) 
 def draw_caption(
     canvas: Canvas2D, box: Box, caption: tuple[str, str, Sequence[str]], theme: Theme
 ) -> None:
-    """A title, the formula beside it if there is room, and the real numbers below."""
+    """Draw the caption: title, formula, and lines of numbers."""
     title, formula, numbers = caption
     parts = [(line, i == 0) for i, line in enumerate((formula, *numbers)) if line]
     lines = [
@@ -85,7 +85,7 @@ def draw_caption(
 
 
 def heading(canvas: Canvas2D, title: str, width: float) -> list[tuple[str, float]]:
-    """A title in one line if it fits, else smaller, else in two; each line with its size."""
+    """Return lines of a title with their sizes: one line, else a smaller one, else two."""
     for size in (16.0, 13.0):
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
@@ -99,9 +99,9 @@ def heading(canvas: Canvas2D, title: str, width: float) -> list[tuple[str, float
 def draw_legend(
     canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, *, alone: bool
 ) -> None:
-    """What colors and sizes stand for, with the numbers at both ends.
+    """Draw the scales of colors and sizes with the numbers at their ends.
 
-    Sizes stand below colors, or beside them if there is room: if the legend stands `alone`.
+    Sizes stand below colors; beside them if the legend is low and stands `alone`.
     """
     scales = np.asarray(cubes.color_scales)
     of = " of its layer" if cubes.per_layer and len(scales) > 1 else ""
@@ -134,16 +134,16 @@ def draw_legend(
 
 
 def size_name(channel: str) -> str:
-    """Sizes have no sign."""
+    """Return the label of a size channel: sizes show magnitudes."""
     return f"|{channel}|"
 
 
 def draw_chips(
     canvas: Canvas2D, division: Division, frame_data: FrameData, head: float, theme: Theme
 ) -> list[Button]:
-    """Messages in the upper right of the scene, each with something to press, or nothing.
+    """Draw messages in the upper right of the scene; return their buttons.
 
-    They stand below the title if one of them would reach it; it ends at `head`.
+    They start below the head if one would overlap the title, which ends at x = `head`.
     """
     chips = []
     room = min(max(0.8 * division.scene.width - 2.0 * MARGIN - 28.0, 40.0), MESSAGE)
@@ -152,7 +152,7 @@ def draw_chips(
         wide = canvas.measure(words, size=13) + more
         if wide <= room:
             chips.append(([words], action, wide + 28.0))
-        else:  # what can be pressed gets a line of its own
+        else:  # the button gets a line of its own
             lines = canvas.wrap(words, room, MOST_LINES, size=13) + [""] * bool(action)
             chips.append((lines, action, room + 28.0))
     right = division.scene.right - MARGIN
@@ -176,7 +176,7 @@ def draw_chips(
 def draw_offers(
     canvas: Canvas2D, division: Division, offers: Sequence[str], theme: Theme
 ) -> list[Button]:
-    """Large choices, in a row if they fit, else below each other, over the lower scene."""
+    """Draw large buttons at the bottom of the scene, in a row if they fit; return them."""
     if not offers:
         return []
     widths = [canvas.measure(each, size=14, bold=True) + 36.0 for each in offers]
@@ -207,7 +207,7 @@ def draw_offers(
 def draw_help(
     canvas: Canvas2D, division: Division, keys: Sequence[tuple[str, str]], theme: Theme
 ) -> None:
-    """All keys, over everything else."""
+    """Draw the list of keys over everything else."""
     if not keys:
         return
     whole = division.whole

@@ -1,4 +1,4 @@
-"""Picture: frame data and a camera become pixels: one visual for all cubes, one for the rest."""
+"""Picture: renders frame data with one visual for all cubes and one for everything else."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ GAP = 10.0  # pixels between two panels
 
 @final
 class Picture:
-    """Draws into whatever OpenGL context is current; it is bound to the first one.
+    """Renders frame data in the current OpenGL context; bound to the first one it is used in.
 
-    buttons  what can be pressed on the last picture: boxes in logical pixels, and their names
+    theme    name of the colors, a key of THEMES
+    program  the program that is shown, which the lights need
+    buttons  boxes in logical pixels and labels of the buttons on the last picture
+    words    all text on the last picture
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
@@ -47,19 +50,19 @@ class Picture:
         self._ink = Renderer()
 
     def set_theme(self, name: str) -> None:
-        """Other colors from now on."""
+        """Change the colors."""
         self.theme = THEMES[name]
         if self._cubes is not None:
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
 
     def release(self) -> None:
-        """Free its memory on the graphics card; what is drawn after it is made anew."""
+        """Free the memory on the graphics card; the next `draw` allocates it again."""
         if self._cubes is not None:
             self._cubes.release()
             self._cubes = None
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
-        """Where the points of the scene are in a picture of so many logical pixels."""
+        """Return the projection of the scene in a picture of this size in logical pixels."""
         box = Division.of(width, height).inner
         points = frame_data.layout.points()
         reach = float(np.linalg.norm(points - np.array(camera.target), axis=1).max()) + 2.0
@@ -68,9 +71,9 @@ class Picture:
     def draw(
         self, frame_data: FrameData, camera: Camera, width: int, height: int, ratio: float
     ) -> None:
-        """Draw it, so many device pixels large; `ratio` of them are a logical pixel."""
+        """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel."""
         if width < 2 or height < 2:
-            return  # a window that was made as small as that shows nothing
+            return  # a minimized window
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
         lit = lights(frame_data.layout, self.program, frame_data.moment, frame_data.part)
@@ -104,14 +107,14 @@ class Picture:
         overlay.draw_help(canvas, division, frame_data.help, theme)
 
     def _is_about_outputs(self, frame_data: FrameData) -> bool:
-        """Whether the loss is shown, or the gradient by the outputs."""
+        """Return whether the moment shows the loss, or the gradient of the outputs."""
         moment, program = frame_data.moment, self.program
         if moment is None or program is None:
             return False
         return moment.kind == "loss" or program.outputs in moment.gradients
 
     def _draw_panels(self, canvas: Canvas2D, side: Box, frame_data: FrameData) -> None:
-        """The loss, what is learned, and the pinned weight: one below the other, or in a row."""
+        """Draw the loss, the exhibit and the pinned weight, below each other or in a row."""
         if side.height < 40.0 or side.width < 40.0:
             return
         exhibit, card = frame_data.exhibit, frame_data.pinned
@@ -156,11 +159,11 @@ class Picture:
             self._shown = shown
         cubes.lights(lit.plates, lit.white, lit.sweeps)
         cubes.viewport = (width, height)
-        cubes.transform.matrix = see.matrix.T  # a new transform would compile the shaders anew
+        cubes.transform.matrix = see.matrix.T  # a new transform would recompile the shaders
         cubes.draw()
 
     def _visual(self, frame_data: FrameData) -> Cubes:
-        """The cubes of this layout; made anew only when it changes."""
+        """Return the visual of the current layout; a new one if the layout has changed."""
         if self._cubes is None or self._layout is not frame_data.layout:
             self.release()
             self._cubes = Cubes(frame_data.layout.plates, len(frame_data.cubes.colors))
@@ -172,7 +175,7 @@ class Picture:
 
 
 def detach(visual: Any) -> None:
-    """Have a visual's own transform lead straight to the picture, without a scene around it."""
+    """Connect a visual's own transform to the framebuffer, without a scene graph."""
     system = visual.transforms
     nothing = NullTransform()
     system.scene_transform = nothing

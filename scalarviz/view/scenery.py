@@ -1,4 +1,4 @@
-"""Scenery: what stands around the cubes: wires, neurons, and the names of the plates."""
+"""What surrounds the cubes: wires, neurons, and labels of plates."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import Label, Wires
 
-WIRED = 7.0  # pixels to a cell, from which wires are seen
+WIRED = 7.0  # least pixels per cell at which wires are drawn
 
 
 def draw_scenery(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, lit: Lights, theme: Theme
 ) -> None:
-    """Everything around the cubes; what is behind one of them is hidden by it."""
+    """Draw everything around the cubes, with depth, so that cubes hide it."""
     for bundle, span in zip(frame_data.layout.wires, lit.wires, strict=True):
         draw_wires(canvas, see, bundle, span, theme)
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
@@ -29,7 +29,7 @@ def draw_scenery(
 
 
 def draw_labels(canvas: Canvas2D, see: Projection, labels: Sequence[Label], theme: Theme) -> None:
-    """The names of plates at their edges, and what they are, where there is room for the words."""
+    """Write names and descriptions of plates at their edges, where they do not overlap."""
     placed, halo = [place_label(canvas, see, label) for label in labels], theme.ground
     taken: list[Box] = []
     for down, size, bold, color in ((0.0, 13.0, True, theme.ink), (16.0, 12.0, False, theme.quiet)):
@@ -47,11 +47,11 @@ def draw_labels(canvas: Canvas2D, see: Projection, labels: Sequence[Label], them
 
 
 def place_label(canvas: Canvas2D, see: Projection, label: Label) -> tuple[float, float, str]:
-    """Where the name of a plate begins, or ends, and which of the two."""
+    """Return the position of a label, and whether that is its left or right end."""
     (x, y), (right, end) = see(np.stack([label.start, label.end])).xy.tolist()
     wide = max(canvas.measure(label.name, bold=True), canvas.measure(label.about, size=12))
     leftward = label.leftward and wide > right - x
-    room = see.box.right + 16.0  # words that begin in the scene end there too
+    room = see.box.right + 16.0  # clips a label at the right end of the scene
     x, y, anchor = (right, end, "right") if leftward else (x, y, "left")
     x = max(room - wide, 0.0) if anchor == "left" and room - wide < x < room else x
     return x, y + (15.0 if label.below else -20.0), anchor
@@ -60,7 +60,7 @@ def place_label(canvas: Canvas2D, see: Projection, label: Label) -> tuple[float,
 def draw_wires(
     canvas: Canvas2D, see: Projection, bundle: Wires, span: tuple[float, float] | None, theme: Theme
 ) -> None:
-    """Thin lines; that part of them where light is now is bright."""
+    """Draw thin wires, with their lit part brighter."""
     start, end = see(bundle.start), see(bundle.end)
     units = start.unit[np.isfinite(start.unit)]
     if not len(units) or np.median(units) < WIRED:

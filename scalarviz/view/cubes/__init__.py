@@ -1,1 +1,1 @@
-"""Cubes: one visual for all numbers of a bank."""
+"""The vispy visual that draws the numbers of a bank as cubes."""

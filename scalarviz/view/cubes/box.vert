@@ -1,5 +1,5 @@
 #version 120
-// The box of a plate, and the rays of sight that enter it.
+// The box of a plate, and the view rays through it.
 
 attribute vec3 a_corner;
 attribute vec3 a_origin;
@@ -13,7 +13,7 @@ varying vec3 v_ray;
 varying vec4 v_depth;
 varying float v_plate;
 
-// The transform of the view, and its inverse; their definitions come from vispy.
+// The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
 vec4 from_clip(vec4 point);
 
@@ -26,7 +26,7 @@ void main() {
     place.z -= 0.5 * a_size.z;
     vec3 point = a_origin + place.x * a_along + place.y * a_across + place.z * a_toward;
     vec4 seen = to_clip(vec4(point, 1.0));
-    // The eye is the point that all rays come from; without perspective it is infinitely far.
+    // The eye is the origin of all rays; without perspective it is at infinity.
     vec4 eye = from_clip(vec4(0.0, 0.0, 1.0, 0.0));
     bool near = abs(eye.w) * 1e6 > length(eye.xyz);
     vec3 ray = near ? point - eye.xyz / eye.w : normalize(eye.xyz);

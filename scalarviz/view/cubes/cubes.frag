@@ -1,5 +1,5 @@
-// The cubes of a plate, found by following the ray of sight of each pixel; see shaders.py.
-// Names in capitals are constants of shaders.py, written above this text as #define.
+// Draws the cubes of a plate by walking the view ray of each pixel; see shaders.py.
+// Names in capitals are constants of shaders.py, prepended to this text as #define.
 
 uniform sampler2D u_plates;
 uniform sampler2D u_numbers;
@@ -18,22 +18,22 @@ varying float v_plate;
 
 vec4 grid, scales, looks, sweep, means, sides, tile, tile_strides;
 
-// What texels stand for: from texels_float.glsl or texels_bytes.glsl.
+// Defined in texels_float.glsl or texels_bytes.glsl.
 float one_number(vec2 at);
 vec4 four_numbers(float part);
 bool is_number(float value);
 
-// Which small plate a cell is on.
+// The tile of a cell.
 vec2 tile_of(vec2 cell) {
     return floor((cell + 0.5) / tile.zw);
 }
 
-// Whether there is a cube in a cell: there is none between small plates.
+// Whether a cell holds a cube: gaps between tiles hold none.
 bool has_cube(vec2 cell) {
     return all(lessThan(cell - tile_of(cell) * tile.zw, tile.xy));
 }
 
-// The address of a cell, without a product that a float cannot count.
+// The address of a cell; no product exceeds what a float counts exactly.
 vec2 address(vec2 cell) {
     vec2 on = tile_of(cell);
     cell -= on * tile.zw;
@@ -50,14 +50,14 @@ vec2 address(vec2 cell) {
     return vec2(high, low - carry * SPLIT);
 }
 
-// A number of the upper half of the texture, which are colors, or of the lower, which are sizes.
+// A number of the upper half of the texture (0, colors) or of the lower half (1, sizes).
 float number(vec2 where, float half_of) {
     return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
 }
 
 float share(float size) {
     float part = 1.0 + (log2(abs(size) + 1e-37) - scales.w) * looks.x;
-    // What is no number is large, so that it is seen.
+    // NaN is drawn largest, so that it is noticed.
     return HALF * mix(LEAST, 1.0, part < 1.0 ? max(part, 0.0) : 1.0);
 }
 
@@ -76,7 +76,7 @@ vec3 lit(vec3 color, vec2 place) {
     return mix(u_ground, color, looks.y);
 }
 
-// Of some places at once: the mean color, times how much of the plate is covered, and that share.
+// One mip level at a place: mean color times coverage, and coverage.
 vec4 mean_at(vec2 place, float level) {
     float side = exp2(level);
     vec2 room = max(means.zw / exp2(level - 1.0), vec2(1.0));
@@ -86,9 +86,9 @@ vec4 mean_at(vec2 place, float level) {
     return vec4(mean.rgb * mean.a, mean.a);
 }
 
-// The cubes on which a pixel lies, where they are about as large as pixels: colors and cover again.
-// `count` is how many there are, or 0 for none: a loop that ends at once costs nothing where it is
-// software that draws, which computes both sides of an `if`.
+// The cubes under a pixel where they are about as large as pixels: color times coverage, and
+// coverage. `count` is their number, or 0: software rendering computes both sides of an `if`, but a
+// loop that ends at once costs nothing.
 vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
     vec4 sum = vec4(0.0);
     vec2 first = floor(place - 0.5);
@@ -97,7 +97,7 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
         vec2 cell = first + vec2(mod(float(i), 2.0), floor(float(i) / 2.0));
         vec2 where = address(clamp(cell, vec2(0.0), grid.xy - 1.0));
         float side = 2.0 * share(number(where, 1.0));
-        // From the side they cover more of the plate than from straight on.
+        // Seen obliquely, cubes cover more of the plate.
         side = sqrt(1.0 - pow(1.0 - side * side, 1.0 / upright));
         vec2 low = max(place - 0.5 * box, cell + 0.5 - 0.5 * side);
         vec2 high = min(place + 0.5 * box, cell + 0.5 + 0.5 * side);
@@ -111,7 +111,7 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
     return sum;
 }
 
-// And where they are smaller: the mean of `count` places along the longer side of a pixel.
+// The same where cubes are smaller: the mean of `count` samples along the longer side of a pixel.
 vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float upright,
               float count) {
     float level = clamp(log2(max(smaller, 0.25 * larger)) + 0.5, 1.0, looks.w);
@@ -140,10 +140,10 @@ void main() {
     vec3 ray = v_ray;
     vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
     vec3 inverse = 1.0 / ray_safe;
-    // With perspective, the eye is at -1 on the ray; nothing behind it is seen.
+    // With perspective, the eye is at -1 on the ray; nothing behind it is visible.
     float nearest = abs(v_depth.w) > 1e-6 ? -0.9999 : -1e9;
 
-    // How many cells a pixel covers, in the middle plane, along both axes of the screen.
+    // Cells that a pixel covers in the middle plane, along both axes of the screen.
     vec3 middle = v_place - ray_safe * (v_place.z * inverse.z);
     vec2 by_x = dFdx(middle.xy);
     vec2 by_y = dFdy(middle.xy);
@@ -153,7 +153,7 @@ void main() {
     float smaller = min(size_x, size_y);
     float far = u_ids < 0.5 ? smoothstep(FLAT_FROM, FLAT_TO, larger) : 0.0;
 
-    // Where the ray enters the box, and where it leaves it; v_place is on its far side.
+    // Where the ray enters and leaves the box; v_place is on its far side.
     vec3 low = (vec3(0.0, 0.0, -HALF) - v_place) * inverse;
     vec3 high = (vec3(grid.xy, HALF) - v_place) * inverse;
     vec3 entries = min(low, high);
@@ -196,7 +196,7 @@ void main() {
                 vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / half_side;
                 float value = number(where, 0.0);
                 vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
-                // Which face it is: its light, and the place on it.
+                // The face that was hit: its brightness, and the place on it.
                 float bright = 1.0;
                 vec2 on_face = on_cube.xy;
                 float pixel = larger / half_side;
@@ -207,7 +207,7 @@ void main() {
                     bright = ray.y > 0.0 ? sides.w : sides.z;
                     on_face = on_cube.xz;
                 }
-                // A darker rim, two pixels wide where cubes are large enough to have one.
+                // A darker rim, two pixels wide where cubes are large enough.
                 vec2 to_rim = 1.0 - abs(on_face);
                 float rim = 1.0 - smoothstep(0.0, max(2.0 * pixel, 0.07), min(to_rim.x, to_rim.y));
                 bright *= 1.0 - 0.28 * rim * clamp(0.35 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
@@ -221,7 +221,7 @@ void main() {
             if (cell.x < 0.0 || cell.y < 0.0 || cell.x >= grid.x || cell.y >= grid.y) break;
         }
         if (!met) {
-            // Between the cubes the tray is seen, from the front only; none between small plates.
+            // Between cubes the tray is visible, from the front only; gaps of tiles have no tray.
             vec2 behind = floor(clamp((v_place + ray * leave).xy, vec2(0.0), grid.xy - 1e-3));
             if (u_ids > 0.5 || !on_tray || !has_cube(behind)) {
                 if (far < 0.5) discard;
@@ -234,7 +234,7 @@ void main() {
     vec2 box = abs(by_x) + abs(by_y);
     if (!on_tray && (any(lessThan(middle.xy, -0.5 * box)) ||
                      any(greaterThan(middle.xy, grid.xy + 0.5 * box)))) {
-        // Beside the plate there are only the sides of cubes.
+        // Beside the plate only the sides of cubes are visible.
         if (far > 0.0 && !met) discard;
         far = 0.0;
     }

@@ -1,11 +1,11 @@
-"""Cubes: every number of a bank as a cube, in one visual that vispy draws in any scene of its own.
+"""The Cubes visual: draws each number of a bank as a cube, in any vispy scene.
 
     cubes = Cubes(plates, len(bank))
     cubes.numbers(bank.value, bank.grad)
 
-The flat arrays go to the graphics card as they are, once a frame, and only as much of them as is
-seen cube by cube; see `shaders` for what becomes of them there. A driver whose textures hold
-no floats gets the bytes of them.
+The flat arrays are uploaded as textures, once a frame, and only the parts that are drawn cube by
+cube; `shaders` describes how they are drawn. A driver without float textures gets the bytes of the
+floats instead.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from scalarviz.view.cubes.shaders import (
 from scalarviz.view.scene.plates import Plate
 
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
-# The six sides of a box as triangles, each clockwise as seen from outside.
+# The six faces of a box as triangles, each clockwise as seen from outside.
 SIDES = np.array(
     [
         *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5)),
@@ -52,11 +52,16 @@ SIDES = np.array(
     ],
     np.uint32,
 )
-LIGHT = np.array([-0.45, 0.8, 0.4])  # where it comes from
+LIGHT = np.array([-0.45, 0.8, 0.4])  # direction towards the light
 
 
 class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
-    """The numbers of a bank on plates; `floats` in textures if the driver has them, else bytes."""
+    """Visual that draws the numbers of a bank on plates.
+
+    plates  where the cubes stand
+    count   length of the bank
+    floats  whether to use float textures; None asks the driver
+    """
 
     def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
         self.floats = has_float_textures() if floats is None else floats
@@ -72,10 +77,10 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self.ids = False
         self.visible = bool(self.plates)
 
-    # What is shown.
+    # Data to draw.
 
     def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
-        """What colors and sizes stand for: one number a row of the bank."""
+        """Set the numbers that colors and sizes show; both arrays have the length of the bank."""
         self._given = (
             np.ascontiguousarray(colors, np.float32),
             np.ascontiguousarray(sizes, np.float32),
@@ -84,7 +89,12 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self.update()
 
     def scales(self, colors: Any, sizes: Any, ranges: float = DECADES) -> None:
-        """The color that is strongest, and the largest size, for all plates or for each."""
+        """Set the number with the strongest color and the one with the largest cube.
+
+        colors  magnitude that gets the strongest color: one number, or one for each plate
+        sizes   magnitude that gets the largest cube: one number, or one for each plate
+        ranges  decades from the smallest cube to the largest
+        """
         self._table[:, 1, 2] = 1.0 / np.maximum(np.asarray(colors, np.float64), 1e-37)
         self._table[:, 1, 3] = np.log2(np.maximum(np.asarray(sizes, np.float64), 1e-37))
         self._table[:, 2, 0] = 1.0 / (ranges * np.log2(10.0))
@@ -92,14 +102,17 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self._changed = True
 
     def lights(self, dim: Any = 1.0, white: Any = 0.0, sweep: Any = (0.0, 0.0, 1.0, 0.0)) -> None:
-        """How bright plates are, and the white light on them; see `shaders`."""
+        """Set brightness, white light and running light of each plate; see `shaders`."""
         self._table[:, 2, 1] = dim
         self._table[:, 2, 2] = white
         self._table[:, 3] = sweep
         self._changed = True
 
     def set_map(self, colors: ColorMap | None, ground: str, tray: str) -> None:
-        """The colors of numbers from -1 to 1, of what is behind everything, and of the plates."""
+        """Set the color map, the background color and the color of the plates.
+
+        A map of None is a grey ramp from -1 (black) to 1 (white).
+        """
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
         self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
@@ -110,7 +123,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
 
     @property
     def ids(self) -> bool:
-        """Whether each cube has its row of the bank as its color: red lowest, blue highest."""
+        """Whether each cube is drawn in the color of its bank index, the lowest byte in red."""
         return self._ids
 
     @ids.setter
@@ -119,15 +132,15 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self.shared_program["u_ids"] = float(on)
 
     def release(self) -> None:
-        """Free its memory on the graphics card; it cannot be drawn any more.
+        """Free the memory on the graphics card; the visual cannot be drawn afterwards.
 
-        Visuals refer to themselves: else that waits for the garbage collector.
+        Visuals contain reference cycles, so without this the garbage collector decides when.
         """
         textures = self._numbers, self._lines, self._colors, self._mean_texture
         for part in (*self._buffers, *textures):
             part.delete()
 
-    # How it gets there.
+    # Buffers and textures.
 
     def _set_geometry(self) -> None:
         parts: dict[str, list[FloatArray]] = {}
@@ -191,7 +204,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         program["u_colors"] = self._colors
 
     def _lay_out_means(self) -> None:
-        """One below the other; the widest plates need twice their first level."""
+        """Allocate the mip levels of all plates, one plate below the other."""
         rooms = {i: room_of(plate) for i, plate in enumerate(self.plates) if levels_of(plate)}
         height = sum(rows for rows, _ in rooms.values())
         width = max((2 * columns for _, columns in rooms.values()), default=1)
@@ -225,7 +238,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._near, self._fresh = near, True
 
     def _upload(self, near: list[Near]) -> None:
-        """Send what is seen of the numbers: cube by cube, or as means."""
+        """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
         colors, sizes = self._given
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
@@ -260,6 +273,6 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
 
 
 def brightness_of_sides(plate: Plate) -> list[float]:
-    """How bright the sides of its cubes are, as the light falls on them."""
+    """Brightness of the cubes' sides: +columns, -columns, +rows, -rows."""
     axes = plate.along, -plate.along, plate.across, -plate.across
     return [0.66 + 0.24 * float(np.dot(axis, LIGHT)) for axis in axes]

@@ -1,4 +1,4 @@
-"""Texels: how numbers get to the graphics card: as floats, or as bytes where it takes no floats."""
+"""Float textures, and their replacement by byte textures where the driver has none."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vispy.gloo import gl
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.package_files import text_beside
 
-# The source that reads numbers out of textures of floats, and out of textures of bytes.
+# GLSL that reads numbers from float textures, and from byte textures.
 FLOATS = text_beside(__file__, "texels_float.glsl")
 BYTES = text_beside(__file__, "texels_bytes.glsl")
 
 
 def packed(data: FloatArray, floats: bool) -> Any:
-    """Floats as a texture takes them, in one axis more; nothing is copied."""
+    """Return float data in the shape that `texture_of` takes, as a view."""
     rows = len(data)
     if floats:
         return data.reshape(rows, data.shape[1], -1)
@@ -26,33 +26,33 @@ def packed(data: FloatArray, floats: bool) -> Any:
 
 
 def texture_of(data: Any) -> Any:
-    """A texture that gives back each float, or each byte / 255, as it is."""
+    """Return a texture that gives back each float, or each byte / 255, unchanged."""
     kind = {1: "r32f", 4: "rgba32f"}[data.shape[2]] if data.dtype == np.float32 else None
     return gloo.Texture2D(
         data, interpolation="nearest", wrapping="clamp_to_edge", internalformat=kind
     )
 
 
-SENT = np.array([3.25, -1234.5677, 4.1e8, 1.25e-20], np.float32)  # no smaller float holds them
+SENT = np.array([3.25, -1234.5677, 4.1e8, 1.25e-20], np.float32)  # not exact in float16
 KNOWN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def has_float_textures() -> bool:
-    """Whether textures hold floats in the current OpenGL context: one is drawn and looked at, once.
+    """Return whether the current OpenGL context has float textures; tested once per context.
 
-    The state of OpenGL is to be set anew after it, but for the viewport.
+    The test draws one pixel. It changes the OpenGL state except for the viewport.
     """
     canvas = gloo.get_current_canvas()
     if canvas is None:
         return True
     if canvas.context not in KNOWN:
-        canvas.context.flush_commands()  # so that the viewport is what it was said to be
+        canvas.context.flush_commands()  # so that the viewport read below is the current one
         KNOWN[canvas.context] = arrive(SENT)
     return KNOWN[canvas.context]
 
 
 def arrive(sent: FloatArray) -> bool:
-    """Whether four floats come through textures of one and of four unharmed."""
+    """Return whether four floats pass unchanged through an r32f and an rgba32f texture."""
     program = gloo.Program(*(text_beside(__file__, f"probe.{stage}") for stage in ("vert", "frag")))
     program["a_at"] = np.array([(-1, -1), (3, -1), (-1, 3)], np.float32)
     program["u_sent"] = sent
@@ -65,7 +65,7 @@ def arrive(sent: FloatArray) -> bool:
             gloo.set_viewport(0, 0, 1, 1)
             program.draw("triangles")
             return bool(gloo.read_pixels((0, 0, 1, 1))[0, 0, 0] > 127)
-    except RuntimeError:  # vispy's word for an error of OpenGL
+    except RuntimeError:  # raised by vispy for an OpenGL error
         return False
     finally:
         gloo.set_viewport(*viewport)

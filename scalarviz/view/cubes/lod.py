@@ -1,4 +1,4 @@
-"""How near plates are: how many of their cells a pixel covers, where they are in the picture."""
+"""Level of detail: how many cells of a plate one pixel covers, and which plates are in view."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.view.scene.plates import Plate
 
-# What is in the picture: the products of these with its x, y and w are positive.
+# Clip planes: a point (x, y, w) is inside if its product with each row is positive.
 INSIDE = np.array([(0, 0, 1), (1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1)], np.float64)
-FLATTEST = 0.25  # a pixel that is longer than that is looked at as several, one beside the other
-ROOM = 0.8  # for what lies between the places that are looked at
+FLATTEST = 0.25  # a longer pixel is sampled at several places along its length
+ROOM = 0.8  # safety margin for cells between the sampled corners
 
 
 @dataclass(frozen=True)
 class Near:
-    """Cells a pixel covers, along its longer side, at least and at most; `fine` along the shorter.
+    """How many cells a pixel covers: the range along its longer side, and its shorter side.
 
-    As the cubes' shader has them; a plate that is not seen has infinitely many.
+    The shader of the cubes computes the same. The default is a plate outside the view.
     """
 
     least: float = np.inf
@@ -29,13 +29,13 @@ class Near:
     fine: float = np.inf
 
 
-ANYHOW = Near(0.0, np.inf, 0.0)  # so near, or so odd a view, that everything may be seen
+ANYHOW = Near(0.0, np.inf, 0.0)  # assume that every level of detail is visible
 
 
 def nearness(plates: Sequence[Plate], transform: Any, size: tuple[int, int]) -> list[Near]:
-    """Of each plate, in a viewport of so many pixels.
+    """Return the level of detail of each plate in a viewport of `size` pixels.
 
-    `transform.map` takes (n, 4) points of space to where they are seen.
+    `transform.map` takes (n, 4) points in space to clip coordinates.
     """
     if not plates:
         return []
@@ -49,13 +49,18 @@ def nearness(plates: Sequence[Plate], transform: Any, size: tuple[int, int]) -> 
 
 
 def face(plate: Plate) -> FloatArray:
-    """The corners of the plane through the middle of its cubes, one after the other."""
+    """Return the corners, in order, of the middle plane of a plate's cubes."""
     columns, rows = plate.columns, plate.rows
     return plate.point(np.array([0, columns, columns, 0]), np.array([0, 0, rows, rows]))
 
 
 def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> Near:
-    """Of one plate: its corners, and those of its middle, are seen at x, y and w."""
+    """Return the level of detail of one plate from the clip coordinates of its corners.
+
+    box    (8, 3), x, y and w of the corners of the box around its cubes
+    plane  (4, 3), the same of its middle plane
+    half   half the size of the viewport, in pixels
+    """
     inside = box @ INSIDE.T
     if (inside < 0.0).all(axis=0).any():
         return Near()
@@ -64,13 +69,13 @@ def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> 
         for side in INSIDE:
             plane = clipped(plane, plane @ side - 1e-6 * side[2])
     if not len(plane):
-        return ANYHOW  # its middle is beside the picture, and its cubes are in it
+        return ANYHOW  # the middle plane is out of view, but cubes are in view
     x, w = plane[:, :2], plane[:, 2:]
-    # How a place of the plate moves by pixels, and so how a pixel by cells.
+    # Pixels per cell, and by their inverse cells per pixel.
     moves = np.stack([(each[:2] * w - x * each[2]) / w**2 * half for each in (right, down)], -1)
     area = np.abs(moves[:, 0, 0] * moves[:, 1, 1] - moves[:, 0, 1] * moves[:, 1, 0])
     if not (area > 1e-12).all():
-        return ANYHOW  # seen from its edge
+        return ANYHOW  # seen edge-on
     lengths = np.hypot(moves[:, :, 0], moves[:, :, 1]) / area[:, np.newaxis]
     longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
     fine = np.maximum(shorter, FLATTEST * longer)
@@ -78,7 +83,7 @@ def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> 
 
 
 def clipped(polygon: FloatArray, inside: FloatArray) -> FloatArray:
-    """That part of a convex polygon where a number, given at its corners, is not negative."""
+    """Return the part of a convex polygon where `inside`, given at its corners, is not negative."""
     corners = []
     for i, (here, there) in enumerate(zip(polygon, np.roll(polygon, -1, axis=0), strict=True)):
         a, b = inside[i], inside[(i + 1) % len(polygon)]

@@ -1,6 +1,6 @@
-"""Means of blocks of a plate, for where its cubes are smaller than pixels.
+"""Mip levels of a plate, used where its cubes are smaller than a pixel.
 
-Level k has one texel for 2**k times 2**k cubes: the mean of their colors, and how much of the plate
+Level k has one texel for 2**k times 2**k cubes: their mean color, and the share of the plate that
 they cover. The levels of a plate lie side by side in a texture of bytes.
 """
 
@@ -19,27 +19,27 @@ from scalarviz.engines.common.cores import parallel_calls
 from scalarviz.view.cubes.shaders import HALF, LEAST
 from scalarviz.view.scene.plates import Plate
 
-WORTH = 48  # rows or columns from which on a plate has means
-held = False  # whether they are done without, while another process compiles what makes them
+WORTH = 48  # rows or columns from which on a plate has mip levels
+held = False  # True while another process compiles the kernels below: then no levels are used
 Bytes = npt.NDArray[np.uint8]
 Scale = tuple[float, float, float]  # 1 / color scale, log2 of the largest size, 1 / their range
 
 
 def levels_of(plate: Plate) -> int:
-    """How many levels of means a plate has."""
+    """Return the number of mip levels of a plate."""
     longest = max(plate.rows, plate.columns)
     return 0 if longest < WORTH else max(1, math.ceil(math.log2(longest)) - 2)
 
 
 def room_of(plate: Plate) -> tuple[int, int]:
-    """Rows and columns of its first level, so that each level is just half of the one before."""
+    """Return rows and columns of level 1, padded so that each level is half the one before."""
     unit = 2 ** (levels_of(plate) - 1)
     rows, columns = (-(-length // 2) for length in (plate.rows, plate.columns))
     return -(-rows // unit) * unit, -(-columns // unit) * unit
 
 
 def place_of(level: int, columns: int) -> int:
-    """Where a level begins, to the right of the first level's corner."""
+    """Return the column offset of a level from level 1, which has `columns` columns."""
     return 2 * columns - (columns >> (level - 2) if level >= 2 else 2 * columns)
 
 
@@ -52,9 +52,10 @@ def fill(
     palette: FloatArray,
     finest: int,
 ) -> None:
-    """Write the means of a plate from level `finest` on into its part of the table.
+    """Write the mip levels of a plate, from level `finest` on, into its part of the table.
 
-    The arrays are the bank's, of float32; the palette has the colors of -1 to 1 and of no number.
+    `colors` and `sizes` are float32 arrays of the bank's length. The palette holds the colors of
+    the numbers from -1 to 1, and last the color of NaN.
     """
     levels = levels_of(plate)
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
@@ -79,7 +80,7 @@ def fill(
 
 @njit(inline="always")
 def cube(colors: Any, sizes: Any, at: int, scale: Any, none: int) -> Any:
-    """What a cube covers of its cell, and the place of its color in the palette."""
+    """Return the share of its cell that a cube covers, and the palette index of its color."""
     zero, one = np.float32(0.0), np.float32(1.0)
     least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
     bits = np.float32(2.0**-23)
@@ -104,9 +105,9 @@ def block_means(
     scale: Any,
     palette: Any,
 ) -> Any:
-    """(rows, columns, 4): the colors times the share that cubes cover, 0 to 1, and that share.
+    """Return (rows, columns, 4): mean color times coverage, then coverage, each from 0 to 1.
 
-    `sizes` are the bits of floats: their logarithm is read off them, to a tenth.
+    `sizes` holds the bits of floats: their logarithm is read from the exponent, to about 0.1.
     """
     first, stride, plate_rows, plate_columns = shape
     side = 1 << level
@@ -114,7 +115,7 @@ def block_means(
     none = len(palette) - 1
     for i in prange(rows):
         for j in range(columns):
-            # Beyond the last cubes those on the border are repeated.
+            # Cells outside the plate repeat those at its border.
             top = min(i * side, plate_rows - 1)
             left = min(j * side, plate_columns - 1)
             bottom = min(max(i * side + side, top + 1), plate_rows)
@@ -149,7 +150,7 @@ def tile_means(
     scale: Any,
     palette: Any,
 ) -> Any:
-    """The same of a plate that is made of small plates, between which cells are empty."""
+    """Return the same for a tiled plate, whose cells between tiles are empty."""
     first, stride, plate_rows, plate_columns = shape
     high, wide, pitch, across, down, aside = tiles
     side = 1 << level
@@ -179,7 +180,7 @@ def tile_means(
 
 @njit(cache=True, parallel=True)
 def write_bytes(means: Any, table: Any) -> None:
-    """Colors by themselves, and the share that is covered, in bytes."""
+    """Write colors, divided by coverage, and coverage as bytes."""
     most, half, least = np.float32(255.0), np.float32(0.5), np.float32(1e-6)
     for i in prange(means.shape[0]):
         for j in range(means.shape[1]):
@@ -191,7 +192,7 @@ def write_bytes(means: Any, table: Any) -> None:
 
 @njit(cache=True, parallel=True)
 def halved(means: Any) -> Any:
-    """The next level: half as many rows and columns."""
+    """Return the next level, with half as many rows and columns."""
     rows, columns, count = means.shape
     found = np.empty((rows // 2, columns // 2, count), np.float32)
     quarter = np.float32(0.25)

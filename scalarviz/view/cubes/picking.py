@@ -1,4 +1,4 @@
-"""Picking: which cube is under a pixel, by the same ray that the shader follows, in doubles."""
+"""Picking: which cube is under a pixel, by the ray walk of the shader, in float64."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.shaders import HALF, LEAST, STEPS
 from scalarviz.view.scene.plates import Plate
 
-Half = Callable[[Plate, int], float]  # of the cube that shows a row of the bank: half its side
+Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of the cube
 
 
 def half_sides(sizes: FloatArray, top: float, decades: float) -> FloatArray:
-    """Half the side of a cube for each size, as the shader has it; of no number, the largest."""
+    """Return half the side of a cube for each size, as in the shader; NaN is drawn largest."""
     with np.errstate(divide="ignore"):
         part = 1.0 + np.log10(np.abs(sizes) / top + 1e-300) / decades
     part = np.clip(np.where(np.isnan(part), 1.0, part), 0.0, 1.0)
@@ -24,9 +24,12 @@ def half_sides(sizes: FloatArray, top: float, decades: float) -> FloatArray:
 
 
 def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: Half) -> int:
-    """The row of the bank of the cube that is seen at (x, y), -1 to 1 to the right and up; or NONE.
+    """Return the bank index of the cube seen at (x, y), or NONE.
 
-    `half(plate, index)` gives half the side of a cube, in cells.
+    plates   the plates to search
+    matrix   (4, 4), from space to clip coordinates
+    x, y     the place in the picture, -1 to 1 to the right and up
+    half     half(plate, index) returns half the side of a cube, in cells
     """
     inverse = np.linalg.inv(matrix)
     behind = inverse @ [x, y, 1.0, 1.0]
@@ -41,7 +44,7 @@ def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: 
 
 
 def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
-    """The first cube of a plate on a ray, and how far along it is; NONE if there is none."""
+    """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
     axes = np.stack([plate.along, plate.across, plate.toward])
     place, step = axes @ (start - plate.origin), axes @ ray
     step = np.where(np.abs(step) < 1e-12, 1e-12, step)
@@ -57,7 +60,7 @@ def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[
     next_at = (cell + forward - place[:2]) / step[:2]
     for _ in range(4 * STEPS):
         index = plate.index_of(int(cell[1]), int(cell[0]))
-        if index != NONE:  # between small plates there are no cubes
+        if index != NONE:  # NONE: a gap between tiles
             side = half(plate, index)
             middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
             a, b = (middle - side) / step, (middle + side) / step

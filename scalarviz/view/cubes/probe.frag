@@ -1,5 +1,5 @@
 #version 120
-// White if floats arrive in textures as they were sent.
+// Draws white if the floats in the textures equal those sent as a uniform.
 
 uniform sampler2D u_one;
 uniform sampler2D u_four;

@@ -1,5 +1,5 @@
-// A texel is the four bytes of a float as they lie in memory: the fraction, its lowest byte first,
-// then the exponent and the sign. Follows cubes.frag.
+// Reads numbers from byte textures; appended to cubes.frag. A texel holds the four bytes of a float
+// in memory order: the fraction, lowest byte first, then exponent and sign.
 
 const float NO_NUMBER = 3.4e38;
 

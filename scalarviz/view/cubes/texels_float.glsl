@@ -1,4 +1,5 @@
-// A texel is a number of `numbers`, or four of `plates`; follows cubes.frag.
+// Reads numbers from float textures; appended to cubes.frag. A texel holds one number of `numbers`,
+// or four of `plates`.
 
 float one_number(vec2 at) {
     return texture2D(u_numbers, at / u_numbers_size).r;

@@ -1,1 +1,1 @@
-"""What is learned, as something to look at."""
+"""Panels that show what a network has learned (exhibits)."""

@@ -1,4 +1,4 @@
-"""Confusion: how often which class was taken for which, as a table of counts."""
+"""The confusion matrix of a classifier, drawn on a canvas or in a terminal."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from scalarviz.view.scene.frame import Box
 
 Counts = npt.NDArray[np.int64]
 
-RIGHT, WRONG = -0.62, 0.8  # where on a map the colors are of what is right and of what is not
-FAINTEST = 0.4  # how much of its color a single case has
-LABELS, HEADS = 16.0, 17.0  # pixels: left of the cells, and above them for each line of words
-LEAST_CELL = 11.0  # pixels across and up that a number takes
-COLUMNS = 4  # of a cell in a terminal
+RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
+FAINTEST = 0.4  # color strength of a cell with a single case
+LABELS, HEADS = 16.0, 17.0  # pixels: left of the cells, and above them for each line of text
+LEAST_CELL = 11.0  # least width and height in pixels of a cell with a number
+COLUMNS = 4  # characters per cell in a terminal
 
 
 @final
 @dataclass(frozen=True)
 class Confusion:
-    """Counts, one row a true class, one column the class that a network says."""
+    """A confusion matrix: one row per true class, one column per predicted class."""
 
     counts: Counts
 
@@ -47,13 +47,13 @@ class Confusion:
         return self.right / max(1, self.all)
 
     def worst(self) -> tuple[int, int, int]:
-        """The pair that is confused most often: the true class, what is said, how often."""
+        """Return the pair confused most often: true class, predicted class, number of cases."""
         wrong = self.counts - np.diag(np.diag(self.counts))
         true, said = divmod(int(wrong.argmax()), len(wrong))
         return true, said, int(wrong[true, said])
 
     def colors(self, ground: FloatArray, map: ColorMap) -> FloatArray:
-        """A color for each cell: stronger, the larger its share of its row; nothing is `ground`."""
+        """Return a color per cell, stronger with its share of the row; empty cells are `ground`."""
         share = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
         strength = np.where(share > 0.0, FAINTEST + (1.0 - FAINTEST) * share, 0.0)
         full = map(np.where(np.eye(len(share)) > 0.0, RIGHT, WRONG))
@@ -61,9 +61,9 @@ class Confusion:
         return mixed
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme, *, heads: bool = True) -> None:
-        """The cells with their counts, where there is room for numbers, and what the axes are.
+        """Draw the cells, their counts where there is room, and the axes.
 
-        Without `heads` the classes of the columns are left out: they stand above already.
+        Without `heads` the classes above the columns are left out.
         """
         count = len(self.counts)
         left, top = box.x + LABELS, box.y + HEADS * (1 + heads)
@@ -85,7 +85,7 @@ class Confusion:
             canvas.text(x, y, words, size=size, color=ink[i], anchor="center")
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """The counts in a terminal, with the classes above and beside them; if there is room."""
+        """Return lines for a terminal; an empty block if they do not fit."""
         count = len(self.counts)
         if width < COLUMNS * (count + 1) or height < count + 1:
             return []
@@ -108,7 +108,7 @@ class Confusion:
 def paint_axes(
     canvas: Canvas2D, box: Box, cells: tuple[int, float, float], theme: Theme, *, heads: bool
 ) -> None:
-    """What rows and columns are, and their classes: as many as there is room for."""
+    """Draw the names of the axes, and as many classes as there is room for."""
     count, wide, high = cells
     for words in ("rows: true   columns: predicted", "true by predicted"):
         if canvas.measure(words, size=11) <= box.width:
@@ -125,7 +125,7 @@ def paint_axes(
 
 
 def readable_on(colors: FloatArray, theme: Theme) -> FloatArray:
-    """For each color that one of the theme's two extremes which is read better on it."""
+    """Return for each color the theme's ink or ground, whichever has more contrast."""
     ink, ground = rgb((theme.ink, theme.ground))
     better = contrast(colors, ink) >= contrast(colors, ground)
     read: FloatArray = np.where(better[:, np.newaxis], ink, ground)

@@ -1,4 +1,4 @@
-"""What is learned, as something to look at: colours, a map of the plane, pictures, a curve."""
+"""Exhibit: base class of the panels that show what a network has learned."""
 
 from __future__ import annotations
 
@@ -21,30 +21,32 @@ from scalarviz.draw2d.text_blocks import Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.scene.frame import Box
 
-# How much of a character is ink, for a terminal without colours.
+# Characters of increasing ink, for a terminal without colors.
 INK = " .:-=+*#%@"
 
 
 @dataclass(frozen=True)
 class BlockStyle:
-    """The colours to use, or none: then signs, digits and letters say everything."""
+    """How to print an exhibit: a color map, or without color, in characters alone."""
 
     map: ColorMap = field(default=MAPS["dark"])
     color: bool = True
 
     @property
     def paper(self) -> FloatArray:
-        """The colour behind everything."""
+        """The background color."""
         background: FloatArray = rgb((self.map.background,))[0]
         return background
 
 
 class Exhibit(ABC):
-    """Something to look at beside the loss; `title` stands above it, `aside` to its right.
+    """A panel beside the loss curve; `title` stands above it, `aside` at the right of the title.
 
-    A `wide` one takes all columns, with the loss below it. On a canvas the loss stands above it and
-    takes at most `loss_share` of the height. A class needs `block` and `paint`; the other methods
-    are for one that wants another size than these, or that letters can say.
+    A subclass implements `block` and `paint`; it overrides the other methods for another size or
+    for a summary in words.
+
+    wide        whether it takes the full width of a terminal, above the loss
+    loss_share  on a canvas, the largest share of the height that the loss curve above it takes
     """
 
     title: str
@@ -54,31 +56,31 @@ class Exhibit(ABC):
 
     @abstractmethod
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """The lines to print."""
+        """Return the lines to print, `width` columns by `height` lines."""
 
     @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw it on a canvas."""
+        """Draw it into a box of a canvas."""
 
     def words(self) -> list[str]:
-        """The same in plain letters, as far as letters can say it."""
+        """Return a summary in plain text."""
         return []
 
     def lines(self, width: int, room: int) -> int:
-        """How many lines it would like to have, of so many."""
+        """Return the wanted number of lines, of `room` available."""
         return min(room * 2 // 3, 16)
 
     def columns(self, width: int, height: int) -> int:
-        """How many columns it would like to have, of so many, in a panel so high inside."""
+        """Return the wanted number of columns, of `width`, in a panel of this inner height."""
         return width * 11 // 20
 
     def height(self, width: float) -> float:
-        """How many pixels high it would like to be on a canvas, so many pixels wide."""
+        """Return the wanted height on a canvas for this width, both in logical pixels."""
         return 0.72 * width
 
 
 def pixels(colors: FloatArray, look: BlockStyle) -> Block:
-    """Small squares, (rows, columns, 3), two in every character, one above the other."""
+    """Return (rows, columns, 3) colors as characters of two pixels, one above the other."""
     colors = colors[: len(colors) // 2 * 2]
     if not look.color:
         light = colors.reshape(-1, 2, *colors.shape[1:]).mean(axis=(1, 3))
@@ -91,13 +93,13 @@ def pixels(colors: FloatArray, look: BlockStyle) -> Block:
 
 
 def letters(ink: FloatArray) -> Block:
-    """Numbers from 0 to 1 as characters of more and more ink."""
+    """Return numbers from 0 to 1 as characters of increasing ink."""
     places = np.nan_to_num(np.clip(ink, 0.0, 1.0) * (len(INK) - 1)).round().astype(int)
     return [[Segment("".join(INK[place] for place in row))] for row in places.tolist()]
 
 
 def codes_of(colors: FloatArray) -> npt.NDArray[np.int64]:
-    """Colours as one integer each, to six bits a channel: fewer styles than colours."""
+    """Return colors as integers, with six bits a channel to keep the number of styles small."""
     parts = to_bytes(colors).astype(np.int64) & ~3
     codes: npt.NDArray[np.int64] = parts @ np.array([65536, 256, 1])
     return codes
@@ -105,7 +107,7 @@ def codes_of(colors: FloatArray) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=2**15)
 def two_colors(upper: int, lower: int) -> Style:
-    """The style of a character whose upper half has one colour and its lower half another."""
+    """Return the style of a character with these colors in its upper and lower half."""
     return Style(color=color_of(upper), bgcolor=color_of(lower))
 
 
@@ -114,9 +116,9 @@ def color_of(code: int) -> Color:
 
 
 def resized(picture: FloatArray, rows: int, columns: int) -> FloatArray:
-    """A picture, (height, width, ...), with so many rows and columns.
+    """Resize a picture, (height, width, ...), to so many rows and columns.
 
-    Smaller ones are averages, larger ones repeat the nearest pixel.
+    Shrinking averages pixels, enlarging repeats the nearest one.
     """
     for axis, count in enumerate((rows, columns)):
         size = picture.shape[axis]

@@ -1,4 +1,4 @@
-"""Graph: a function of one number, as a network has it, and the samples it should go through."""
+"""Plot of a network with one input and one output, and its samples."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ LEAST_LINES, LEAST_COLUMNS = 2, 4
 @final
 @dataclass(frozen=True)
 class FunctionPlot(Exhibit):
-    """The outputs at evenly spaced places from `low` to `high`, and samples (x, y), one row each.
+    """The outputs at evenly spaced inputs from `low` to `high`, and samples (x, y), one per row.
 
-    Where both are in one character, the output is seen.
+    In a terminal, the curve hides a sample in the same character.
     """
 
     outputs: FloatArray
@@ -59,14 +59,14 @@ class FunctionPlot(Exhibit):
         return block
 
     def range(self) -> tuple[float, float]:
-        """The least and the largest number that the samples should have, and some room."""
+        """Return the ends of the y axis: the range of the samples' targets, and a margin."""
         values = self.points[:, 1]
         low, high = float(values.min()), float(values.max())
         room = 0.15 * (high - low) or 1.0
         return low - room, high + room
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """The curve over the samples, with the numbers at the ends of both axes."""
+        """Draw the curve over the samples, and the numbers at the ends of both axes."""
         bottom, top = self.range()
         plot = Box(box.x + 40.0, box.y + 4.0, max(1.0, box.width - 44.0), box.height - 22.0)
 
@@ -92,7 +92,7 @@ class FunctionPlot(Exhibit):
 def characters(
     x: FloatArray, y: FloatArray, graph: FunctionPlot, rows: int, columns: int, *, joined: bool
 ) -> npt.NDArray[np.int64]:
-    """Places as dots of braille characters, two columns and four rows in each; joined upright."""
+    """Return points as braille dots, 2 x 4 per character; `joined` connects them vertically."""
     bottom, top = graph.range()
     across = (x - graph.low) / (graph.high - graph.low) * (2 * columns - 1)
     down = (top - np.nan_to_num(y, nan=top)) / (top - bottom) * (4 * rows - 1)

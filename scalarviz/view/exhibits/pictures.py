@@ -1,4 +1,4 @@
-"""Pictures beside each other: what a network should paint, what it paints, and the difference."""
+"""Images side by side, such as target, output and difference."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, pixels, resized
 from scalarviz.view.scene.frame import Box
 
-GAP = 2  # columns between two pictures
-LOSS = 7  # lines that are left for the curve
+GAP = 2  # columns between two images
+LOSS = 7  # lines kept free for the loss curve
 
 
 @final
 @dataclass(frozen=True)
 class Pictures(Exhibit):
-    """Pictures of one size, (height, width, 3) with numbers from 0 to 1, each under its name."""
+    """Images of one size, (height, width, 3) with numbers from 0 to 1, by name."""
 
     pictures: Mapping[str, FloatArray]
     said: str = ""
@@ -37,7 +37,7 @@ class Pictures(Exhibit):
         return width
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """The lines and columns of one picture, where each is as large as it can be."""
+        """Return the lines and columns of one image, as large as they fit."""
         rows, columns, _ = next(iter(self.pictures.values())).shape
         each = max(1, (width + GAP) // len(self.pictures) - GAP)
         lines = min(max(1, height), max(1, round(each * rows / columns / 2)))
@@ -61,7 +61,7 @@ class Pictures(Exhibit):
         return float(len(self.pictures) * (0.72 * width * rows / columns + 22.0))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """The pictures below each other or side by side, whichever makes them larger."""
+        """Draw the images below each other or side by side, whichever makes them larger."""
         rows, columns, _ = next(iter(self.pictures.values())).shape
         count, title, gap = len(self.pictures), 18.0, 10.0
         stacked = min(box.width / columns, (box.height / count - title - 4.0) / rows)

@@ -1,4 +1,4 @@
-"""Plane: what a network says over a square of the plane, with the samples on it."""
+"""Map of a network's output over a square of the plane, with the samples on it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, letters, pixels, resized
 from scalarviz.view.scene.frame import Box
 
-FAINT = 0.55  # how much of a map's colour the ground has; the samples have all of it
-CROWDED = 0.3  # samples a pixel; more are left out
+FAINT = 0.55  # color strength of the map; samples have full strength
+CROWDED = 0.3  # samples per pixel; further samples are not drawn
 LEAST_SIDE = 6  # lines
 
 
 @final
 @dataclass(frozen=True)
 class Plane(Exhibit):
-    """A map of what a network says; below the `middle` is blue, above is orange.
+    """A map of a network's output; below `middle` is blue, above is orange.
 
-    values   (rows, columns), the first row on top, each at the middle of its cell
-    reach    how far from the middle the strongest colours are
-    points   samples, one row each, (0, 0) the lower left corner and (1, 1) the upper right one
-    targets  what a network should say there
-    answers  a line for each sample, where there are few of them
+    values   (rows, columns), the outputs at cell centers; the first row is the top
+    reach    distance from the middle to the strongest colors
+    points   samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
+    targets  targets of the samples
+    answers  one line of text per sample, if they are few
     """
 
     values: FloatArray
@@ -52,7 +52,7 @@ class Plane(Exhibit):
 
     @property
     def beside(self) -> int:
-        """The columns that the answers take."""
+        """Columns that the answers take."""
         return 3 + max(map(len, self.answers)) if self.answers else 0
 
     def widest(self, width: int) -> int:
@@ -70,7 +70,7 @@ class Plane(Exhibit):
         return block
 
     def map(self, look: BlockStyle, side: int) -> Block:
-        """The map alone, so many lines high."""
+        """Return the map alone, `side` lines high."""
         signed = (resized(self.values, 2 * side, 2 * side) - self.middle) / self.reach
         row, column = self.places(2 * side)
         wanted = np.where(self.targets > self.middle, 1.0, -1.0)[: len(row)]
@@ -85,7 +85,7 @@ class Plane(Exhibit):
         return pixels(colors, look)
 
     def places(self, side: int) -> tuple[FloatArray, FloatArray]:
-        """Rows and columns of the samples that are shown."""
+        """Return rows and columns of the samples that are drawn."""
         shown = self.points[: int(CROWDED * side * side) or 1]
         inside = np.clip(np.stack([1.0 - shown[:, 1], shown[:, 0]]), 0.0, 1.0)
         row, column = np.minimum((inside * side).astype(int), side - 1)
@@ -95,7 +95,7 @@ class Plane(Exhibit):
         return width + 17.0 * len(self.answers) + 8.0 * bool(self.answers)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """The map, the samples as discs in the color of what should be said, and the answers."""
+        """Draw the map, the samples as discs in the color of their target, and the answers."""
         lines = 17.0 * len(self.answers) + 8.0 * bool(self.answers)
         if box.height - lines < 80.0:
             lines = 0.0

@@ -1,4 +1,4 @@
-"""Sorting: pictures in columns by the class that a network says, and how often it is right."""
+"""Images sorted into columns by predicted class, and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from scalarviz.view.scene.frame import Box
 Classes = npt.NDArray[np.int64]
 
 HEADS = 20.0  # pixels above the columns
-ROWS, LEAST_ROWS = 11, 7  # of pictures, that there should be room for
-TABLE = 0.72  # of its width, that the table is high
-BESIDE = 0.57  # of the width, that the pictures take if the table stands beside them
-LEAST_TABLE = 70.0  # pixels up; where there are fewer, there is no table
-GAP = 10.0  # pixels between the pictures and the table
-BADGE = 17.0  # pixels across of a picture, from which on it can bear a number
+ROWS, LEAST_ROWS = 11, 7  # rows of images: wanted, and at least
+TABLE = 0.72  # height of the matrix by its width
+BESIDE = 0.57  # share of the width for the images if the matrix stands beside them
+LEAST_TABLE = 70.0  # least height of the matrix in pixels; it is left out below that
+GAP = 10.0  # pixels between the images and the matrix
+BADGE = 17.0  # least width of an image, in pixels, with a class in its corner
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sorting(Exhibit):
-    """Some pictures, each in the column of its class as a network says; and a table of counts.
+    """Images, each in the column of the class that a network predicts, and a confusion matrix.
 
-    pictures   (n, height, width), how much ink each pixel has, from 0 to 1
-    labels     what they are; `said` is what the network says they are
-    confusion  of these pictures and of more, `of` is what they are called
+    pictures   (n, height, width), ink from 0 to 1
+    labels     true classes; `said` are the predicted ones
+    confusion  the matrix of these images and of more; `of` is the word for them
     """
 
     pictures: FloatArray
@@ -51,15 +51,15 @@ class Sorting(Exhibit):
 
     @cached_property
     def order(self) -> list[Classes]:
-        """The pictures of each column from the top down: first those that stand there wrongly."""
+        """The images of each column from the top down, wrong ones first."""
         places = np.lexsort([np.arange(len(self.said)), self.said == self.labels, self.said])
         ends = np.searchsorted(self.said[places], np.arange(1, len(self.confusion.counts)))
         return np.split(places, ends)
 
     def standing(self, rows: int) -> tuple[Classes, Classes, Classes, Classes]:
-        """Pictures with their rows and columns, if there are so many rows, and how many each lacks.
+        """Return images with their rows and columns, and how many each column leaves out.
 
-        Where a column is too long, its last row is left for a number.
+        The last row of a column that is too long holds that number.
         """
         count = len(self.order)
         shown = [np.arange(min(len(own), rows) - (len(own) > rows)) for own in self.order]
@@ -79,9 +79,9 @@ class Sorting(Exhibit):
         return min(wanted, width * 3 // 5)
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """The table, and under it the digits as numbers, if there is room; else how many are right.
+        """Return the matrix, and below it the classes of the images, or a summary in a line.
 
-        A number is what a picture shows; one in a wrong column has a sign.
+        A sign follows the class of a wrongly predicted image.
         """
         table = self.confusion.block(look, width, height)
         if not table:
@@ -116,7 +116,7 @@ class Sorting(Exhibit):
         return HEADS + ROWS * cell + GAP + TABLE * width
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """The pictures, and the table beside or below them, whichever leaves more room."""
+        """Draw the images, and the matrix beside or below them, whichever leaves more room."""
         if box.width > 1.5 * box.height:
             wide = BESIDE * (box.width - GAP)
             self._paint_pictures(canvas, Box(box.x, box.y, wide, box.height), theme)
@@ -133,7 +133,7 @@ class Sorting(Exhibit):
             self.confusion.paint(canvas, below, theme, heads=False)
 
     def _paint_pictures(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Columns under their classes; they stand exactly above those of the table."""
+        """Draw the columns under their classes, aligned with the columns of the matrix."""
         count = len(self.order)
         room = box.height - HEADS
         across = (box.width - LABELS) / count
@@ -153,7 +153,7 @@ class Sorting(Exhibit):
         chosen, row, column, lacking = self.standing(rows)
         high, wide = self.pictures.shape[1:]
         gap = max(2, wide // 4)
-        pitch = round(across / cell * (wide + gap))  # in the picture's own pixels
+        pitch = round(across / cell * (wide + gap))  # in pixels of the images
         image = self._tiles(theme, rows, gap, pitch)
         canvas.image(left, top, count * across, rows * cell, image, smooth=cell < wide + gap)
         side = np.array([wide, high]) / [pitch, high + gap] * [across, cell]
@@ -169,7 +169,7 @@ class Sorting(Exhibit):
             canvas.text(x, y, words, size=small, color=theme.quiet, anchor="center")
 
     def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> FloatArray:
-        """All pictures as one, red, green, blue and alpha; made once."""
+        """Return all images as one RGBA image; cached."""
         key = theme.name, rows, gap, pitch
         if key not in self._made:
             count, (high, wide) = len(self.order), self.pictures.shape[1:]
@@ -191,9 +191,9 @@ class Sorting(Exhibit):
     def _paint_marks(
         self, canvas: Canvas2D, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme
     ) -> None:
-        """A frame around each picture that stands in a wrong column, and in its corner its class.
+        """Frame each image in a wrong column, with its true class in a corner.
 
-        A small picture has only a filled corner.
+        A small image has a filled corner without text.
         """
         warning = theme.map([WRONG])[0]
         canvas.boxes(corner - 2.0, side + 4.0, None, radius=2.5, outline=warning, line=1.6)

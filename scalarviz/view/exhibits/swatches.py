@@ -1,4 +1,4 @@
-"""Swatches: colours that go in, what a network makes of them, and what it should make."""
+"""Color swatches: inputs, outputs and targets of a network that maps colors to colors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 from scalarviz.view.scene.frame import Box
 
-LABEL = 7  # columns left of the squares
+LABEL = 7  # columns left of the swatches
 LEAST, GOOD = 5, 8  # lines
-# Where red, green and blue lead in a picture of the cube of colors: right, and down.
+# Directions of red, green and blue in the picture of the color cube: right, down.
 AXES = np.array([[0.82, 0.42], [-0.82, 0.42], [0.0, -0.98]])
 CORNERS = np.array([(r, g, b) for r in (0.0, 1.0) for g in (0.0, 1.0) for b in (0.0, 1.0)])
 
@@ -26,7 +26,7 @@ CORNERS = np.array([(r, g, b) for r in (0.0, 1.0) for g in (0.0, 1.0) for b in (
 @final
 @dataclass(frozen=True)
 class Swatches(Exhibit):
-    """Colours, 0 to 1, one row a sample: what goes in, what comes out, what should come out."""
+    """Colors from 0 to 1, one row per sample: inputs, outputs and targets."""
 
     inputs: FloatArray
     outputs: FloatArray
@@ -37,7 +37,7 @@ class Swatches(Exhibit):
         return min(GOOD, max(LEAST, room // 3))
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """Three rows of squares; outputs touch their targets, so that one sees them meet."""
+        """Return three rows of swatches; outputs touch their targets."""
         gap = int(height > 5)
         side = min(8, max(1, (width - LABEL + 1) // len(self.inputs) - 1))
         first = min(3, max(1, (height - gap) // 3))
@@ -51,7 +51,7 @@ class Swatches(Exhibit):
         return 100.0 + 0.92 * width
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Rows of squares, and the same colors as points of the cube of all colors."""
+        """Draw the rows of swatches, and the same colors as points in the RGB cube."""
         left = 46.0
         side = (box.width - left) / len(self.inputs)
         high = min(24.0, side - 3.0, box.height / 4.0)
@@ -70,7 +70,7 @@ class Swatches(Exhibit):
             self.paint_cube(canvas, Box(box.x, box.y + top, box.width, box.height - top), theme)
 
     def paint_cube(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """The cube of all colors, seen from its corner: targets are rings, outputs are discs."""
+        """Draw the RGB cube along its diagonal: targets are rings, outputs are discs."""
         size = min(box.width / 1.75, (box.height - 18.0) / 2.0)
         middle = np.array([box.x + box.width / 2.0, box.y + (box.height - 14.0) / 2.0])
 
@@ -111,12 +111,12 @@ class Swatches(Exhibit):
 
 
 def clear(colors: FloatArray) -> FloatArray:
-    """Colors that can be shown, of numbers that a network gives."""
+    """Return outputs of a network clipped and rounded to colors that can be shown."""
     return to_bytes(colors) / 255.0
 
 
 def rows(name: str, colors: FloatArray, side: int, height: int, color: bool) -> Block:
-    """Some lines of squares beside each other, named in the middle one."""
+    """Return `height` lines of swatches, named in the middle line."""
     codes = [tuple(code) for code in to_bytes(colors).tolist()]
     block = []
     for i in range(height):
@@ -130,7 +130,7 @@ def rows(name: str, colors: FloatArray, side: int, height: int, color: bool) -> 
 
 
 def hexadecimal(code: tuple[int, ...], width: int) -> str:
-    """A colour in six or in three hexadecimal digits, or none, as there is room."""
+    """Return a color as six or three hexadecimal digits, or "", by the width available."""
     if width >= 6:
         return "".join(f"{part:02x}" for part in code)
     return "".join(f"{part // 16:x}" for part in code) if width >= 3 else ""

@@ -1,1 +1,1 @@
-"""The network in space: plates, layouts, wires and the camera."""
+"""Geometry of the scene: plates, layouts, wires and the camera."""

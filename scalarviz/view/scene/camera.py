@@ -1,4 +1,4 @@
-"""Camera: from where the scene is seen, as a few numbers that can be blended into each other."""
+"""The camera, as a few numbers that can be interpolated, and the table of camera presets."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 
-STEEPEST = 85.0  # degrees to each side; from behind there is nothing to see
-LEAST_FOV = 0.5  # degrees; below that it is a picture without perspective
+STEEPEST = 85.0  # degrees to each side; the scene has no back
+LEAST_FOV = 0.5  # degrees; smaller angles are drawn without perspective
 
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """Looks at `target` from a direction, in degrees to the right of and above straight on.
+    """A camera that looks at `target`; azimuth and elevation are 0 for straight on.
 
-    height  how much of space, from top to bottom, is seen at the target
-    fov     degrees from top to bottom; 0: without perspective
+    target     the point in space at the middle of the picture
+    azimuth    degrees to the right
+    elevation  degrees upwards
+    height     visible height at the target, in cells
+    fov        vertical field of view in degrees; 0 for no perspective
     """
 
     target: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -31,13 +34,13 @@ class Camera:
 
     @property
     def toward(self) -> FloatArray:
-        """The direction from the target to the eye."""
+        """Unit vector from the target to the eye."""
         a, e = math.radians(self.azimuth), math.radians(self.elevation)
         return np.array([math.sin(a) * math.cos(e), math.sin(e), math.cos(a) * math.cos(e)])
 
     @property
     def axes(self) -> FloatArray:
-        """Right, up, and toward the eye, one row each."""
+        """Unit vectors to the right, up and towards the eye, one per row."""
         a, e = math.radians(self.azimuth), math.radians(self.elevation)
         right = np.array([math.cos(a), 0.0, -math.sin(a)])
         up = np.array([-math.sin(a) * math.sin(e), math.cos(e), -math.cos(a) * math.sin(e)])
@@ -45,13 +48,14 @@ class Camera:
 
     @property
     def distance(self) -> float:
-        """From the eye to the target; of a camera without perspective, far enough."""
+        """Distance from the eye to the target; large for a camera without perspective."""
         return 0.5 * self.height / math.tan(math.radians(max(self.fov, LEAST_FOV)) / 2.0)
 
     def matrix(self, aspect: float, reach: float = 1e4) -> FloatArray:
-        """From points in space to -1 .. 1 across, up, and into the picture; columns are points.
+        """Return the (4, 4) matrix from space to clip coordinates; points are columns.
 
-        `aspect` is width by height, `reach` how far from the target anything stands.
+        aspect  width of the picture divided by its height
+        reach   largest distance of anything in the scene from the target
         """
         axes, distance = self.axes, self.distance
         view = np.eye(4)
@@ -63,38 +67,43 @@ class Camera:
         if self.fov < LEAST_FOV:
             lens[2, 2], lens[3, 3] = -1.0 / reach, 1.0
             return lens @ view
-        # The eye stands at `distance`; scaled so that at the target w is 1.
+        # Scaled so that w is 1 at the target.
         lens[3, 2], lens[3, 3] = -1.0 / distance, 1.0
         near = max(distance - reach, 2e-3 * distance)
         far = distance + reach
-        # Depth is a + b * z over w, -1 at `near` and 1 at `far`; z counts from the target.
+        # Depth is (a + b * z) / w, -1 at `near` and 1 at `far`; z counts from the target.
         b = -(far + near) / (far - near) / distance
         a = (far + near) / (far - near) - 2.0 * far * near / (far - near) / distance
         lens[2, 2], lens[2, 3] = b, a
         return lens @ view
 
     def orbited(self, right: float, up: float) -> Camera:
-        """Turned around its target by so many degrees, never behind the scene."""
+        """Return the camera turned around its target by degrees, up to STEEPEST to each side."""
         azimuth = min(STEEPEST, max(-STEEPEST, self.azimuth + right))
         elevation = min(STEEPEST, max(-STEEPEST, self.elevation + up))
         return replace(self, azimuth=azimuth, elevation=elevation)
 
     def moved(self, right: float, up: float) -> Camera:
-        """Moved sideways, by parts of the height of the picture."""
+        """Return the camera moved sideways by fractions of the height of the picture."""
         axes = self.axes
         target = np.array(self.target) + self.height * (right * axes[0] + up * axes[1])
         return replace(self, target=tuple(target.tolist()))
 
     def zoomed(self, factor: float, right: float = 0.0, up: float = 0.0) -> Camera:
-        """Nearer by a factor; the point so many heights from the middle stays where it is."""
+        """Return the camera zoomed in by a factor.
+
+        The point at (right, up) picture heights from the middle stays where it is.
+        """
         height = min(1e6, max(1e-2, self.height / factor))
         kept = 1.0 - height / self.height
         return replace(self.moved(right * kept, up * kept), height=height)
 
     def framing(self, points: FloatArray, aspect: float, margin: float = 0.04) -> Camera:
-        """From the same direction, so near that the points just fit into the picture.
+        """Return a camera of the same direction, so near that all points just fit into the picture.
 
-        It looks at the middle of them, as deep in the scene as half of them are.
+        points  (n, 3)
+        aspect  width of the picture divided by its height
+        margin  share of the picture that stays free on each side
         """
         axes = self.axes
         x, y, z = axes @ points.T
@@ -102,11 +111,11 @@ class Camera:
         slope = math.tan(math.radians(self.fov) / 2.0) if self.fov >= LEAST_FOV else 0.0
         middle, heights = [], []
         for places, part in ((x, room * aspect), (y, room)):
-            # What the eye sees at a depth z ends at part * slope * (eye - z) to each side.
+            # At a depth z the eye sees up to part * slope * (eye - z) to each side.
             first = float((places - part * slope * z).min())
             last = float((places + part * slope * z).max())
             middle.append((first + last) / 2.0)
-            heights.append((last - first) / part)  # of what is seen at a depth of 0
+            heights.append((last - first) / part)  # visible at a depth of 0
         deep = (float(z.min()) + float(z.max())) / 2.0
         nearest = 1.02 * (float(z.max()) - deep)
         height = max(max(heights) - 2.0 * slope * deep, 2.0 * slope * nearest, 1e-2)
@@ -114,7 +123,7 @@ class Camera:
         return replace(self, target=target, height=height)
 
     def blended(self, other: Camera, part: float) -> Camera:
-        """Between this camera (0) and another one (1)."""
+        """Return a camera between this one (part 0) and another one (1)."""
         part = part * part * (3.0 - 2.0 * part)
 
         def mix(a: float, b: float) -> float:
@@ -131,7 +140,7 @@ class Camera:
         )
 
 
-# Where the scene is looked at from at first, and without perspective.
+# The presets by name: the view at the start.
 CAMERAS = {
     "perspective": Camera(azimuth=-18.0, elevation=16.0, fov=28.0),
     "orthographic": Camera(azimuth=-24.0, elevation=20.0, fov=0.0),
@@ -140,7 +149,10 @@ CAMERAS = {
 
 
 def along_path(path: Sequence[Camera], part: float) -> Camera:
-    """A camera on its way from the first of some cameras (part 0) to the last one (1)."""
+    """Return the camera at `part` of a path, 0 for its first camera and 1 for its last.
+
+    Raise InputError if the path has no cameras.
+    """
     cameras = list(path)
     if not cameras or not all(isinstance(camera, Camera) for camera in cameras):
         raise InputError("a camera path is a list of cameras, at least one")

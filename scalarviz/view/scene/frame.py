@@ -1,4 +1,4 @@
-"""Frame: how a picture is divided, and where points of space are seen in it."""
+"""Division of a picture into scene and panels, and the projection of points into it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scalarviz.view.scene.camera import Camera
 
 MARGIN = 16.0
 HEAD, FOOT, STRIP = 58.0, 30.0, 104.0
-SIDE_BY_SIDE = 720.0  # pixels across, from which on the panels stand beside the scene
-LEAST = 340.0  # pixels up, below which there are no panels
-LOW = 420.0  # pixels up, below which the head and the strip shrink
+SIDE_BY_SIDE = 720.0  # width in pixels from which on the panels stand beside the scene
+LEAST = 340.0  # height in pixels below which there are no panels
+LOW = 420.0  # height in pixels below which head and strip are smaller
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part of the picture, in logical pixels from its top left corner."""
+    """A rectangle of the picture, in logical pixels from its upper left corner."""
 
     x: float
     y: float
@@ -34,7 +34,7 @@ class Box:
         return self.y + self.height
 
     def inside(self, margin: float) -> Box:
-        """The same box without a margin."""
+        """Return the box reduced by a margin on each side."""
         wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
         return Box(self.x + margin, self.y + margin, wide, high)
 
@@ -42,14 +42,17 @@ class Box:
         return self.x <= x < self.right and self.y <= y < self.bottom
 
     def meets(self, other: Box) -> bool:
-        """Whether two boxes have something in common."""
+        """Return whether two boxes overlap."""
         beside = self.right <= other.x or other.right <= self.x
         return not (beside or self.bottom <= other.y or other.bottom <= self.y)
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The parts of a picture: the scene with its strip of words, and panels beside or below it."""
+    """The boxes of a picture: head, scene, caption strip, side panels and status line (foot).
+
+    The panels stand beside the scene in a wide picture, else below it.
+    """
 
     whole: Box
     head: Box
@@ -60,7 +63,7 @@ class Division:
 
     @property
     def inner(self) -> Box:
-        """The part of the scene that the network fills; around it there is room for labels."""
+        """The box that the network fills: the scene without the border for labels."""
         scene = self.scene
         side, above, below = min(20.0, scene.width / 8), scene.height / 20, scene.height / 12
         return Box(
@@ -72,7 +75,7 @@ class Division:
 
     @staticmethod
     def of(width: float, height: float, *, panels: bool = True) -> Division:
-        """Of a picture so large; without panels the scene takes their place."""
+        """Divide a picture of this size; without panels the scene gets their place."""
         head, strip = (HEAD, STRIP) if height >= LOW else (34.0, 64.0)
         foot = FOOT
         beside = panels and width >= SIDE_BY_SIDE
@@ -98,7 +101,7 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class ProjectedPoints:
-    """Points of space in the picture: (n, 2) logical pixels, depths, and pixels to a cell there."""
+    """Projected points: (n, 2) logical pixels, depths, and pixels per cell at each point."""
 
     xy: FloatArray
     depth: FloatArray
@@ -107,7 +110,7 @@ class ProjectedPoints:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A camera that looks into a box of a picture; what is beside the box is seen too."""
+    """A camera whose view fills a box of a picture; the surroundings of the box are seen, too."""
 
     camera: Camera
     box: Box
@@ -117,7 +120,7 @@ class Projection:
 
     @property
     def matrix(self) -> FloatArray:
-        """From space to -1 .. 1 over the whole picture."""
+        """The matrix from space to clip coordinates of the whole picture."""
         box = self.box
         fit = np.eye(4)
         fit[0, 0], fit[1, 1] = box.width / self.width, box.height / self.height
@@ -127,7 +130,7 @@ class Projection:
         return matrix
 
     def __call__(self, points: FloatArray) -> ProjectedPoints:
-        """Where points are seen, (n, 3); those behind the eye are NaN."""
+        """Project (n, 3) points; those behind the eye become NaN."""
         points = np.atleast_2d(np.asarray(points, np.float64))
         clip = np.c_[points, np.ones(len(points))] @ self.matrix.T
         w = clip[:, 3]
@@ -136,5 +139,5 @@ class Projection:
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 
     def across(self, x: float, y: float) -> tuple[float, float]:
-        """A place in the picture as -1 .. 1 to the right and up."""
+        """Return a pixel position as -1 .. 1 to the right and up."""
         return 2.0 * x / self.width - 1.0, 1.0 - 2.0 * y / self.height

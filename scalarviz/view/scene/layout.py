@@ -1,14 +1,14 @@
-"""Layout: a program becomes plates, lines of neurons, wires and labels in space.
+"""Layouts: place plates, rows of neurons, wires and labels of a program in space.
 
-Two ways to lay a network out:
+Two layouts:
 
-- crossbar  the neurons enter a plate on one side and leave it at a right angle, so each weight's
-            cube sits where the wire of its input crosses that of its output. The next plate is
-            turned: layers go right, down, right, up, right ...
-- posters   plates beside each other, one row a perceptron, as matrices are written
+- crossbar  neurons enter a plate on one side and leave at a right angle, so each weight's cube
+            sits where the wire of its input crosses the wire of its output. Each plate is turned
+            against the one before: layers go right, down, right, up, right ...
+- posters   plates beside each other, drawn as matrices with one row per perceptron
 
-A convolution is a plate of small plates, one for each kernel and each channel that it reads; what
-it reads and writes are pictures, one a channel.
+A convolution is a plate of tiles, one for each kernel and input channel; its inputs and outputs are
+images, one per channel.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from scalarviz.view.scene.plate_grid import (
 )
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Layout, Plate, Tiles
 
-GAP = 1.3  # cells between a plate and a line of neurons
-BIAS_GAP = 0.5  # between weights and biases
-WIDER = 0.03  # of the longest side of a plate, that gaps are at least
-FAN = 0.12  # cells further away for each cell that wires go aside
+GAP = 1.3  # cells between a plate and a row of neurons
+BIAS_GAP = 0.5  # cells between weights and biases
+WIDER = 0.03  # least gap, as a share of the longest side of a plate
+FAN = 0.12  # cells added to a gap for each cell that wires shift sideways
 
 
 def crossbar(
@@ -56,7 +56,7 @@ def crossbar(
     about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Layout:
-    """Plates that are turned in turn; `about` gives the name and a description of each layer."""
+    """Lay out a program with plates turned in alternation; see `lay_out`."""
     return lay_out(program, about, names, DOWN, cross)
 
 
@@ -65,7 +65,7 @@ def posters(
     about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Layout:
-    """Plates beside each other, all upright; their middles are level."""
+    """Lay out a program with upright plates beside each other, centered; see `lay_out`."""
     return lay_out(program, about, names, RIGHT, hang)
 
 
@@ -79,7 +79,13 @@ def lay_out(
     leaving: FloatArray,
     put: Callable[[LayoutBuilder, int, Operation], None],
 ) -> Layout:
-    """Everything, from the inputs on; `put` puts down a plate, and the line behind it."""
+    """Lay out a program from its inputs to its outputs.
+
+    about    returns the name and a description of a layer
+    names    names of the neurons of a buffer
+    leaving  the direction from the inputs to the first plate
+    put      places the plate of an operation, and the row of neurons behind it
+    """
     longest = max((length(buffer.size, buffer.shape) for buffer in program.buffers), default=1)
     drawing = LayoutBuilder(program, about, names or {}, max(GAP, WIDER * longest), leaving=leaving)
     axis = RIGHT if is_up(leaving) else DOWN
@@ -95,12 +101,12 @@ def lay_out(
 
 
 def length(size: int, shape: Shape) -> int:
-    """About how long a row of so many numbers is."""
+    """Return the approximate length of a row, in cells."""
     return 4 * shape[0] if shape else size
 
 
 def first_row(program: Program, shape: Shape, size: int, axis: FloatArray, place: int) -> Row:
-    """A row of what an operation writes, around the middle of everything."""
+    """Return a row for what the operation at `place` writes, centered at the origin."""
     pitch = pitch_of(program, place, shape)
     if shape and shape[0] == 1:
         return row_alone(axis, pitch, shape)
@@ -111,7 +117,7 @@ def first_row(program: Program, shape: Shape, size: int, axis: FloatArray, place
 
 
 def cross(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """A plate that the last row enters, and a row that leaves it at a right angle."""
+    """Place a plate that the last row enters, and a row that leaves it at a right angle."""
     entering, row = drawing.leaving, drawing.row
     downward = drawing.turn % 4 == 1 or ends_in_sum(drawing.program, place)
     leaving = RIGHT if is_up(entering) else DOWN if downward else UP
@@ -121,17 +127,17 @@ def cross(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     grid = grid_of(drawing, place, along, entering)
     middle = row.middles.mean(axis=0) - 0.5 * grid.length * along
     if is_up(entering) and drawing.plates:
-        # What is wider than its row goes on to the right: on its left there may be plates.
+        # A plate wider than its row extends to the right: there may be plates on its left.
         left = float(row.middles[:, 0].min()) - (row.half(RIGHT) if row.shape else 0.5)
         middle = middle + max(0.0, left - float(middle[0])) * RIGHT
     grid = replace(grid, corner=middle + room_before(drawing, grid, middle) * entering)
-    # Wires cross over from the inputs to the outputs.
+    # The wires cross on the plate.
     drawing.plates.append(grid.weights())
     if has_bias:
         drawing.plates.append(grid.biases(grid.length + BIAS_GAP if forward else -1.0 - BIAS_GAP))
     wires_into(drawing, grid, row)
     reach = grid.length * forward + has_bias * (1.0 + BIAS_GAP)
-    # What goes to the right goes beyond all that is there: from then on plates may go up.
+    # A row to the right goes beyond everything placed so far: plates after it may go up.
     edge = drawing.leave_to_right() if leaving is RIGHT else ends_of(row, leaving)
     beside = edge - float(grid.corner @ leaving)
     behind = row_behind(drawing, grid)
@@ -140,26 +146,26 @@ def cross(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     wires_out(drawing, grid, behind, leaving, -grid.length * (not forward), reach)
     above = bool(entering[1] > 0.5 or leaving[1] < -0.5)
     corners, leftward = grid.corners, bool(leaving[0] > 0.5)
-    if behind.shape and leftward:  # below pictures there is room, too
+    if behind.shape and leftward:  # below images there is room, too
         corners = np.concatenate([corners, box_of(behind.points, behind.side)])
     drawing.label(operation.label, corners, above=above, leftward=leftward)
     drawing.leaving = leaving
 
 
 def ends_of(row: Row, direction: FloatArray) -> float:
-    """How far a row reaches in a direction."""
+    """Return how far a row extends in a direction."""
     return float((row.middles @ direction).max()) + row.half(direction)
 
 
 def ends_in_sum(program: Program, place: int) -> bool:
-    """Whether a straight way comes in behind this plate: there is no room for it above."""
+    """Return whether a skip connection joins right behind this plate, so it cannot go up."""
     following = program.operations[place + 1 :]
     kinds = ["sum" if each.kind == "sum" else len(each.shape) > 1 for each in following]
     return "sum" in kinds and True not in kinds[: kinds.index("sum")]
 
 
 def room_before(drawing: LayoutBuilder, grid: PlateGrid, corner: FloatArray) -> float:
-    """Cells between the last row and a plate whose inputs begin level with this corner."""
+    """Return the cells between the last row and a plate whose inputs begin level with `corner`."""
     row, behind = drawing.row, row_behind(drawing, grid)
     steps = (behind.middles - grid.corner) @ grid.across
     over = max(0.0, behind.half(grid.across) - float(steps.min())) if grid.is_upright else 0.0
@@ -170,7 +176,7 @@ def room_before(drawing: LayoutBuilder, grid: PlateGrid, corner: FloatArray) -> 
 
 
 def hang(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """A plate to the right of the last row, upright, and a row to the right of it."""
+    """Place an upright plate to the right of the last row, and a row to the right of it."""
     row = drawing.row
     left = float(row.middles[:, 0].max()) + row.reach(RIGHT) + 2.0 * drawing.gap
     grid = grid_of(drawing, place, RIGHT, DOWN)
@@ -186,11 +192,11 @@ def hang(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     drawing.label(operation.label, grid.corners)
 
 
-# What goes on without crossing a plate.
+# Operations without a plate of weights.
 
 
 def go_on(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """Another row, in the same direction."""
+    """Place another row in the same direction."""
     following = row_after(drawing, place)
     if len(following.middles) == len(drawing.row.middles):
         drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
@@ -198,7 +204,7 @@ def go_on(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 
 
 def row_after(drawing: LayoutBuilder, place: int, room: float = 0.0) -> Row:
-    """The next row without a plate before it, with so much room between the two."""
+    """Return the next row if no plate comes between, with `room` added to the gap."""
     row, leaving, operation = drawing.row, drawing.leaving, drawing.program.operations[place]
     shape = drawing.shape_of(place)
     count = shape[0] if shape else operation.target.size
@@ -210,7 +216,7 @@ def row_after(drawing: LayoutBuilder, place: int, room: float = 0.0) -> Row:
         found = first_row(drawing.program, shape, operation.target.size, row.axis, place)
         found = found.moved(row.middles.mean(axis=0))
         if is_up(leaving) and drawing.plates:
-            # A wider row goes on to the right: on its left there may be plates.
+            # A wider row extends to the right: there may be plates on its left.
             lefts = [each.middles[:, 0].min() - each.half(RIGHT) for each in (row, found)]
             found = found.moved(max(0.0, float(lefts[0] - lefts[1])) * RIGHT)
     apart = row.reach(leaving) + found.reach(leaving) + drawing.gap + room
@@ -218,7 +224,7 @@ def row_after(drawing: LayoutBuilder, place: int, room: float = 0.0) -> Row:
 
 
 def activate(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """The last row shows the result too: what it had so far are its sums."""
+    """Show an activation in the last row, whose values so far become its sums."""
     last = drawing.neurons[-1]
     if last.sums or last.layer == NONE:
         go_on(drawing, place, operation)
@@ -227,14 +233,14 @@ def activate(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 
 
 def branch(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """The last row shows what goes on, too; from it there is a straight way to a sum."""
+    """Mark the last row as the start of a skip connection."""
     begin = Fork(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
     drawing.branches[operation.source.name] = begin
     drawing.repeat(operation)
 
 
 def join(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """A row, and the straight way that comes to it past the plates."""
+    """Place a row that adds a skip connection, and the line of that connection past the plates."""
     following = row_after(drawing, place)
     way = None
     if operation.other is not None and operation.other.name in drawing.branches:
@@ -245,7 +251,7 @@ def join(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 
 
 def scale(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """Gains, and behind them shifts, and the row of what comes out."""
+    """Place the gains, then the shifts, then the row of the outputs."""
     row, leaving = drawing.row, drawing.leaving
     parts = [("gain", operation.weights), ("shift", operation.biases)]
     parts = [(role, first) for role, first in parts if first != NONE]
@@ -259,7 +265,7 @@ def scale(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     if len(following.middles) == len(row.middles):
         drawing.wire(row.middles, following.middles, place, outgoing=True)
     corners = np.concatenate([plate.corners(0.0) for plate in own])
-    if row.shape:  # below pictures there is room, too
+    if row.shape:  # below images there is room, too
         corners = np.concatenate([corners, box_of(following.points, following.side)])
     above = not is_up(row.axis)
     drawing.label(operation.label, corners, above=above, leftward=bool(row.shape))
@@ -267,19 +273,19 @@ def scale(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 
 
 def is_by_pixels(plate: Plate) -> bool:
-    """Whether its small plates are more than single cubes."""
+    """Return whether a plate has tiles of more than one cube."""
     return plate.tiles is not None and plate.tiles.size != (1, 1)
 
 
 def one_each(drawing: LayoutBuilder, place: int, first: int, role: str, way: FloatArray) -> Plate:
-    """A weight for each neuron, for each picture, or for each pixel of them; `way` from the row."""
+    """Return a plate with a parameter per neuron, image or pixel, `way` from the row."""
     row, operation = drawing.row, drawing.program.operations[place]
     count, axis, leaving = operation.shape[0], row.axis, drawing.leaving
     about = role, place, operation.layer
     if count != len(row.middles) and row.shape:
         return pixel_by_pixel(row, first, row.middles.mean(axis=0) + way, leaving, about)
     pitch, begin = int(row.pitch), row.middles[0]
-    if count != len(row.middles):  # several neurons share one
+    if count != len(row.middles):  # several neurons share one parameter
         pitch = len(row.middles) // count
         begin = begin + (pitch - 1) / 2 * axis
     origin = begin - 0.5 * axis + way
@@ -289,7 +295,7 @@ def one_each(drawing: LayoutBuilder, place: int, first: int, role: str, way: Flo
 def pixel_by_pixel(
     row: Row, first: int, begin: FloatArray, leaving: FloatArray, about: tuple[str, int, int]
 ) -> Plate:
-    """A plate like the pictures of a row, which begins in the middle of one of its sides."""
+    """Return a plate shaped like the images of a row; `begin` is the middle of one of its sides."""
     channels, height, width = row.shape
     down = 0 if is_up(row.axis) else 1
     pitch, size = max(height, width) + 1, (height, width)
@@ -302,7 +308,7 @@ def pixel_by_pixel(
     return Plate(first, rows, columns, width, origin, RIGHT, DOWN, NEAR, *about, tiles, down == 0)
 
 
-# Kinds that go another way than those with and without parameters do.
+# Kinds that neither `go_on` nor `scale` places.
 STEPS: dict[str, Callable[[LayoutBuilder, int, Operation], None]] = {
     "activation": activate,
     "branch": branch,

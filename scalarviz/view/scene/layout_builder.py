@@ -1,7 +1,6 @@
-"""A layout in the making: rows of neurons and of pictures, and what stands between them.
+"""LayoutBuilder: a layout while it is built, and the rows that its neurons stand in.
 
-A row is what a line of neurons stands in: single neurons one cell apart, or pictures, one a
-channel, each of whose pixels is a neuron.
+A row holds single neurons one cell apart, or images, one per channel, whose pixels are neurons.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from scalarviz.model.operations import Buffer, Operation, Shape
 from scalarviz.model.program import Program
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Neurons, Plate, Wires
 
-WIRED = 128  # neurons; a longer line has no wires
-BETWEEN = 0.8  # cells between two pictures
-LEAST, MOST = 4, 8  # cells from one picture to the next
-BY_PIXELS = 0.16  # cells that a picture takes more for each of its pixels
-ALONE = 0.4, 12.0  # cells a pixel where one picture is a whole row, and cells that it takes at most
-PASSING = 0.3  # cells between a plate and a straight way past it: closer than the plate's name
-RIM = 0.36  # of a cell: what a neuron takes to each side of its middle
+WIRED = 128  # neurons; a longer row has no wires
+BETWEEN = 0.8  # cells between two images
+LEAST, MOST = 4, 8  # cells from one image to the next
+BY_PIXELS = 0.16  # cells that an image takes more for each of its pixels
+ALONE = 0.4, 12.0  # for an image alone in its row: cells per pixel, and its most cells
+PASSING = 0.3  # cells between a plate and a skip connection; closer than the plate's name
+RIM = 0.36  # radius of a neuron, in cells
 
 
 @dataclass(frozen=True)
 class Row:
-    """Where single neurons stand, or pictures of this shape: (channels, height, width).
+    """A row of single neurons, or of images of this shape: (channels, height, width).
 
-    middles  (n, 3), of the neurons or the pictures, `pitch` cells from one to the next
+    middles  (n, 3), centers of the neurons or images, `pitch` cells apart
     axis     the direction in which they are numbered
     side     cells from one pixel to the next
     """
@@ -43,7 +42,7 @@ class Row:
 
     @property
     def points(self) -> FloatArray:
-        """The middles of all numbers."""
+        """Centers of all neurons, pixels included, (n, 3)."""
         if not self.shape:
             return self.middles
         _, height, width = self.shape
@@ -53,14 +52,14 @@ class Row:
         return points.reshape(-1, 3)
 
     def half(self, direction: FloatArray) -> float:
-        """Cells from the middle of one to its rim."""
+        """Return the cells from the center of a neuron or image to its border."""
         if not self.shape:
             return RIM
         pixels = self.shape[2] if abs(direction[0]) > 0.5 else self.shape[1]
         return 0.5 * self.side * pixels
 
     def reach(self, direction: FloatArray) -> float:
-        """How much further than a neuron it reaches."""
+        """Return how much further than a single neuron it extends from its center."""
         return self.half(direction) - RIM
 
     def moved(self, way: FloatArray) -> Row:
@@ -70,23 +69,23 @@ class Row:
 def row_of(
     count: int, axis: FloatArray, pitch: float = 1.0, shape: Shape = (), *, most: float = np.inf
 ) -> Row:
-    """A row around the middle of everything; each picture takes at most so many cells."""
+    """Return a row centered at the origin; an image takes at most `most` cells."""
     places = np.arange(count) - (count - 1) / 2.0
     side = min(pitch - BETWEEN, most) / max(shape[1:]) if shape else 1.0
     return Row(pitch * places[:, np.newaxis] * axis, axis, pitch, shape, side)
 
 
 def row_alone(axis: FloatArray, pitch: float, shape: Shape) -> Row:
-    """A single picture, which may be larger than others."""
+    """Return a row of a single image, which may be larger than images side by side."""
     pixel, most = ALONE
     size = max(pitch - BETWEEN, min(pixel * max(shape[1:]), most))
     return Row(np.zeros((1, 3)), axis, pitch, shape, size / max(shape[1:]))
 
 
 def pitch_of(program: Program, place: int, shape: Shape) -> int:
-    """Cells from one to the next of what an operation writes, or of the inputs, at place -1.
+    """Return the cells between the neurons or images that an operation writes (-1: the inputs).
 
-    Pictures stand so that each is beside its kernels, on the plate before them and the one after.
+    Images are spaced so that each stands beside its kernels on the plates before and after.
     """
     if not shape:
         return 1
@@ -102,10 +101,12 @@ def pitch_of(program: Program, place: int, shape: Shape) -> int:
 
 @dataclass
 class Fork:
-    """Where a straight way begins: at a line of neurons, when there were so many plates.
+    """Start of a skip connection.
 
-    leaving  the direction in which the line goes on
-    right    how far to the right anything stood when a line first left a plate to the right
+    line     index of the row of neurons where it begins
+    plates   number of plates at that time
+    leaving  the direction in which the row was left
+    right    right end of everything placed when a row first left a plate to the right
     """
 
     line: int
@@ -116,11 +117,11 @@ class Fork:
 
 @dataclass
 class LayoutBuilder:
-    """A layout in the making, and the row where the last line of neurons stands.
+    """A layout while it is built; `row` is the last row of neurons.
 
-    leaving   the direction in which the row's numbers go on
-    turn      how many plates have been turned so far
-    branches  for each buffer that is added to something later, where its straight way begins
+    leaving   the direction in which the next plate or row goes
+    turn      number of plates turned so far
+    branches  start of the skip connection for each buffer that a later sum adds
     """
 
     program: Program
@@ -140,14 +141,14 @@ class LayoutBuilder:
         return Layout(self.plates, self.neurons, self.wires, self.labels)
 
     def line(self, row: Row, target: Buffer, layer: int, way: FloatArray | None = None) -> None:
-        """A new line of neurons, which is the last one now."""
+        """Append a row of neurons, which becomes the last row."""
         names = self.names.get(target.name, ())
         made = Neurons(row.points, "", target.name, names, layer, row.shape, row.side, (), way)
         self.neurons.append(made)
         self.row = row
 
     def fill(self, operation: Operation) -> None:
-        """The last line shows the result of an activation too: what it had so far are its sums."""
+        """Show an activation in the last row, whose values so far become its sums."""
         last, target = self.neurons[-1], operation.target.name
         names = self.names.get(target, last.names)
         layer = operation.layer
@@ -156,12 +157,12 @@ class LayoutBuilder:
         )
 
     def repeat(self, operation: Operation) -> None:
-        """The last line shows another buffer too, with the same numbers."""
+        """Show another buffer with the same numbers in the last row."""
         last = self.neurons[-1]
         self.neurons[-1] = replace(last, also=(*last.also, operation.target.name))
 
     def leave_to_right(self) -> float:
-        """How far to the right there is something; straight ways know of it, too."""
+        """Return the right end of everything placed, and note it for open skip connections."""
         ends = [box_of(line.points, line.side)[1, 0] for line in self.neurons]
         end = float(max([*ends, *[plate.corners()[:, 0].max() for plate in self.plates]]))
         for branch in self.branches.values():
@@ -169,7 +170,7 @@ class LayoutBuilder:
         return end
 
     def shape_of(self, place: int) -> Shape:
-        """What the line is seen as that an operation writes: with the activation that fills it."""
+        """Return the shape of an operation's outputs, or of the activation in the same row."""
         operations = self.program.operations
         shape = operations[place].target.shape
         if not shape and place + 1 < len(operations) and operations[place + 1].kind == "activation":
@@ -177,7 +178,7 @@ class LayoutBuilder:
         return shape
 
     def wire(self, start: FloatArray, end: FloatArray, place: int, *, outgoing: bool) -> None:
-        """Wires out of the last line of neurons, or into it; a little behind the cubes."""
+        """Append wires into or out of the last row, a little behind the cubes."""
         if len(start) <= WIRED:
             behind = -0.45 * NEAR
             line = len(self.neurons) - 1
@@ -186,19 +187,19 @@ class LayoutBuilder:
     def label(
         self, layer: str, corners: FloatArray, *, above: bool = False, leftward: bool = False
     ) -> None:
-        """The name of a layer, or a part of one, above or below these corners."""
+        """Append the label of a layer above or below these corners."""
         y = corners[:, 1].max() + 0.35 if above else corners[:, 1].min() - 0.35
         start, end = (np.array([x, y, 0.0]) for x in (corners[:, 0].min(), corners[:, 0].max()))
         self.labels.append(Label(*self.about(layer), start, end, not above, leftward))
 
 
 def is_up(direction: FloatArray) -> bool:
-    """Whether it goes up or down, and not to the right."""
+    """Return whether a direction is vertical."""
     return bool(abs(direction[0]) < 0.5)
 
 
 def straight_way(drawing: LayoutBuilder, branch: Fork, row: Row) -> FloatArray:
-    """A line from a row past all plates since then, to another row, without crossing anything."""
+    """Return the line of a skip connection from its start to `row`, around all plates between."""
     first, plates = branch.line, branch.plates
     beside = 0.6 * drawing.gap
     boxes = [plate.corners(0.0) for plate in drawing.plates[plates:]]
@@ -209,10 +210,10 @@ def straight_way(drawing: LayoutBuilder, branch: Fork, row: Row) -> FloatArray:
     high, middle = begin.max(axis=0), begin.mean(axis=0)
     left, far, last = end.min(axis=0), end.max(axis=0), end.mean(axis=0)
     is_level = is_up(branch.leaving)
-    if is_level and left[0] < high[0]:  # one row above the other, and no plate turned between
+    if is_level and left[0] < high[0]:  # rows above each other, without a turned plate between
         way = [(high[0], middle[1]), (right, middle[1]), (right, last[1]), (far[0], last[1])]
         return np.array([(x, y, 0.0) for x, y in way])
-    # Away at its upper or its right end, over everything, and down to the end of the other row.
+    # Out of the upper or right end, above everything, and down to the end of the other row.
     if is_level:
         out = branch.right + beside
         way = [(high[0], middle[1]), (out, middle[1]), (out, top)]
@@ -226,6 +227,6 @@ def straight_way(drawing: LayoutBuilder, branch: Fork, row: Row) -> FloatArray:
 
 
 def box_of(points: FloatArray, side: float) -> FloatArray:
-    """The lower left and the upper right corner around a line of neurons."""
+    """Return the lower left and upper right corner around a row of neurons."""
     half = 0.5 * side * (RIGHT + UP)
     return np.array([points.min(axis=0) - half, points.max(axis=0) + half])

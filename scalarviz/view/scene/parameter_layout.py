@@ -1,4 +1,4 @@
-"""Single values as a layout: the parameters of an expression, side by side or in a block."""
+"""Layout of the parameters of an expression: single values side by side or in a block."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
 
-FEW, APART = 12, 1.6  # single values that stand in one row, and cells from one to the next
+FEW, APART = 12, 1.6  # most values in one row, and cells from one to the next
 
 
 def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
-    """Single values, by their rows of the bank: a few in a row with their names, or a block."""
+    """Lay out values by their bank indices: a few in a row with their names, else a block."""
     if len(rows) <= FEW:
         plates = [one_value(row, np.array([i * APART, 0.0, 0.0])) for i, row in enumerate(rows)]
         labels = []

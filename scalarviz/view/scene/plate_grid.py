@@ -1,7 +1,7 @@
-"""Grids: how the weights of an operation stand on plates, output by output and input by input.
+"""PlateGrid: geometry of the weights of one operation, outputs by inputs.
 
-Where weights belong to the pixels of a window or of a whole picture, those of one output and one
-channel make a small plate, as upright as the picture itself.
+Weights that belong to pixels, of a kernel or of an input image, form one tile for each output and
+channel, upright like the image.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 
 @dataclass(frozen=True)
 class PlateGrid:
-    """Outputs go on in one direction, inputs in the other.
+    """The grid of an operation's weights.
 
-    size    rows and columns of a small plate; 1 and 1 where each weight stands by itself
+    size    rows and columns of a tile; (1, 1) where each weight stands alone
     pitch   cells from one output to the next, and from one input to the next
-    corner  where the plate begins: inputs go on `along`, outputs `across`
+    corner  corner of the plate; inputs go `along`, outputs `across`
     """
 
     operation: Operation
@@ -45,11 +45,11 @@ class PlateGrid:
 
     @property
     def is_upright(self) -> bool:
-        """Whether it is made of small plates."""
+        """Whether the plate is made of tiles."""
         return self.pitch != (1, 1)
 
     def taken(self, axis: FloatArray) -> int:
-        """Cells that one small plate takes in a direction."""
+        """Return the cells that one tile takes in a direction."""
         return self.size[0] if is_up(axis) else self.size[1]
 
     @property
@@ -64,25 +64,25 @@ class PlateGrid:
 
     @property
     def corners(self) -> FloatArray:
-        """Its four corners."""
+        """Its four corners, (4, 3)."""
         along, across = self.along * self.length, self.across * self.depth
         return np.array([self.corner + i * along + j * across for i in (0, 1) for j in (0, 1)])
 
     def places(self, axis: FloatArray, count: int, pitch: int) -> FloatArray:
-        """Where rows or columns of small plates have their middles, from the corner on."""
+        """Return the centers of the rows or columns of tiles, measured from the corner."""
         steps = np.arange(count) * pitch + self.taken(axis) / 2
-        against = self.is_upright and (axis @ DOWN < -0.5)  # upright plates go on downwards
+        against = self.is_upright and (axis @ DOWN < -0.5)  # rows of upright tiles count downwards
         far: FloatArray = (steps[::-1] if against else steps)[:, np.newaxis] * axis
         return self.corner + far
 
     @property
     def entries(self) -> FloatArray:
-        """Where what comes in arrives at its edge, input by input."""
+        """Where the wires of the inputs arrive, one per input."""
         return self.places(self.along, self.inputs, self.pitch[1])
 
     @property
     def rows(self) -> FloatArray:
-        """Where its rows begin, output by output."""
+        """Where the rows begin, one per output."""
         return self.places(self.across, self.outputs, self.pitch[0])
 
     def weights(self) -> Plate:
@@ -104,7 +104,7 @@ class PlateGrid:
         return Plate(*shape, origin, RIGHT, DOWN, NEAR, *about, tiles, turned)
 
     def biases(self, behind: float) -> Plate:
-        """One for each output, so far behind the first input."""
+        """Return the plate of biases, `behind` cells from the first input."""
         pitch, rows = self.pitch[0], self.rows
         axis = rows[-1] - rows[0] if len(rows) > 1 else self.across
         axis = np.sign(axis)
@@ -126,14 +126,14 @@ def cubes_at(
     place: int,
     layer: int,
 ) -> Plate:
-    """Single cubes one after the other, so many cells from one to the next."""
+    """Return a plate of single cubes in one column, `pitch` cells apart."""
     tiles = Tiles((1, 1), (pitch, 1), (1, 0)) if pitch > 1 else None
     rows = (count - 1) * pitch + 1
     return Plate(first, rows, 1, 1, origin, along, across, NEAR, role, place, layer, tiles)
 
 
 def grid_of(drawing: LayoutBuilder, place: int, along: FloatArray, across: FloatArray) -> PlateGrid:
-    """How the weights of an operation stand behind the last row; its corner is not yet known."""
+    """Return the grid of an operation's weights; its corner is set later."""
     operation, row = drawing.program.operations[place], drawing.row
     shape = operation.shape
     if len(shape) == 2 and row.shape and is_better_by_pixels(shape, row.shape):
@@ -146,7 +146,7 @@ def grid_of(drawing: LayoutBuilder, place: int, along: FloatArray, across: Float
 
 
 def apart_of(drawing: LayoutBuilder, place: int, shape: Shape) -> tuple[int, int]:
-    """Cells from one output to the next, and from one input: as pictures beside them stand."""
+    """Return the cells between outputs and between inputs, matched to the images beside them."""
     row, written = drawing.row, drawing.shape_of(place)
     inwards = outwards = max(shape[2:]) + 1
     if len(row.middles) == shape[1] > 1 and row.pitch >= inwards:
@@ -157,7 +157,7 @@ def apart_of(drawing: LayoutBuilder, place: int, shape: Shape) -> tuple[int, int
 
 
 def is_better_by_pixels(shape: Shape, picture: Shape) -> bool:
-    """Whether a matrix that reads pictures is smaller, and clearer, as one picture a channel."""
+    """Return whether a matrix that reads images is smaller if drawn as one tile per channel."""
     outputs, inputs = shape
     channels, height, width = picture
     longest = max(outputs * (max(height, width) + 1), channels * (max(height, width) + 1))
@@ -165,7 +165,7 @@ def is_better_by_pixels(shape: Shape, picture: Shape) -> bool:
 
 
 def row_behind(drawing: LayoutBuilder, grid: PlateGrid) -> Row:
-    """The row of what a grid's operation writes, beside the middles of the grid's rows."""
+    """Return the row of an operation's outputs, aligned with the grid's rows."""
     rows, shape = grid.rows, drawing.shape_of(grid.place)
     groups = shape[0] if shape else grid.outputs
     each = grid.outputs // groups
@@ -181,9 +181,9 @@ def row_behind(drawing: LayoutBuilder, grid: PlateGrid) -> Row:
 
 
 def joints(grid: PlateGrid, row: Row) -> tuple[FloatArray, FloatArray]:
-    """Where wires leave a row, and where they arrive at a plate.
+    """Return where wires leave a row, and where they arrive at a plate.
 
-    A picture whose pixels are columns of their own goes over to them with its two edges.
+    An image whose pixels have a column each is joined by two wires, at its edges.
     """
     ahead = row.half(grid.across) * grid.across if row.shape else 0.0 * grid.across
     if len(row.middles) == grid.inputs:
@@ -196,7 +196,7 @@ def joints(grid: PlateGrid, row: Row) -> tuple[FloatArray, FloatArray]:
 
 
 def wires_into(drawing: LayoutBuilder, grid: PlateGrid, row: Row) -> None:
-    """Wires from a row down the columns of a plate."""
+    """Append the wires from a row down the columns of a plate."""
     starts, ends = joints(grid, row)
     far = grid.depth * grid.across
     is_straight = len(starts) == grid.inputs and np.allclose((ends - starts) @ grid.along, 0.0)
@@ -215,7 +215,7 @@ def wires_out(
     near: float,
     far: float,
 ) -> None:
-    """Wires along the rows of a plate, from its near end on, to the row behind it."""
+    """Append the wires along the rows of a plate, from `near`, to the row behind it."""
     rows = grid.rows
     if len(rows) == len(behind.middles):
         drawing.wire(rows + near * leaving, behind.middles, grid.place, outgoing=False)

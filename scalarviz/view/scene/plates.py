@@ -1,10 +1,10 @@
-"""Plates: where the cubes of a network stand, as arrays; `layout` places them.
+"""Geometry of the scene as arrays: plates of cubes, rows of neurons, wires and labels.
 
-A plate is a grid of cubes, one a number of the bank, `columns` to a row. A cell has the side 1, and
-its cube stands in its middle. A plate may be made of small plates, all of one size, with empty
-cells between them: of a convolution, one for each kernel and each channel that it reads. Between
-the plates are lines of neurons, and wires from one to the other: a weight's cube sits where its
-input's wire crosses its output's.
+A plate is a grid of cubes, one for each number of the bank, `columns` to a row. A cell has side 1,
+with its cube in the middle. A plate may be divided into tiles of one size with empty cells between
+them: for a convolution, one for each kernel and input channel. Between plates are rows of neurons
+and wires: the cube of a weight sits where the wires of its input and output cross. `layout` places
+all of these.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ DOWN = -UP
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How a plate is made of small plates; pairs are (downwards, to the right).
+    """How a plate is divided into tiles; pairs are (downwards, to the right).
 
-    size    rows and columns of cubes of a small plate
-    pitch   cells from one small plate to the next
-    stride  rows of the bank from one small plate to the next
+    size    rows and columns of cubes of a tile
+    pitch   cells from one tile to the next
+    stride  bank indices from one tile to the next
     """
 
     size: tuple[int, int]
@@ -40,17 +40,17 @@ class Tiles:
 class Plate:
     """A grid of cubes.
 
-    first      the row of the bank that the first cube shows
-    rows       of cells, as many as it takes; and `columns`
-    stride     rows of the bank from one row of the plate, or of a small plate, to the next
-    origin     the outer corner of the first cell, in space
-    along      where columns go on, `across` where rows go on, and `toward` to where it is looked
-               at from: of length 1, at right angles
+    first      bank index of the first cube
+    rows       number of rows of cells; `columns` likewise
+    stride     bank indices from one row of the plate, or of a tile, to the next
+    origin     outer corner of the first cell, in space
+    along      direction of increasing columns, `across` of increasing rows, and `toward` to the
+               viewer: orthogonal unit vectors
     role       what its numbers are: weight, bias, gain, shift or value
-    operation  of the program that they belong to, and `layer` of the network; NONE for no such
-    tiles      the small plates that it is made of; None: it is one
-    turned     whether what comes in comes along its rows, as on a plate of `tiles` that is never
-               turned itself, so that pictures and kernels stay upright
+    operation  index in the program, and `layer` in the network; NONE if there is none
+    tiles      how it is divided; None for a plate in one piece
+    turned     whether inputs run along its rows, as on a plate of tiles: tiles are never rotated,
+               so that images and kernels stay upright
     """
 
     first: int
@@ -69,29 +69,29 @@ class Plate:
 
     @property
     def grid(self) -> Tiles:
-        """Its small plates; a plate that is not made of such is one."""
+        """Its tiles; a plate in one piece is one tile."""
         whole = self.rows, self.columns
         return self.tiles or Tiles(whole, whole)
 
     @property
     def count(self) -> tuple[int, int]:
-        """How many small plates there are, downwards and to the right."""
+        """Number of tiles, downwards and to the right."""
         (rows, columns), (down, right) = self.grid.size, self.grid.pitch
         return (self.rows - rows) // down + 1, (self.columns - columns) // right + 1
 
     @property
     def size(self) -> int:
-        """How many cubes there are."""
+        """Number of cubes."""
         (rows, columns), (down, right) = self.grid.size, self.count
         return rows * columns * down * right
 
     @property
     def indices(self) -> slice:
-        """The rows of the bank between its first and its last cube."""
+        """Bank indices from its first to its last cube."""
         return slice(self.first, self.index_of(self.rows - 1, self.columns - 1) + 1)
 
     def cells(self) -> tuple[Places, Places, Places]:
-        """Of each cube the row and the column of its cell, and its row of the bank."""
+        """Return row and column of the cell of each cube, and its bank index."""
         grid, (down, right) = self.grid, self.count
         i, j, k, m = np.ogrid[:down, : grid.size[0], :right, : grid.size[1]]
         shown = self.first + i * grid.stride[0] + k * grid.stride[1] + j * self.stride + m
@@ -101,13 +101,13 @@ class Plate:
         return row.ravel(), column.ravel(), shown.ravel()
 
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
-        """Points in space, from places on the plate; (.5, .5) is the middle of the first cube."""
+        """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
         points: FloatArray = self.origin + places @ np.stack([self.along, self.across, self.toward])
         return points
 
     def place_of(self, index: int) -> tuple[int, int] | None:
-        """The row and the column of the cell of a row of the bank, if it is on this plate."""
+        """Return row and column of the cell of a bank index; None if it is not on this plate."""
         if index < self.first:
             return None
         grid, count, left, at = self.grid, self.count, index - self.first, [0, 0]
@@ -121,7 +121,7 @@ class Plate:
         return at[0] * grid.pitch[0] + row, at[1] * grid.pitch[1] + column
 
     def index_of(self, row: int, column: int) -> int:
-        """The row of the bank that the cube in a cell shows; NONE for an empty cell."""
+        """Return the bank index of the cube in a cell; NONE for an empty cell."""
         grid = self.grid
         i, row = divmod(row, grid.pitch[0])
         k, column = divmod(column, grid.pitch[1])
@@ -130,24 +130,24 @@ class Plate:
         return self.first + i * grid.stride[0] + k * grid.stride[1] + row * self.stride + column
 
     def corners(self, height: float = 0.5) -> FloatArray:
-        """The eight corners of the box around its cubes."""
+        """Return the eight corners of the box around its cubes, (8, 3)."""
         c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
         return self.point(c.ravel(), r.ravel(), h.ravel())
 
 
 @dataclass(frozen=True, slots=True)
 class Neurons:
-    """A line of neurons: what they add up to is a ring, what becomes of that fills it.
+    """A row of neurons: weighted sums are drawn as rings, outputs as discs inside them.
 
-    points  (n, 3), their middles
-    sums    the buffer of the program that is shown as rings; "" for none
-    values  the buffer that is shown inside
-    names   of each, where they have some
-    layer   of the network; NONE for the inputs
-    shape   (channels, height, width) where they are a picture a channel, and stand as its pixels
-    side    cells from one number of a picture to the next
+    points  (n, 3), centers
+    sums    the buffer of the program drawn as rings; "" for none
+    values  the buffer drawn inside
+    names   of each neuron, if it has one
+    layer   index in the network; NONE for the inputs
+    shape   (channels, height, width) if the neurons are the pixels of images, one per channel
+    side    cells from one pixel to the next
     also    more buffers that hold the same numbers as `values`
-    way     (n, 3), a line past the plates, from the neurons that are added to these; or nothing
+    way     (n, 3), the line of a skip connection that is added here; or None
     """
 
     points: FloatArray
@@ -162,11 +162,11 @@ class Neurons:
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """All buffers that it shows."""
+        """All buffers that are drawn here."""
         return tuple(name for name in (self.sums, self.values, *self.also) if name)
 
     def corners(self) -> FloatArray:
-        """The corners of its pictures: (channels, 3, 3), upper left, upper right, lower left."""
+        """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
         grid = self.points.reshape(*self.shape, 3)
         right, down = 0.5 * self.side * RIGHT, 0.5 * self.side * DOWN
         ends = (
@@ -179,9 +179,11 @@ class Neurons:
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Straight wires, (n, 3) each: from a line of neurons into a plate, or out of it.
+    """Straight wires from `start` to `end`, (n, 3) each, between a row of neurons and a plate.
 
-    neurons  the place of the line in the layout, and `outgoing` says that they begin there
+    operation  index in the program
+    neurons    index of the row of neurons in the layout
+    outgoing   whether the wires begin at the neurons
     """
 
     start: FloatArray
@@ -193,11 +195,11 @@ class Wires:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Words beside a plate: its name, and what it is.
+    """A label beside a plate: the name of its layer, and a description.
 
-    start, end  the edge of the plate that they stand at, from left to right
-    below       whether they stand below it, or above
-    leftward    whether they begin at its right end, if they are longer than it
+    start, end  the edge of the plate where it stands, from left to right
+    below       whether it stands below that edge, or above
+    leftward    whether it ends at the right end, if it is longer than the edge
     """
 
     name: str
@@ -210,7 +212,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Layout:
-    """Everything that stands in the scene."""
+    """Everything placed in the scene."""
 
     plates: Sequence[Plate]
     neurons: Sequence[Neurons]
@@ -218,7 +220,7 @@ class Layout:
     labels: Sequence[Label]
 
     def points(self) -> FloatArray:
-        """Points that a picture of the whole should have in it."""
+        """Return points in space that a picture of the whole should include."""
         return np.concatenate(
             [
                 *(plate.corners() for plate in self.plates),
@@ -229,7 +231,7 @@ class Layout:
         )
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
-        """The plate, the row and the column of a row of the bank."""
+        """Return the plate, row and column of a bank index; None if it is on no plate."""
         for plate in self.plates:
             place = plate.place_of(index)
             if place is not None:
