@@ -1,1 +1,1 @@
-"""A session becomes a file to look at: pictures, videos, storyboards, pages."""
+"""Sessions as files: pictures, videos, storyboards, pages."""

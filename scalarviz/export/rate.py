@@ -1,4 +1,4 @@
-"""Pace: when which step is due, and how many were taken in the last second."""
+"""Speed of a playing session: which steps are due, and the measured steps a second."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from scalarviz.checks.numbers import number
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 
-FRAME = 1 / 20  # seconds
-PORTION = 0.01  # seconds of steps, after which keys are looked at again
-SECONDS, DOUBLING = 6.0, 3.0  # how long the opening speed lasts, and until it has doubled then
+FRAME = 1 / 20  # seconds per frame
+PORTION = 0.01  # seconds of training between two checks for input
+SECONDS, DOUBLING = 6.0, 3.0  # duration of the opening speed, then its doubling time
 
 
 @final
 class Portions:
-    """Steps in portions of about PORTION seconds, whatever a step costs."""
+    """Advances a session in portions that take about PORTION seconds."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.size = 1
 
     def take(self, most: float) -> None:
-        """Take a portion of at most so many steps."""
+        """Take a portion of at most `most` steps."""
         count = int(min(most, self.size))
         start = perf_counter()
         self.session.advance(count)
@@ -38,10 +38,13 @@ class Portions:
 
 @final
 class Pace:
-    """How fast a session goes on.
+    """The speed at which a session advances.
 
-    `speed` is in steps a second, 0 for flat out; None is the show's own way: slowly at first and
-    then faster and faster, or so many steps a picture, or flat out.
+    show   the session, and the speed it asks for
+    speed  steps a second, 0 for as fast as possible; None for the speed of the show: accelerating
+           from an opening speed, a number of steps per picture, or as fast as possible
+
+    Raises InputError if the speed is negative or not finite.
     """
 
     def __init__(self, show: Show, speed: float | None = None) -> None:
@@ -52,33 +55,33 @@ class Pace:
         self.rate = 0.0
         self._portions = Portions(show.session)
         self._recent: deque[tuple[float, int]] = deque(maxlen=round(1 / FRAME))
-        self._passed = 0.0  # seconds of going on, up to the last pause
+        self._passed = 0.0  # seconds of playing before the last pause
         self.start()
 
     def start(self) -> None:
-        """Go on from here; steps that were taken by hand meanwhile do not count."""
+        """Continue from the current step; steps taken by hand since `stop` do not count."""
         self._begun = perf_counter()
         self._recent.clear()
         due = steps_due(self._passed, self.speed, self.opening)
         self._first = 0 if math.isinf(due) else self.session.step_index - int(due)
 
     def stop(self) -> None:
-        """Pause; the opening lasts as long as it would have."""
+        """Pause."""
         self._passed = self.seconds
         self.rate = 0.0
 
     def restart(self) -> None:
-        """Begin again, slowly if that is how it began."""
+        """Start again with the opening speed."""
         self._passed = 0.0
         self.start()
 
     @property
     def seconds(self) -> float:
-        """How long it has been going on, pauses left out."""
+        """Seconds of playing, without pauses."""
         return self._passed + perf_counter() - self._begun
 
     def take(self, end: float, last: int) -> None:
-        """Take the steps that are due, until a moment in time or a step at most."""
+        """Take the steps that are due, until the time `end` or the step `last`."""
         if self.frame:
             last = min(last, self.session.step_index + self.frame)
         while perf_counter() < end:
@@ -89,14 +92,14 @@ class Pace:
             self._portions.take(most)
 
     def measure(self) -> None:
-        """Count the steps of the last second."""
+        """Measure `rate`, the steps per second during the last second."""
         self._recent.append((perf_counter(), self.session.step_index))
         (before, first), (now, last) = self._recent[0], self._recent[-1]
         self.rate = max(0.0, (last - first) / (now - before)) if now > before else 0.0
 
     @property
     def note(self) -> str:
-        """What to say about the speed."""
+        """The speed in words."""
         if self.speed:
             return f"{self.speed:g} steps a second, as asked"
         if self.frame:
@@ -109,7 +112,7 @@ class Pace:
 
 
 def steps_due(seconds: float, speed: float | None, opening: float | None) -> float:
-    """How many steps are due after so many seconds, at a speed or opening with another one."""
+    """Return the steps due after a time at constant speed, or after an opening speed."""
     if speed:
         return speed * seconds
     if opening is None:

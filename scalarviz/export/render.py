@@ -1,4 +1,4 @@
-"""Rendering without a window: a picture, a video, a page of one step.
+"""Rendering without a window: pictures, videos, and storyboards of one step.
 
     sv.picture(session, "net.png")
     sv.record(session, "net.mp4", steps=500)
@@ -36,22 +36,27 @@ Frame = npt.NDArray[np.uint8]
 Move = Literal["still", "orbit", "approach"]
 
 LARGEST = 8192  # pixels along a side
-SECONDS = 12.0  # that a video lasts if nobody says how many steps a picture there are
-OPERATION = 1.1  # seconds for an operation: to see it happen, and what came of it
-FASTEST = 240  # pictures a second: screens show no more
-LAST = 1.0  # seconds for which the last picture stands
+SECONDS = 12.0  # length of a video if `every` is not given
+OPERATION = 1.1  # seconds for each operation in a video
+FASTEST = 240  # frames a second
+LAST = 1.0  # seconds for which the last frame is held
 MOVES = ("still", "orbit", "approach")
 
 
 @answers
 @dataclass(frozen=True)
 class RenderOptions:
-    """How a picture is made: its size in logical pixels, and what is on it.
+    """How a picture is rendered; raises InputError for a value out of range.
 
-    ratio    device pixels for each of these, `samples` a side that each is the mean of
-    camera   perspective, orthographic or flat, or a Camera
-    color    what colors stand for, `cubes` what sizes stand for; see `Stage.channels`
-    pin      the row of a weight whose arithmetic is shown
+    size       width and height in logical pixels, 16 to 8192 each
+    ratio      device pixels per logical pixel, 0.25 to 8
+    samples    each pixel is the mean of samples x samples, 1 to 4
+    theme      "dark" or "light"
+    camera     "perspective", "orthographic" or "flat", or a Camera
+    layout     "crossbar" or "posters"
+    color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
+    per_layer  whether each layer has its own color scale
+    pin        bank index of the weight whose arithmetic is shown
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -83,13 +88,13 @@ class RenderOptions:
             raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
 
     def check(self, show: object) -> None:
-        """Refuse what could not be drawn: unknown names, a row that is not there, no OpenGL."""
+        """Raise InputError if a name or the pinned row is unknown, DisplayError without OpenGL."""
         with self.canvas(), self.on(show):
             pass
 
     @contextmanager
     def on(self, show: object) -> Iterator[Stage]:
-        """A stage that shows a session this way; what it asked of the session ends with it."""
+        """Return a Stage of a session with these options, closed at the end of the block."""
         stage = self._stage(show)
         try:
             yield stage
@@ -114,7 +119,7 @@ class RenderOptions:
         return Canvas(*self.size)
 
 
-PAGE = RenderOptions(camera="flat", size=(1200, 760), samples=1)  # of a storyboard
+PAGE = RenderOptions(camera="flat", size=(1200, 760), samples=1)  # default of storyboards
 
 
 @answered
@@ -134,23 +139,23 @@ def picture(
     pin: int | None = None,
     look: RenderOptions | None = None,
 ) -> Frame:
-    """A picture of a session as it is now, as uint8 of shape (height, width, 3), and as a PNG file.
+    """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
     session     a Session or a Show
     path        the file, .png; None, the default, writes none
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
-    samples     samples a side that a pixel is the mean of, 1 to 4; by default 2
+    samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
     layout      "crossbar", the default, or "posters"
-    color       what the colours of cubes stand for: "value", the default, "gradient", ...
-    cubes       what their sizes stand for; by default "gradient"
-    per_layer   True: a colour scale for each layer; by default False, one for all
-    pin         row in the bank of the weight whose arithmetic is drawn; by default none
-    look        a RenderOptions whose fields are the defaults of these ten instead
+    color       what the colors of cubes show: "value", the default, "gradient", ...
+    cubes       what the sizes of cubes show; by default "gradient"
+    per_layer   whether each layer has its own color scale; by default False
+    pin         bank index of the weight whose arithmetic is drawn; by default none
+    look        a RenderOptions that gives the defaults of these ten options instead
 
-    Raises InputError for an option that cannot be, FileError for a file that cannot be written, and
+    Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
     look = looked(
@@ -194,31 +199,31 @@ def record(
     pin: int | None = None,
     look: RenderOptions | None = None,
 ) -> int:
-    """Train so many steps and keep it as a video, .mp4 or .gif; how many pictures it has.
+    """Train a session and write a video; return its number of frames.
 
-    session     a Session or a Show; it is trained on
+    session     a Session or a Show, which is advanced
     path        the file, .mp4 or .gif
     steps       training steps; None, the default: those of the Show, 2000 for a Session
-    every       steps from one picture to the next; None: so many that it lasts 12 seconds
+    every       steps from one frame to the next; None: so many that the video lasts 12 seconds
     unit        "step", the default; "operation" shows every operation of these steps, slowly
-    fps         pictures a second, 1 to 240; by default 30
-    move        how the camera goes: "still", the default, "orbit" or "approach"
-    cameras     Cameras along which it goes instead
-    progress    True, the default: a bar in the terminal; False: none; or a function that is called
-                with the number of pictures done and of all
+    fps         frames a second, 1 to 240; by default 30
+    move        movement of the camera: "still", the default, "orbit" or "approach"
+    cameras     Cameras that it passes instead
+    progress    True, the default: a progress bar in the terminal; False: none; or a function that
+                is called with the number of frames done and of all frames
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 720)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
-    samples     samples a side that a pixel is the mean of, 1 to 4; by default 2
+    samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
     layout      "crossbar", the default, or "posters"
-    color       what the colours of cubes stand for: "value", the default, "gradient", ...
-    cubes       what their sizes stand for; by default "gradient"
-    per_layer   True: a colour scale for each layer; by default False, one for all
-    pin         row in the bank of the weight whose arithmetic is drawn; by default none
-    look        a RenderOptions whose fields are the defaults of these ten instead
+    color       what the colors of cubes show: "value", the default, "gradient", ...
+    cubes       what the sizes of cubes show; by default "gradient"
+    per_layer   whether each layer has its own color scale; by default False
+    pin         bank index of the weight whose arithmetic is drawn; by default none
+    look        a RenderOptions that gives the defaults of these ten options instead
 
-    Raises InputError for an option that cannot be, FileError for a file that cannot be written, and
+    Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
     show = Show.of(session)
@@ -241,7 +246,7 @@ def record(
         total = 1 - (-steps // every)
     encoder = encoder_for(path, look.size, look.ratio, fps)
     with (
-        look.canvas() as canvas,  # closed last: what the stage lets go of is freed with it
+        look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
         stop,
         telling(progress, total) as tell,
@@ -255,7 +260,7 @@ def record(
         count = 1
         for _ in moments:
             if stop.asked:
-                raise KeyboardInterrupt  # here, where nobody is in the middle of drawing
+                raise KeyboardInterrupt  # raised between frames
             if path_of:
                 stage.eyes.camera = along_path(path_of, count / max(1, total - 1))
             stage.tick(count / fps)
@@ -287,27 +292,27 @@ def storyboard(
     pin: int | None = None,
     look: RenderOptions | None = None,
 ) -> int:
-    """One training step as a web page of its own, a picture an operation; how many it has.
+    """Write one training step as a web page with a picture per operation; return their number.
 
-    The session stays where it is: a copy of it takes the step. The page needs no server and no
-    network, has its words as text, and is gone through by a slider, by keys, or by reading.
+    A copy of the session takes the step, so the session stays where it is. The page works without a
+    server; its captions are text, and a slider or keys step through the operations.
 
     session     a Session or a Show
     path        the file, .html
     title       of the page; by default that of the Show
     size        width and height in logical pixels, 16 to 8192 each; by default (1200, 760)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
-    samples     samples a side that a pixel is the mean of, 1 to 4; by default 1
+    samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "flat"
     layout      "crossbar", the default, or "posters"
-    color       what the colours of cubes stand for: "value", the default, "gradient", ...
-    cubes       what their sizes stand for; by default "gradient"
-    per_layer   True: a colour scale for each layer; by default False, one for all
-    pin         row in the bank of the weight whose arithmetic is drawn; by default none
-    look        a RenderOptions whose fields are the defaults of these ten instead
+    color       what the colors of cubes show: "value", the default, "gradient", ...
+    cubes       what the sizes of cubes show; by default "gradient"
+    per_layer   whether each layer has its own color scale; by default False
+    pin         bank index of the weight whose arithmetic is drawn; by default none
+    look        a RenderOptions that gives the defaults of these ten options instead
 
-    Raises InputError for an option that cannot be, FileError for a file that cannot be written, and
+    Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
     place = as_path(path)
@@ -324,7 +329,7 @@ def storyboard(
 
 
 def story(session: object, look: RenderOptions, title: str = "") -> tuple[int, str]:
-    """A storyboard as text: how many pictures it has, and the page."""
+    """Return a storyboard's number of pictures, and its page as HTML."""
     show = Show.of(session)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills = []
@@ -338,13 +343,13 @@ def story(session: object, look: RenderOptions, title: str = "") -> tuple[int, s
 
 
 def looked(look: RenderOptions, options: Sequence[Any]) -> RenderOptions:
-    """A look with other options, in the order of its fields; None leaves one as it is."""
+    """Return `look` with the options, in the order of its fields, that are not None."""
     named = zip(RenderOptions.__dataclass_fields__, options, strict=True)
     return replace(look, **{name: option for name, option in named if option is not None})
 
 
 def drawn(canvas: Any, stage: Stage, look: RenderOptions) -> Frame:
-    """The stage as it is now."""
+    """Return the stage as rendered pixels."""
     frame: Frame = canvas.render(
         stage.picture(), stage.frame_data(), stage.eyes.camera, look.ratio, look.samples
     )
@@ -352,7 +357,7 @@ def drawn(canvas: Any, stage: Stage, look: RenderOptions) -> Frame:
 
 
 def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[None]:
-    """Go on so many steps, some at a time; a wish to stop is heard at once."""
+    """Advance `steps` steps, and yield after every `every` of them; stops early if asked."""
     portions, end = Portions(session), session.step_index + steps
     while session.step_index < end:
         goal = min(session.step_index + every, end)
@@ -362,7 +367,7 @@ def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[N
 
 
 def by_operations(session: Session, steps: int, pictures: int) -> Iterator[None]:
-    """Go on so many steps, operation by operation, with so many pictures of each."""
+    """Advance `steps` steps by operations, and yield `pictures` times for each."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
         for _ in range(pictures):
@@ -370,7 +375,7 @@ def by_operations(session: Session, steps: int, pictures: int) -> Iterator[None]
 
 
 def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Camera]:
-    """The cameras that a video goes by; none if it stands still."""
+    """Return the cameras that a video passes; empty if the camera stands still."""
     if cameras:
         return list(cameras)
     now = stage.eyes.camera
@@ -384,7 +389,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
 
 @contextmanager
 def replaying(show: Show) -> Iterator[Show]:
-    """A show of a copy of the session, at the beginning of the step; of an expression, its own."""
+    """Return a show at the start of the step: of a copy, or, for an expression, of itself."""
     session = show.session
     if hasattr(session.network, "copy"):
         twin = session.copy()
@@ -392,7 +397,7 @@ def replaying(show: Show) -> Iterator[Show]:
             twin.back(1)
         yield replace(show, session=twin)
         return
-    session.pause()  # this one cannot be copied, and goes there and back itself
+    session.pause()  # an expression cannot be copied: step back, and forward again at the end
     clock = session.clock
     if clock.operation:
         session.back(1)
@@ -407,7 +412,7 @@ def replaying(show: Show) -> Iterator[Show]:
 def telling(
     progress: bool | Callable[[int, int], None], total: int
 ) -> Iterator[Callable[[int, int], None]]:
-    """A bar in the terminal if there is one, or the function that somebody gave."""
+    """Return a function that reports progress: `progress`, or a bar in the terminal."""
     if callable(progress):
         yield progress
         return

@@ -1,4 +1,4 @@
-"""A step as a page where nothing can be drawn in space: discs and lines, without OpenGL."""
+"""One step as a page of 2-D drawings, without OpenGL: neurons are discs, weights are lines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 
-INSIDE = RADIUS - 1.5  # half of a picture
-BACKWARD = ("backward", "step")  # the phases in which gradients are shown
+INSIDE = RADIUS - 1.5  # half the side of an image in a disc
+BACKWARD = ("backward", "step")  # phases that show gradients
 
 
 def plain_story(show: Show, theme: str) -> str:
-    """The next step of a session, an operation a picture, as one page."""
+    """Return the next step of a session as one page, with a drawing per operation."""
     stills = []
     with replaying(show) as shown:
         session = shown.session
@@ -38,9 +38,9 @@ def plain_story(show: Show, theme: str) -> str:
 
 
 def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
-    """The network after a moment: a disc is a number of the sample, a line a weight.
+    """Draw the network after a moment: discs are activations, lines are weights.
 
-    The layer at work has its colours. On the way back a line is the gradient of its weight.
+    Only the active layer is colored. In the backward phases, lines are gradients of weights.
     """
     network, bank = session.network, session.network.bank
     back = moment.phase in BACKWARD
@@ -79,13 +79,13 @@ def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
 
 
 def held_by(session: Session, column: int, back: bool) -> FloatArray | None:
-    """What a column holds for the sample in focus; None as long as that is nothing."""
+    """Return activations or gradients of a column for the focus sample; None if unknown."""
     operations = session.network.program.operations
     before = [each for each in operations if each.layer < column]
     if before:
         found = session.numbers(before[-1].name)
         rows = found.upstream if back else found.outputs
-    else:  # the inputs, or a layer that hands them on as they are
+    else:  # the inputs, or a layer that passes them on
         found = session.numbers(operations[0].name)
         rows = found.gradient if back else found.inputs
     return None if rows is None else np.asarray(rows[session.focus], np.float64)

@@ -64,7 +64,7 @@ addEventListener('DOMContentLoaded', () => {
   play.onclick = toggle;
   slider.oninput = () => go(Number(slider.value));
   steps.forEach((step, place) => { step.onclick = () => go(place); });
-  addEventListener('click', event => {  // after a click of the mouse, space plays
+  addEventListener('click', event => {  // after a mouse click, space plays or pauses
     if (event.detail > 0 && document.activeElement.matches('button')) document.activeElement.blur();
   });
   addEventListener('keydown', event => {

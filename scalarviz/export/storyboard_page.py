@@ -1,7 +1,7 @@
-"""A storyboard as one page of HTML: a picture, its caption, and a slider through the operations.
+"""A storyboard as one HTML page: a picture, its caption, and a slider through the operations.
 
-Everything is in the page, pictures included, and it asks nobody for anything. It is the same text
-for the same stills. Without scripts, and on paper, all stills stand one below the other.
+The page is self-contained, pictures included, and loads nothing. Equal stills give equal text.
+Without scripts, and in print, all stills are shown below each other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scalarviz.presenter.captions.operations import Caption
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
-# The page has no hue: in the pictures hue says the sign of a number, and nothing else.
+# The page itself has no hue: in the pictures, hue shows the sign of a number.
 COLORS = {
     "dark": f"""--back: {MAPS["dark"].background}; --raised: #1b2027; --line: #3a424d;
   --edge: #8b95a1; --quiet: #aeb7c2; --text: #eceff3; --strong: #ffffff; --on-strong: #0e1116;""",
@@ -37,7 +37,7 @@ FRAME = Template(text_beside(__file__, "storyboard_frame.html").rstrip("\n"))
 
 @dataclass(frozen=True)
 class Still:
-    """One operation: what it is called and what is said; its picture, PNG or SVG, also in words."""
+    """One operation: its name and caption, its picture (PNG or SVG), and the picture's alt text."""
 
     name: str
     caption: Caption
@@ -46,7 +46,12 @@ class Still:
 
 
 def page(stills: Sequence[Still], title: str, dark: bool = True) -> str:
-    """A storyboard as one HTML document, to step through in any browser, or to print."""
+    """Return a storyboard as an HTML document; raise InputError if there are no stills.
+
+    stills  the pictures with their captions, in order
+    title   of the document
+    dark    whether it has the dark theme; the default
+    """
     if not stills:
         raise InputError("a page shows at least one still, and here is none: pass some")
     theme = "dark" if dark else "light"
@@ -66,7 +71,7 @@ def page(stills: Sequence[Still], title: str, dark: bool = True) -> str:
 
 
 def frame(still: Still, place: int, count: int) -> str:
-    """One still as it stands on paper: the picture, and its caption below."""
+    """Return the HTML of one still: the picture, and its caption below."""
     caption = still.caption
     formula = f'<p class="formula"><code>{escape(caption.formula)}</code></p>'
     numbers = [f"<li><code>{escape(line)}</code></li>" for line in caption.numbers]
@@ -84,13 +89,13 @@ def frame(still: Still, place: int, count: int) -> str:
 
 
 def as_link(picture: bytes) -> str:
-    """A picture that is part of the page."""
+    """Return a picture as a data URL."""
     kind = "image/png" if picture.startswith(PNG) else "image/svg+xml"
     return f"data:{kind};base64,{base64.b64encode(picture).decode()}"
 
 
 def sides(picture: bytes) -> str:
-    """Width and height as attributes, so that nothing jumps while a picture is decoded."""
+    """Return width and height as attributes, so that the layout is stable while pictures load."""
     if picture.startswith(PNG) and len(picture) >= 24:
         width, height = struct.unpack(">II", picture[16:24])
         return f' width="{width}" height="{height}"'
@@ -98,7 +103,7 @@ def sides(picture: bytes) -> str:
 
 
 def policy(style: str) -> str:
-    """What the page may do: use its own style and script, and the pictures in it; nothing else."""
+    """Return the content security policy: only its own style, script and pictures."""
     return (
         f"default-src 'none'; img-src data:; style-src {fingerprint(style)}; "
         f"script-src {fingerprint(SCRIPT)}; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""Moving pictures: frames become a PNG, an MP4 or a GIF, whole or not at all."""
+"""Encoders: frames are written as PNG, MP4 or GIF files, completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 
 Frame = npt.NDArray[np.uint8]
-COLORS, EXACT = 256, 48  # of a GIF, and how many of them are just what is seen most
+COLORS, EXACT = 256, 48  # of a GIF; the number of them that are its most frequent colors
 SHIFT = np.array([65536, 256, 1])
-MOST_SHARED = 24  # pictures of a GIF that its colors are chosen from
+MOST_SHARED = 24  # frames of a GIF from which its colors are chosen
 
 
 def png(frame: Frame) -> bytes:
-    """A frame as a PNG file (RFC 2083): rows of RGB, each preceded by its filter, 2 for "up"."""
+    """Return a frame as a PNG file (RFC 2083), with the filter "up" (2) on each row of RGB."""
     height, width, _ = frame.shape
     above = np.zeros_like(frame)
     above[1:] = frame[:-1]
@@ -40,22 +40,22 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 class Encoder(ABC):
-    """Takes frames and becomes a file when its `with` ends; after an error there is none."""
+    """Takes frames, and writes a file when its block ends without an error."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @abstractmethod
     def add(self, frame: Frame) -> None:
-        """One more frame, (height, width, 3)."""
+        """Add a frame, uint8 (height, width, 3)."""
 
     @abstractmethod
     def finish(self) -> bytes | memoryview:
-        """The whole file."""
+        """Return the content of the file."""
 
     @abstractmethod
     def give_up(self) -> None:
-        """Forget everything."""
+        """Discard everything."""
 
     def __enter__(self) -> Encoder:
         return self
@@ -69,13 +69,13 @@ class Encoder(ABC):
 
 @final
 class Mp4(Encoder):
-    """H.264, as every browser plays it."""
+    """H.264 in MP4, which every browser plays."""
 
     def __init__(self, path: Path, width: int, height: int, fps: int) -> None:
         super().__init__(path)
         import av
 
-        self._whole = io.BytesIO()  # in memory: a kill leaves nothing behind
+        self._whole = io.BytesIO()  # in memory, so that a killed process leaves no partial file
         self._av: Any = av
         self._file: Any = av.open(
             self._whole,
@@ -85,7 +85,7 @@ class Mp4(Encoder):
             io_open=lambda *about: ReadAgain(self._whole),
         )
         self._stream: Any = self._file.add_stream("libx264", rate=fps)
-        # The format takes even sizes only: an odd last row or column is left out.
+        # yuv420p takes even sizes only: an odd last row or column is cropped.
         self._stream.width, self._stream.height = width // 2 * 2, height // 2 * 2
         self._stream.pix_fmt = "yuv420p"
         self._stream.options = {"crf": "18", "preset": "veryfast"}
@@ -106,7 +106,7 @@ class Mp4(Encoder):
 
 @final
 class ReadAgain:
-    """What is written so far, read from a place of its own: the index of a video is put first."""
+    """Read access to what is written so far: faststart moves the index to the front."""
 
     def __init__(self, whole: io.BytesIO) -> None:
         self._whole = whole
@@ -129,7 +129,7 @@ class ReadAgain:
 
 @final
 class Gif(Encoder):
-    """All pictures share one table of colors, so that nothing flickers."""
+    """GIF with one palette for all frames, so that colors do not flicker."""
 
     def __init__(self, path: Path, fps: int) -> None:
         super().__init__(path)
@@ -167,10 +167,10 @@ class Gif(Encoder):
 
 
 def table_of(frames: list[Frame]) -> bytes:
-    """The colors of a GIF: what is seen most as it is, and the rest by as good as can be.
+    """Return the palette of a GIF: its most frequent colors exactly, and approximations of others.
 
-    A color that is seen often counts hardly more than others: else nearly the whole table would go
-    to shades of the background.
+    The weight of a color grows with the logarithm of its frequency: otherwise shades of the
+    background would take most of the palette.
     """
     from PIL import Image
 
@@ -188,12 +188,16 @@ def table_of(frames: list[Frame]) -> bytes:
 
 
 def split(codes: npt.NDArray[np.int32]) -> Frame:
-    """Colors as rows of three bytes."""
+    """Return 24-bit colors as rows of three bytes."""
     return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1).astype(np.uint8)
 
 
 def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> Encoder:
-    """What writes a file of this name."""
+    """Return the encoder for a file name.
+
+    Raise InputError if its suffix is unknown or a package is missing, FileError if it cannot be
+    written.
+    """
     place = as_path(path)
     kind = place.suffix.lower()
     if kind == ".mp4":

@@ -1,1 +1,1 @@
-"""A network as the source of a shader."""
+"""Export of networks to GLSL, HLSL and NPZ."""

@@ -1,4 +1,4 @@
-"""What a shader is made of: how a language says things, its arrays, and its tables of constants."""
+"""Language: the differences of GLSL and HLSL; Shader: arrays and tables of constants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARTS = "xyzw"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a shader language says what GLSL and HLSL say differently."""
+    """Templates for what GLSL and HLSL write differently."""
 
     name: str
     version: str
@@ -32,12 +32,12 @@ class Language:
     array: str
 
     def constants(self, kind: str, name: str, items: Sequence[str]) -> str:
-        """An array of constants, one a line."""
+        """Return an array of constants, one per line."""
         lines = ",\n    ".join(items)
         return self.array.format(kind=kind, name=name, count=len(items), items=lines)
 
     def short(self, size: int) -> str:
-        """The type of so many floats, at most four."""
+        """Return the type of a vector of `size` floats, at most four."""
         return "float" if size == 1 else f"{self.vector}{size}"
 
 
@@ -60,12 +60,12 @@ HLSL = Language(
 
 
 def padded(size: int) -> int:
-    """The next multiple of 4."""
+    """Return the next multiple of 4."""
     return -(-size // 4) * 4
 
 
 class Shader:
-    """The constants and the functions of one shader, as its operations ask for them."""
+    """The tables of constants and the functions of one shader, collected while it is written."""
 
     def __init__(self, net: Network, values: FloatArray, language: Language) -> None:
         self.values = values
@@ -76,26 +76,26 @@ class Shader:
         self._arrays = {buffer: f"b{i}" for i, buffer in enumerate(net.program.buffers)}
 
     def array(self, buffer: Buffer) -> str:
-        """The name of the array that a buffer is."""
+        """Return the name of a buffer's array."""
         return self._arrays[buffer]
 
     def same(self, target: Buffer, source: Buffer) -> None:
-        """From now on a buffer is what another one is: its numbers are the same."""
+        """Make a buffer an alias of another one."""
         self._arrays[target] = self._arrays[source]
 
     def arrays(self) -> dict[str, int]:
-        """The arrays that are needed, and how long they are."""
+        """Return the names and lengths of the arrays in use."""
         return {name: padded(buffer.size) for buffer, name in self._arrays.items()}
 
     def rest(self, buffer: Buffer) -> list[str]:
-        """Zeros behind the numbers of a buffer, which would otherwise be anything."""
+        """Return lines that set the padding of a buffer to zero."""
         places = range(buffer.size, padded(buffer.size))
         return [f"{self.array(buffer)}[{i}] = 0.0;" for i in places]
 
     # Constants; those of a shared layer are written once.
 
     def matrices(self, operation: Operation) -> str:
-        """The array of the weights, in blocks of 4 x 4, block row by block row."""
+        """Return the name of an operation's weights, in 4 x 4 blocks, block row by block row."""
         rows, columns = operation.target.size, operation.source.size
         weights = np.zeros((padded(rows), padded(columns)), self.values.dtype)
         first = operation.weights
@@ -110,7 +110,7 @@ class Shader:
         return self.table("weights", first, self.language.matrix, items)
 
     def biases(self, operation: Operation) -> str:
-        """Four biases, the i-th four of them."""
+        """Return the expression for the i-th four biases."""
         kind = f"{self.language.vector}4"
         if operation.biases == NONE:
             return f"{kind}(0.0, 0.0, 0.0, 0.0)"
@@ -121,22 +121,22 @@ class Shader:
         return f"{self.table('biases', operation.biases, kind, items)}[i]"
 
     def fours(self, what: str, first: int, rows: FloatArray) -> str:
-        """The array of some rows of numbers, each filled up to a multiple of 4."""
+        """Return the name of a table of rows, each padded to a multiple of 4."""
         filled = np.zeros((len(rows), padded(rows.shape[1])), self.values.dtype)
         filled[:, : rows.shape[1]] = rows
         kind = f"{self.language.vector}4"
         return self.table(what, first, kind, [self.call(kind, x) for x in filled.reshape(-1, 4)])
 
     def floats(self, what: str, first: int, size: int) -> str:
-        """The array of some parameters, one by one."""
+        """Return the name of a table of `size` parameters from row `first`."""
         return self.numbers(what, first, self.values[first : first + size])
 
     def numbers(self, what: str, first: int, values: FloatArray) -> str:
-        """The array of some numbers."""
+        """Return the name of a table of numbers."""
         return self.table(what, first, "float", [literal(value) for value in values])
 
     def table(self, what: str, first: int, kind: str, items: Sequence[str]) -> str:
-        """The name of an array of constants, which begins at this row of the bank."""
+        """Add a table of constants, named after the first bank index; return its name."""
         name = f"{NAME}_{what}_{first}"
         self.tables[name] = self.language.constants(kind, name, items)
         return name

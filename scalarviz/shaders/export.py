@@ -1,4 +1,4 @@
-"""A network for other programs: a function in GLSL or HLSL, or plain named arrays."""
+"""Exports a network as a GLSL or HLSL function, or as named arrays."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ PRECISIONS = {"float32": np.float32, "float16": np.float16}
 
 
 def export_network(net: Network, path: object, precision: str = "float32") -> None:
-    """Write a network for another program; the ending of the name says in what.
+    """Write a network for another program; the suffix of `path` chooses the format.
 
-    .glsl, .hlsl    a function of a shader with the weights as constants
-    .npz            named arrays, and a description as JSON text; numpy.load reads it
+    .glsl, .hlsl    a shader function with the weights as constants
+    .npz            named arrays, and a description as JSON text, for numpy.load
 
-    The weights are rounded to `precision`, "float32" or "float16". A shader computes in float32 in
-    either case.
+    net         the network
+    path        the file
+    precision   "float32", the default, or "float16": weights are rounded to it; shaders compute in
+                float32 in either case
+
+    Raises InputError if the suffix or precision is unknown, a weight does not fit, or the network
+    is too large for a shader; FileError if the file cannot be written.
     """
     found = as_path(path)
     suffix = found.suffix.lower()
@@ -45,7 +50,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
 
 
 def rounded(net: Network, precision: str) -> FloatArray:
-    """All parameters in another precision; one that it cannot hold is named."""
+    """Return all parameters in a precision; raise InputError for one that overflows."""
     dtype = pick(PRECISIONS, precision, "precision")
     with np.errstate(over="ignore"):
         values = net.bank.value.astype(dtype)
@@ -60,7 +65,7 @@ def rounded(net: Network, precision: str) -> FloatArray:
 
 
 def export_shader(language: Language) -> Callable[[Network, FloatArray, str], bytes]:
-    """What exports in a shader language."""
+    """Return the function that exports in a shader language."""
 
     def export(net: Network, values: FloatArray, precision: str) -> bytes:
         note = "weights in float32"
@@ -72,13 +77,12 @@ def export_shader(language: Language) -> Callable[[Network, FloatArray, str], by
 
 
 def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
-    """An NPZ file: weights of each operation, and a description of what to do with them.
+    """Return an NPZ file: the weights of each operation, and a description of the network.
 
-    `description` is JSON: the layers, the order they stand in, and the operations they are made of,
-    each with the names of its arrays. The weights of an affine operation have one row an output,
-    those of a convolution are kernels times channels times height times width. An operation reads
-    and writes buffers that have names; "other" is a second one that takes part. Of a batch_norm
-    there are the mean and the variance of all batches so far; a dropout changes nothing.
+    `description` is JSON: the layers, their order, and the operations with the names of their
+    arrays. Affine weights have one row per output; convolution weights are (kernels, channels,
+    height, width). Operations read and write named buffers; "other" is a second input. A batch_norm
+    has its running mean and variance; a dropout is the identity.
     """
     arrays: dict[str, Any] = {}
     operations = [
@@ -100,7 +104,7 @@ def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
 def describe_operation(
     operation: Operation, values: FloatArray, state: FloatArray, arrays: dict[str, Any]
 ) -> dict[str, Any]:
-    """One operation with the names of its arrays, which are added to `arrays`."""
+    """Return the description of an operation, and add its arrays to `arrays`."""
     found: dict[str, Any] = {
         "kind": operation.kind,
         "formula": operation.formula,
@@ -123,7 +127,7 @@ def describe_operation(
         places.append(("variance", state, operation.state + features, (features,)))
     for what, numbers, first, shape_of_it in places:
         if first != NONE:
-            name = f"{what}_{first}"  # a shared layer begins on the same row each time
+            name = f"{what}_{first}"  # a shared layer has the same first row each time
             count = int(np.prod(shape_of_it))
             arrays[name] = numbers[first : first + count].reshape(shape_of_it)
             found[what] = name

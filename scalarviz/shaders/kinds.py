@@ -1,4 +1,4 @@
-"""Each kind of operation as lines of a shader, as it is done while a network does not learn."""
+"""WRITERS: shader code of each kind of operation, in evaluation mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scalarviz.shaders.constants import PARTS, Shader, padded
 
 
 def write_operation(shader: Shader, operation: Operation) -> list[str]:
-    """The lines of one operation."""
+    """Return the lines of one operation; raise InputError if its kind has no writer."""
     write = WRITERS.get(operation.kind)
     if write is None:
         raise InputError(
@@ -25,7 +25,7 @@ def write_operation(shader: Shader, operation: Operation) -> list[str]:
 
 
 def affine(shader: Shader, operation: Operation) -> list[str]:
-    """z = W x + b, four rows and four columns at a time."""
+    """z = W x + b, in 4 x 4 blocks."""
     x, y = shader.array(operation.source), shader.array(operation.target)
     rows, columns = padded(operation.target.size) // 4, padded(operation.source.size) // 4
     matrix = shader.matrices(operation)
@@ -43,7 +43,7 @@ def affine(shader: Shader, operation: Operation) -> list[str]:
 
 
 def convolution(shader: Shader, operation: Operation) -> list[str]:
-    """z = W x + b, window by window: what is seen is gathered, and every kernel adds it up."""
+    """z = W x + b per window: the window is gathered, then multiplied with every kernel."""
     x, y = shader.array(operation.source), shader.array(operation.target)
     w = Windows.of(operation)
     kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
@@ -101,7 +101,7 @@ def row(shader: Shader, operation: Operation) -> list[str]:
 
 
 def scale(shader: Shader, operation: Operation) -> list[str]:
-    """y = w x + b, number by number; several may share w and b."""
+    """y = w x + b elementwise; several elements may share w and b."""
     x, y = shader.array(operation.source), shader.array(operation.target)
     size, (count,), each = operation.target.size, operation.shape, operation.outputs_per_bias
     place = "i" if each == 1 else f"i / {each}"
@@ -112,7 +112,7 @@ def scale(shader: Shader, operation: Operation) -> list[str]:
 
 
 def batch_norm(shader: Shader, operation: Operation) -> list[str]:
-    """y = (x - mean) / deviation, with the mean and the variance of all batches so far."""
+    """y = (x - mean) / deviation, with the running mean and variance."""
     x, y = shader.array(operation.source), shader.array(operation.target)
     features, pixels = (int(number) for number in operation.settings[:2])
     known = shader.state[operation.state : operation.state + 2 * features]
@@ -127,13 +127,13 @@ def batch_norm(shader: Shader, operation: Operation) -> list[str]:
 
 
 def nothing(shader: Shader, operation: Operation) -> list[str]:
-    """What comes out is what went in."""
+    """Identity: the output buffer is the input buffer."""
     shader.same(operation.target, operation.source)
     return []
 
 
 def added(shader: Shader, operation: Operation) -> list[str]:
-    """y = x + what the other buffer holds."""
+    """y = x + other."""
     assert operation.other is not None
     x, y = shader.array(operation.source), shader.array(operation.target)
     other = shader.array(operation.other)

@@ -1,7 +1,6 @@
-"""expm1, tanh, erfc, ... for shaders, which have exp, log, pow and floor and not much more.
+"""expm1, log1p, tanh, erfc and power for shaders, which have little more than exp, log, pow, floor.
 
-They are formulas like any other, and reach a shader as any other does: see shader_source. They are
-good to the last digits of float32.
+They are translated to shader code like any formula (see `source`), and accurate to float32.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ def divide(x: float, y: float) -> float:
 
 
 def expm1(x: float) -> float:
-    """exp(x) - 1: by its series near 0, where the difference would lose its digits."""
+    """exp(x) - 1, by a series near 0, where the difference would cancel."""
     if abs(x) > 0.35:
         return exp(x) - 1.0
     p = 1.0 / 24.0 + x * (1.0 / 120.0 + x * (1.0 / 720.0 + x / 5040.0))
@@ -27,7 +26,7 @@ def expm1(x: float) -> float:
 
 
 def log1p(x: float) -> float:
-    """log(1 + x): where x is not far from 0, by the series of the inverse tanh."""
+    """log(1 + x), by the series of atanh near 0."""
     if x < -0.5 or x > 1.0:
         return log(1.0 + x)
     s = x / (2.0 + x)
@@ -37,14 +36,14 @@ def log1p(x: float) -> float:
 
 
 def tanh(x: float) -> float:
-    """The hyperbolic tangent; its exponential only ever gets small, never too large."""
+    """Hyperbolic tangent; its exponential never overflows."""
     t = expm1(-2.0 * abs(x))
     y = -t / (2.0 + t)
     return y if x >= 0.0 else -y
 
 
 def erfc(x: float) -> float:
-    """The complementary error function, by a fraction and a polynomial (W. J. Cody's idea)."""
+    """Complementary error function, by a rational argument and a polynomial (after W. J. Cody)."""
     a = abs(x)
     t = 1.0 / (1.0 + 0.5 * a)
     p = -0.82215223 + t * 0.17087277
@@ -55,7 +54,7 @@ def erfc(x: float) -> float:
 
 
 def power(x: float, y: float) -> float:
-    """x to the power y; a shader's own pow knows neither x < 0 nor y = 0."""
+    """x to the power y, for x < 0 and y = 0 too, where a shader's pow is undefined."""
     if y == 0.0 or x == 1.0:
         return 1.0
     size = math.pow(abs(x), y)
@@ -67,7 +66,7 @@ def power(x: float, y: float) -> float:
     return -size if odd == 1.0 else log(x)
 
 
-# What a shader calls by the same name, or another, and what it takes from here.
+# Functions that shaders have, by their name there, and functions that are written for them.
 BUILT_IN: Mapping[Callable[..., Any], str] = {
     elementary.exp: "exp",
     elementary.log: "log",

@@ -1,13 +1,12 @@
-"""A network as one function of a shader, in GLSL or HLSL, with its weights as constants.
+"""Writes a network as one GLSL or HLSL function with its weights as constants.
 
-It is made from the program: one block of lines an operation, one array of floats a buffer. A matrix
-of weights is cut into blocks of 4 x 4, filled up with zeros, since graphics processors multiply
-those at once; so every buffer is a multiple of 4 long.
+Each operation of the program becomes a block of lines, each buffer an array of floats. Weight
+matrices are cut into 4 x 4 blocks, padded with zeros, because GPUs multiply those at once; so the
+length of every buffer is padded to a multiple of 4.
 
-GLSL 1.20 has all that is used here, and so has GLSL ES 3.00 (WebGL 2); HLSL needs shader model 4,
-which holds 4,096 times four constants. Compilers take long over many of them: Mesa, in software,
-took 7 to 17 seconds over 13,500 weights, and gave no result in 8 minutes over 100,000. Hence the
-limit.
+The code needs GLSL 1.20 or GLSL ES 3.00 (WebGL 2), or HLSL shader model 4, which has 4,096
+constants of four floats. Compilers are slow with many constants: Mesa's software renderer took 7 to
+17 seconds for 13,500 weights, and did not finish 100,000 in 8 minutes. Hence the limit.
 """
 
 from __future__ import annotations
@@ -24,11 +23,19 @@ if TYPE_CHECKING:
 
 WIDEST_VECTOR = len(PARTS)
 MOST_WEIGHTS = 2**14
-MOST_NUMBERS = 2**13  # that it holds for each pixel that is drawn
+MOST_NUMBERS = 2**13  # floats that a shader holds per pixel
 
 
 def write_shader(net: Network, values: FloatArray, language: Language, note: str) -> str:
-    """The text of a shader that computes `net` with these values of its parameters."""
+    """Return the source of a shader that computes a network.
+
+    net       the network
+    values    its parameters, in bank order
+    language  GLSL or HLSL
+    note      a remark for the comment at its head
+
+    Raises InputError if the network is too large for a shader.
+    """
     if len(values) > MOST_WEIGHTS:
         raise InputError(
             f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
@@ -65,7 +72,7 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
 
 
 def heading(net: Network, language: Language, note: str) -> str:
-    """What stands at the top of the file."""
+    """Return the comment at the head of the file."""
     shape = " -> ".join(str(size) for size in (net.inputs, *[each.outputs for each in net.layers]))
     lines = [
         f"A neural network, {shape}: {len(net.bank):,} parameters, {note}.",
@@ -79,7 +86,7 @@ def heading(net: Network, language: Language, note: str) -> str:
 
 
 def vector_function(net: Network, language: Language) -> str:
-    """The same with vectors, for networks of at most four inputs and outputs."""
+    """Return a function on vectors, for networks of at most four inputs and outputs."""
     result, given = language.short(net.outputs), language.short(net.inputs)
     reads = [f"x.{part}" for part in PARTS[: net.inputs]] if net.inputs > 1 else ["x"]
     values = ", ".join(f"b[{i}]" for i in range(net.outputs))

@@ -1,8 +1,8 @@
-"""The source of one formula, as a shader says it: the same text serves GLSL and HLSL.
+"""Translates the Python source of a formula to shader code that is both GLSL and HLSL.
 
-A formula is a plain Python function on floats, or on rows of floats. Its source is taken apart and
-written again: arithmetic, comparisons, choices, if, for over a range, and calls of other formulas.
-What a shader cannot say is refused, with the place and the reason.
+A formula is a Python function on floats, or on rows of floats. Arithmetic, comparisons, conditional
+expressions, if, for over a range, and calls of other formulas are translated; anything else raises
+InputError.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import power
 
 AnyFunction = Callable[..., Any]
-Typed = tuple[str, str]  # an expression, and whether it is a float, an int, a bool or a row
+Typed = tuple[str, str]  # code of an expression, and its type: float, int, bool or row
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
-LARGEST_POWER = 4  # x**2 to x**4 are written as products
+LARGEST_POWER = 4  # x**2 to x**4 become products
 
 
 def plain(name: str) -> str:
-    """A name of letters and digits, and single underscores: all that every shader permits."""
+    """Return a name with letters, digits and single underscores only, as shaders require."""
     return re.sub(r"_+", "_", re.sub(r"[^0-9A-Za-z]", "_", name)).strip("_")
 
 
 def literal(value: float) -> str:
-    """A number as a shader reads it, in the shortest form that gives the same float32."""
+    """Return a number as a literal, in the shortest form that gives the same float32."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
     if not np.isfinite(single):
@@ -47,12 +47,12 @@ def literal(value: float) -> str:
 
 
 class ShaderTranslation:
-    """One function on its way into a shader: its names, their types, its statements."""
+    """The translation of one function: its names, their types, its statements."""
 
     def __init__(
         self, function: AnyFunction, syntax: ast.FunctionDef, name_of: Callable[[AnyFunction], str]
     ) -> None:
-        self.name_of = name_of  # what a function that is called from here is called in the shader
+        self.name_of = name_of  # returns the shader name of a called function
         self.name = function.__name__
         self.syntax = syntax
         self.arguments = [argument.arg for argument in syntax.args.args]
@@ -70,7 +70,7 @@ class ShaderTranslation:
     # Names.
 
     def new(self, name: str, kind: str) -> str:
-        """The name of a variable in the shader, where no word of the language can be in its way."""
+        """Return a new variable name that is no keyword of a shader language."""
         stem = f"v_{plain(name)}"
         while stem in self.names.values():
             stem += "x"
@@ -92,7 +92,7 @@ class ShaderTranslation:
     # Statements.
 
     def block(self, statements: Sequence[ast.stmt], indent: str) -> list[str]:
-        """Statements as lines."""
+        """Return statements as lines."""
         return [line for statement in statements for line in self.statement(statement, indent)]
 
     def statement(self, node: ast.stmt, indent: str) -> list[str]:
@@ -151,7 +151,7 @@ class ShaderTranslation:
     # Expressions.
 
     def number(self, node: ast.expr) -> str:
-        """An expression as a float."""
+        """Return an expression as a float."""
         text, kind = self.expression(node)
         if kind == "int":
             return f"{text}.0" if text.isdigit() else f"float({text})"
@@ -168,7 +168,7 @@ class ShaderTranslation:
         )
 
     def expression(self, node: ast.expr) -> Typed:
-        """An expression and its type."""
+        """Return an expression and its type."""
         translate = getattr(self, f"visit_{type(node).__name__}", None)
         if translate is None:
             self.refuse(node, "is something that shaders do not have")
@@ -187,7 +187,7 @@ class ShaderTranslation:
         return self.outside(node, self.value(node))
 
     def outside(self, node: ast.expr, value: object) -> Typed:
-        """A number that stands in the formula, or that a name from outside stands for."""
+        """Return a literal, or a number that a global name refers to."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.refuse(node, "is no number")
         if isinstance(value, int):
@@ -218,7 +218,7 @@ class ShaderTranslation:
         return f"({self.number(node.left)} {sign} {self.number(node.right)})", "float"
 
     def quotient(self, node: ast.BinOp) -> Typed:
-        """How often one whole number goes into another, or what is left; neither is negative."""
+        """Translate // or % of nonnegative integers."""
         (left, one), (right, other) = self.expression(node.left), self.expression(node.right)
         if not one == other == "int":
             self.refuse(node, "is arithmetic that shaders do not have")
@@ -279,7 +279,7 @@ class ShaderTranslation:
         return f"{self.name_of(function)}({', '.join(arguments)})", "float"
 
     def value(self, node: ast.expr) -> Any:
-        """What a name from outside stands for; a name may go through modules."""
+        """Return the value of a global name, also one within modules."""
         if isinstance(node, ast.Name) and node.id in self.known and node.id not in self.names:
             return self.known[node.id]
         if isinstance(node, ast.Attribute):

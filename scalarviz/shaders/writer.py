@@ -1,4 +1,4 @@
-"""The functions of one shader: each formula, and every formula that it calls, written once."""
+"""ShaderWriter: collects formulas, and the formulas they call, as functions of one shader."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ AnyFunction = Callable[..., Any]
 
 
 class ShaderWriter:
-    """Collects the functions of one shader; all their names begin with `prefix`."""
+    """The functions of one shader; all their names begin with `prefix`."""
 
     def __init__(self, prefix: str, taken: Sequence[str] = ()) -> None:
         self.prefix = prefix
         self.sources: list[str] = []
         self._names: dict[Any, str] = {name: name for name in taken}
-        self._writing: set[Any] = set()  # what is being written now
+        self._writing: set[Any] = set()  # formulas being translated, to detect recursion
 
     def scalar(self, function: AnyFunction) -> str:
-        """The name of a formula on floats; it is written if it is not there yet."""
+        """Return the shader name of a formula on floats, translating it at its first use."""
         if function in BUILT_IN:
             return BUILT_IN[function]
         function = WRITTEN.get(function, function)
@@ -45,9 +45,9 @@ class ShaderWriter:
         lengths: tuple[int, int],
         *settings: float,
     ) -> str:
-        """The name of a formula on a row, for rows of these sizes and with these settings.
+        """Return the shader name of a formula on rows, for these sizes and settings.
 
-        `lengths` are those of the arrays, which may be longer than the rows.
+        `lengths` are the lengths of the arrays, which may be padded.
         """
         key = (function, sizes, settings)
         if key not in self._names:
@@ -86,7 +86,7 @@ class ShaderWriter:
 
 
 def check_source(function: AnyFunction) -> None:
-    """Refuse a function that was not written in Python."""
+    """Raise InputError for a function that is not written in Python."""
     if isinstance(function, FunctionType):
         return
     raise InputError(
