@@ -1,17 +1,17 @@
-"""Networks from ONNX files, and networks as ONNX files; it takes the extra `onnx`.
+"""Import and export of ONNX files; needs the extra `onnx`.
 
     net = sv.onnx.load("model.onnx", train=["fc2"])
     sv.onnx.save(net, "retrained.onnx")
 
-A file goes through these steps, one module each:
+A file is read in these steps, one module each:
 
-    tensors    its numbers, those in a second file too
-    weighing   how many parts it has, by its bytes
+    tensors    its tensors, from the file or a second one
+    weighing   the number of its parts, before it is parsed
     graph      its nodes, as plain data
-    fusions    several nodes that are one thing, such as MatMul and Add
-    operators  OPERATORS: what each operator is here; another one is one row
-    reading    the steps from input to output, and the network that is made of them
-    writing    a network as nodes; WRITERS: how each layer is written
+    fusions    nodes that form one layer, such as MatMul and Add
+    operators  OPERATORS: how each operator is read; one row each
+    reading    the layers from input to output, and the network of them
+    writing    the nodes of a network; WRITERS: how each layer is written
 """
 
 from __future__ import annotations
@@ -34,23 +34,22 @@ def load(
     output: str | None = None,
     limit: int | None = None,
 ) -> Network:
-    """The network in an ONNX file, ready to be trained further.
+    """Load the network in an ONNX file, ready to be trained.
 
-    train   which parameters may learn, all others being frozen: their names in the file, the
-            beginnings of names up to a dot ("fc2"), or patterns ("conv*.weight")
-    freeze  which are frozen, all others learning; with both, every parameter belongs to one
-    dtype   "float32", or "float64" for a model that was made in it
+    path    the file, .onnx; a second file with its numbers is read beside it
+    train   which parameters are trained, the others being frozen: their names in the file,
+            beginnings of names up to a separator ("fc2"), or patterns ("conv*.weight"); None: all
+    freeze  which are frozen, the others being trained; with both, every parameter belongs to one
+    dtype   "float32", the default, or "float64" for a model of that type
     output  which value of the graph to compute, where it has several outputs; None: the one with
             numbers, such as the probabilities of a classifier beside its labels
     limit   bytes that the file, its numbers and the network made of it may take each; None: 640 MB,
             and 4,096 nodes, which grow with it
 
-    What scalarviz has no layer for is named, all of it, before anything is built.
+    The error lists all operators that scalarviz has no layer for, before anything is built.
 
-    path    the file, .onnx; a second file with its numbers is read beside it
-
-    Raises FileError for a file that is damaged or too large, and InputError for what has no layer
-    here.
+    Raises FileError for a file that is damaged or too large, and InputError for operators without a
+    layer.
     """
     from scalarviz.onnx.reading import load_model
 
@@ -58,12 +57,13 @@ def load(
 
 
 def save(net: Network, path: object) -> None:
-    """Write a network as an ONNX model, under the names that it was loaded with, if it was.
+    """Write a network as an ONNX model, with the names that it was loaded with.
 
-    The numbers have the network's type. Few programs compute convolutions in float64: save
-    `net.copy("float32")` for them.
+    net   any Network; its dtype is kept
+    path  the file, .onnx
 
-    `net` is any Network, `path` the file, .onnx; FileError if it cannot be written.
+    Few programs compute convolutions in float64: save `net.copy("float32")` for them. Raises
+    FileError if the file cannot be written, and InputError for layers that ONNX lacks.
     """
     from scalarviz.onnx.writing import save_model
 

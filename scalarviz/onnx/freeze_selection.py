@@ -1,4 +1,4 @@
-"""Which parameters may learn: chosen by the names that they have in a file."""
+"""Selects the parameters to freeze, by their names in a file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from scalarviz.errors import InputError, UnknownNameError
 
 Frozen = Set[str]
 
-SEPARATORS = "./_:"  # what may follow where a name is given by its beginning
+SEPARATORS = "./_:"  # may follow the given beginning of a name
 
 
 def choose_frozen(
     names: Sequence[str], train: Sequence[str] | None, freeze: Sequence[str] | None
 ) -> Frozen:
-    """The names of the parameters that keep their values."""
+    """Return the names of the frozen parameters; see `scalarviz.onnx.load`.
+
+    Raise InputError if `train` and `freeze` contradict each other.
+    """
     learning = None if train is None else matching(names, train, "train")
     kept = None if freeze is None else matching(names, freeze, "freeze")
     if learning is None:
@@ -33,7 +36,7 @@ def choose_frozen(
 
 
 def matching(names: Sequence[str], patterns: object, what: str) -> Frozen:
-    """The names that some patterns mean; a pattern that means none is an error."""
+    """Return the names that match any pattern; raise an error for a pattern without matches."""
     if isinstance(patterns, str) or not isinstance(patterns, Sequence):
         raise InputError(
             f"{what} is a list of names, not {shorten(patterns)}: write {what}=['fc2']"
@@ -48,7 +51,7 @@ def matching(names: Sequence[str], patterns: object, what: str) -> Frozen:
 
 
 def means(pattern: object, name: str) -> bool:
-    """Whether a name, the beginning of one or a pattern with * and ? means this name."""
+    """Return whether a name, a beginning of one, or a pattern with * and ? matches a name."""
     if not isinstance(pattern, str) or not pattern:
         return False
     if name == pattern or fnmatchcase(name, pattern):

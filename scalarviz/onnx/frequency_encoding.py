@@ -1,4 +1,4 @@
-"""The frequency encoding, put together from Mul, Sin, Cos and Concat."""
+"""Reads a FrequencyEncoding from the nodes Mul, Sin, Cos and Concat."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scalarviz.onnx.trace import READ, At, Flow, Refused, Shape, Waves, checked
 
 
 def weigh(at: At, shape: Shape) -> None:
-    """Refuse encodings of very many numbers."""
+    """Raise InputError if an encoding has too many numbers for the budget."""
     at.budget.allow(prod(shape), "numbers of frequency encodings", WAVE)
 
 
 def waves_of(at: At, flow: Flow) -> Waves:
-    """A value as numbers of an encoding: those it is made of, or itself."""
+    """Return a value as parts of an encoding; a plain value becomes waves without a function."""
     if flow.waves is not None:
         return flow.waves
     weigh(at, flow.shape)
@@ -27,7 +27,7 @@ def waves_of(at: At, flow: Flow) -> Waves:
 
 
 def multiply(at: At) -> Flow:
-    """Mul by stored numbers: the frequencies of an encoding."""
+    """Mul by a constant: the frequencies of an encoding."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) != 1 or len(stored) != 1:
@@ -53,7 +53,7 @@ def multiply(at: At) -> Flow:
 
 
 def wave(f: str, at: At) -> Flow:
-    """Sin or Cos: of an encoding; a Sin elsewhere is an activation."""
+    """Sin or Cos of an encoding; elsewhere, Sin is an activation."""
     flow = at.flow
     if flow.waves is None or (flow.waves.f != "").any():
         if f == "sin":

@@ -1,4 +1,4 @@
-"""Steps become layers: an activation joins the layer before it, and weights used twice are one."""
+"""Turns steps into layers: joins activations with the layers before, and shares tied weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scalarviz.onnx.trace import LayerStep, Parameter
 
 @dataclass(frozen=True, eq=False)
 class BuiltLayer:
-    """A layer of the network to be, with its names, its numbers, and its parts if it has some."""
+    """A layer before it is built: its names, parameters, state and inner layers."""
 
     layer: Layer
     names: Names
@@ -29,13 +29,13 @@ class BuiltLayer:
 
 
 def join(steps: Sequence[LayerStep]) -> tuple[BuiltLayer, ...]:
-    """The layers of a network."""
+    """Return the layers of a network."""
     known = Known()
     return tuple(known.once(each) for each in as_made(steps))
 
 
 def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
-    """One layer after the other, activations joined."""
+    """Return one layer per step, with activations joined."""
     found: list[BuiltLayer] = []
     alike = followed_alike(steps)
     for before, step in zip((None, *steps), steps, strict=False):
@@ -53,14 +53,14 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
 
 
 def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool:
-    """Whether an activation becomes that of the layer before it."""
+    """Return whether an activation becomes that of the layer before it."""
     if not isinstance(before.layer, (Dense, Conv2d)) or not isinstance(step.layer, Activation):
         return False
     return alike[weights_of(before)]
 
 
 def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
-    """For each matrix: whether the same activation follows wherever it is used."""
+    """Return for each matrix whether the same activation follows every use of it."""
     found: dict[str, set[str]] = {}
     for step, after in zip(steps, (*steps[1:], None), strict=True):
         layer = after.layer if after is not None else None
@@ -70,12 +70,12 @@ def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
 
 
 def weights_of(step: LayerStep) -> str:
-    """The name of the matrix of a step; empty if it has none."""
+    """Return the name of a step's matrix; "" if it has none."""
     return next((each.name for each in step.parameters if each.matrix), "")
 
 
 def residual(step: LayerStep, depth: int) -> BuiltLayer:
-    """A Residual, from what lies between a value and the Add."""
+    """Return the Residual of a step; raise InputError if they are nested too deep."""
     if depth > MOST_DEPTH:
         raise InputError(f"Residuals stand in one another more than {MOST_DEPTH} deep")
     inner = tuple(as_made(step.inner, depth))
@@ -87,16 +87,14 @@ def residual(step: LayerStep, depth: int) -> BuiltLayer:
 
 
 class Known:
-    """The layers so far, by their weights."""
+    """The layers so far, by the names of their weights."""
 
     def __init__(self) -> None:
-        self.layers: dict[
-            str, tuple[BuiltLayer, BuiltLayer]
-        ] = {}  # as it came, and with names of its own
+        self.layers: dict[str, tuple[BuiltLayer, BuiltLayer]] = {}  # as read, and with unique names
         self.taken: set[str] = set()
 
     def once(self, made: BuiltLayer) -> BuiltLayer:
-        """The layer, or the one before with the same weights: it then stands there twice."""
+        """Return the layer, or the earlier layer with the same weights."""
         matrices = matrices_of(made)
         if not matrices or matrices[0] not in self.layers:
             found = self.apart(made)
@@ -112,9 +110,9 @@ class Known:
         return renamed(before, made)
 
     def apart(self, made: BuiltLayer) -> BuiltLayer:
-        """The layer with names for its numbers that no other has.
+        """Return the layer with unique names for its parameters.
 
-        Exporters store vectors that are alike once; to learn they must be two.
+        Exporters merge equal vectors, but they are trained separately.
         """
         parameters = []
         for each in made.parameters:
@@ -137,13 +135,13 @@ class Known:
 
 
 def matrices_of(made: BuiltLayer) -> list[str]:
-    """The names of all matrices of a layer and of its parts."""
+    """Return the names of all matrices of a layer and its inner layers."""
     own = [each.name for each in made.parameters if each.matrix]
     return own + [name for part in made.inner for name in matrices_of(part)]
 
 
 def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
-    """Whether two layers are the same one: alike, with the same numbers under the same names."""
+    """Return whether two layers have equal settings, names and numbers."""
     return (
         type(first.layer) is type(second.layer)
         and len(first.inner) == len(second.inner)
@@ -164,7 +162,7 @@ def settings_of(made: BuiltLayer) -> str:
 
 
 def renamed(made: BuiltLayer, place: BuiltLayer) -> BuiltLayer:
-    """A layer with the names of a place for its nodes; those of its numbers are its own."""
+    """Return a layer with the node names of `place`, and its own parameter names."""
     own = {each.role: each.name for each in made.parameters}
     names = {**place.names, **own}
     if made.inner:

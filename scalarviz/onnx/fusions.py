@@ -1,7 +1,7 @@
-"""Several nodes that are one thing: they are replaced by one node before a graph is walked.
+"""Fusions: several nodes that form one layer are replaced by one node.
 
-A rule is given the last of the nodes; it answers with the node that stands for them all and with
-those that it takes away, or with None. What lies between them must be used nowhere else.
+A rule takes the last of the nodes. It returns the node that replaces them and the nodes that it
+removes, or None. The values between them must have no other use.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from scalarviz.onnx.tensors import Constant
 from scalarviz.onnx.trace import SAME
 
 Fused = tuple[GraphNode, tuple[GraphNode, ...]]
-DEEPEST = 4  # products of products
+DEEPEST = 4  # nested products
 
-# What PyTorch's Softplus is from here on: x itself.
+# From here on PyTorch's Softplus is x itself.
 LINEAR_FROM = 20.0
 
-# How many inputs an operator has, where it is more than one.
+# The number of inputs of operators with more than one.
 INPUTS = {"Add": 2, "Div": 2, "Greater": 2, "MatMul": 2, "Mul": 2}
 
 
 class Uses:
-    """Who makes a value, and how often it is used."""
+    """The producer of each value, and how often it is used."""
 
     def __init__(self, graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> None:
         self.constants: Mapping[str, Constant] = graph.constants
@@ -35,19 +35,19 @@ class Uses:
         self.counts[output] += 1
 
     def maker(self, name: str, operator: str, uses: int = 1) -> GraphNode | None:
-        """The node of this kind that makes a value, if it is used just so often."""
+        """Return the producer of a value if it has this operator and number of uses; else None."""
         node = self.makers.get(name)
         if node is None or node.operator != operator or self.counts[name] != uses:
             return None
         return node if len(node.inputs) >= INPUTS.get(operator, 1) else None
 
     def is_number(self, name: str, value: float) -> bool:
-        """Whether a value is this one number, stored in the file."""
+        """Return whether a value is a stored number that equals `value`, up to SAME."""
         found = self.number(name)
         return found is not None and abs(found - value) <= SAME * abs(value)
 
     def number(self, name: str) -> float | None:
-        """The one number that is stored under a name."""
+        """Return the number stored under a name; None if it is not a single float."""
         constant = self.constants.get(name)
         if constant is None or constant.array.size != 1 or constant.array.dtype.kind != "f":
             return None
@@ -55,7 +55,7 @@ class Uses:
 
 
 def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[GraphNode, ...]:
-    """The nodes, with those that are one thing made one."""
+    """Return the nodes with all fusions applied."""
     uses = Uses(graph, nodes, output)
     gone: set[int] = set()
     instead: dict[int, GraphNode] = {}
@@ -70,7 +70,7 @@ def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[
 
 
 def both_ways(node: GraphNode) -> list[tuple[str, str]]:
-    """The two inputs of a node in both orders."""
+    """Return the two inputs of a node in both orders."""
     if len(node.inputs) != 2:
         return []
     first, second = node.inputs
@@ -80,13 +80,13 @@ def both_ways(node: GraphNode) -> list[tuple[str, str]]:
 def replaced(
     operator: str, last: GraphNode, inputs: tuple[str, ...], main: GraphNode, **parts: GraphNode
 ) -> GraphNode:
-    """A node that stands for several, which ends as the last one does."""
+    """Return the node that replaces several, with the outputs of the last one."""
     names = {role: node.name for role, node in parts.items()}
     return GraphNode(operator, main.name, inputs, last.outputs, main.attributes, names)
 
 
 def product_and_sum(node: GraphNode, uses: Uses) -> Fused | None:
-    """MatMul, then Add of stored numbers: a layer with a bias."""
+    """MatMul, then Add of a constant: a layer with a bias."""
     for value, bias in both_ways(node):
         made = uses.maker(value, "MatMul")
         if made is not None and len(made.inputs) == 2 and bias in uses.constants:
@@ -96,7 +96,7 @@ def product_and_sum(node: GraphNode, uses: Uses) -> Fused | None:
 
 
 def factors(name: str, uses: Uses, depth: int = 0) -> tuple[list[str], list[GraphNode]]:
-    """What a value is the product of, and the nodes that multiply."""
+    """Return the factors of a value, and the Mul nodes between them."""
     made = uses.maker(name, "Mul") if depth < DEEPEST else None
     if made is None:
         return [name], []
@@ -130,7 +130,7 @@ def gelu(node: GraphNode, uses: Uses) -> Fused | None:
 
 
 def erf_of(x: str, name: str, uses: Uses) -> tuple[GraphNode, ...]:
-    """The nodes of 1 + erf(x / sqrt(2)), if a value is that."""
+    """Return the nodes of 1 + erf(x / sqrt(2)); empty if a value is something else."""
     added = uses.maker(name, "Add")
     for value, one in both_ways(added) if added else ():
         erf = uses.maker(value, "Erf") if uses.is_number(one, 1.0) else None
@@ -146,7 +146,7 @@ def erf_of(x: str, name: str, uses: Uses) -> tuple[GraphNode, ...]:
 
 
 def gated(node: GraphNode, uses: Uses) -> Fused | None:
-    """x times an operator of x: an activation that has a gate, such as swish."""
+    """x times an operator of x: an activation with a gate, such as swish."""
     for operator in [row.onnx for row in ACTIVATIONS.values() if row.onnx and row.onnx.gate]:
         for x, value in both_ways(node):
             made = uses.maker(value, operator.gate)

@@ -1,4 +1,4 @@
-"""A model as plain data: its nodes, the numbers it stores, its inputs and outputs."""
+"""An ONNX model as plain data: nodes, constants, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from scalarviz.onnx.tensors import FLOATS, MOST_DIMENSIONS, Constant, Stored
 from scalarviz.onnx.weighing import weigh
 
 LONGEST_NAME = 1000
-OLDEST = 9  # the opset from which on the operators are read as they are now
+OLDEST = 9  # oldest opset whose operators are read
 
 OWN_DOMAINS = ("", "ai.onnx")
-# What an attribute may hold, by the number that the format has for its type.
+# Fields of an attribute's value, by the format's number for its type.
 ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 TENSOR = 4
-# How else a Constant may say its numbers: what they are in Python, and how they are stored.
+# Further attributes with the numbers of a Constant: their Python type, and the stored type.
 NUMBERS = {
     "value_float": (float, np.float32),
     "value_floats": (float, np.float32),
@@ -39,7 +39,7 @@ Sizes = tuple[int | None, ...]
 
 @dataclass(frozen=True, eq=False)
 class GraphNode:
-    """One operation of a graph; `parts` are the names of nodes that were made one with it."""
+    """One node of a graph; `parts` are the names of nodes fused into it."""
 
     operator: str
     name: str
@@ -54,7 +54,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or an output: its sizes, None where one is open; `numbers` if it holds floats."""
+    """An input or output: its sizes, None where unknown; `numbers` if it holds floats."""
 
     name: str
     sizes: Sizes | None
@@ -63,7 +63,7 @@ class Port:
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """A graph: nodes in the order in which they run."""
+    """A graph, with its nodes in order of execution."""
 
     name: str
     opset: int
@@ -71,17 +71,17 @@ class ModelGraph:
     outputs: tuple[Port, ...]
     nodes: tuple[GraphNode, ...]
     constants: Mapping[str, Constant]
-    budget: Budget  # for all numbers
+    budget: Budget  # limits the memory of all constants
 
 
 def read_graph(path: Path, budget: Budget) -> ModelGraph:
-    """The graph in a file; its numbers are left in the bytes until somebody wants them."""
+    """Return the graph in a file; constants are decoded when they are first used."""
     onnx = the_package()
     data = read_bytes(path, budget.limit)
     weigh(data, budget.limit)
     try:
         model = onnx.ModelProto.FromString(data)
-    except Exception as error:  # whatever the parser makes of bytes that are no model
+    except Exception as error:  # the parser raises errors of many classes
         raise InputError("it is damaged, or no ONNX file") from error
     try:
         return as_graph(model, path.parent, budget)
@@ -90,7 +90,7 @@ def read_graph(path: Path, budget: Budget) -> ModelGraph:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """All bytes of a file of a bearable size."""
+    """Return the content of a file; raise an error if it is missing or too large."""
     try:
         Budget(limit).take(size_of(path), "the whole file")
         return path.read_bytes()
@@ -101,7 +101,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
 
 
 def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
-    """A ModelProto as plain data."""
+    """Return a ModelProto as plain data."""
     found = model.graph
     if not found.node or not found.output:
         raise InputError("it is damaged, or no ONNX file: there is no graph in it")
@@ -125,7 +125,7 @@ def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
 
 
 def opset_of(model: Any) -> int:
-    """The version of the operators."""
+    """Return the version of the operators; raise InputError if it is too old."""
     versions = [int(each.version) for each in model.opset_import if each.domain in OWN_DOMAINS]
     opset = max(versions, default=0)
     if opset < OLDEST:
@@ -137,7 +137,7 @@ def opset_of(model: Any) -> int:
 
 
 def as_node(node: Any, place: int) -> GraphNode:
-    """A NodeProto as plain data; one without a name is called by what it gives."""
+    """Return a NodeProto as plain data; an unnamed node is named after its output."""
     own = node.domain in OWN_DOMAINS
     operator = a_name(node.op_type) if own else f"{a_name(node.domain)}.{a_name(node.op_type)}"
     inputs, outputs = [tuple(map(a_name, names)) for names in (node.input, node.output)]
@@ -146,21 +146,21 @@ def as_node(node: Any, place: int) -> GraphNode:
 
 
 def a_text(name: Any) -> str:
-    """A name, if it is a text; the parser leaves other bytes as they are."""
+    """Return a name, or raise InputError: the parser lets invalid UTF-8 through as bytes."""
     if isinstance(name, str):
         return name
     raise InputError(f"it is damaged: {shorten(name)} is no name")
 
 
 def a_name(name: Any) -> str:
-    """A name, if it is a text of a bearable length."""
+    """Return a name, or raise InputError if it is too long."""
     if len(a_text(name)) > LONGEST_NAME:
         raise InputError(f"it is damaged: {shorten(name)} is no name")
     return str(name)
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
-    """The attributes of a node that are numbers, texts or tensors; the rest is None."""
+    """Return the attributes of a node that are numbers, strings or tensors; others become None."""
     found: dict[str, Any] = {}
     for each in node.attribute:
         value: Any = getattr(each, ATTRIBUTES[each.type]) if each.type in ATTRIBUTES else None
@@ -171,17 +171,17 @@ def attributes_of(node: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> Any:
-    """Bytes as the text that they stand for; all else as it is."""
+    """Decode bytes; return anything else unchanged."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def shortest(number: float) -> float:
-    """What a number of 32 bits was meant to be: 1e-5 and not 9.999999747e-6."""
+    """Return a float32 as the shortest decimal: 1e-5 instead of 9.999999747e-6."""
     return float(str(np.float32(number)))
 
 
 def as_port(value: Any) -> Port:
-    """A ValueInfoProto as plain data."""
+    """Return a ValueInfoProto as plain data."""
     tensor = value.type.tensor_type if value.type.HasField("tensor_type") else None
     if tensor is None:
         return Port(a_text(value.name), None, False)
@@ -197,7 +197,7 @@ def as_port(value: Any) -> Port:
 def take_constants(
     nodes: Iterable[GraphNode], stored: dict[str, Constant], folder: Path, budget: Budget
 ) -> list[GraphNode]:
-    """Move what only hands on stored numbers from the nodes to the numbers."""
+    """Move Constant nodes, and nodes that only pass constants on, to the constants."""
     rest = []
     for node in nodes:
         tensor = tensor_of(node) if node.operator == "Constant" else None
@@ -213,7 +213,7 @@ def take_constants(
 
 
 def tensor_of(node: GraphNode) -> Any:
-    """The numbers of a Constant as a TensorProto; None if it has something else."""
+    """Return the numbers of a Constant as a TensorProto; None if it holds something else."""
     onnx = the_package()
     tensor = node.attributes.get("value")
     if isinstance(tensor, onnx.TensorProto):
@@ -227,7 +227,7 @@ def tensor_of(node: GraphNode) -> Any:
 
 
 def is_passed_on(node: GraphNode, source: Constant) -> bool:
-    """Whether a node gives stored numbers once more, a matrix maybe turned."""
+    """Return whether a node passes a constant on: Identity, Cast, or Transpose of a matrix."""
     if node.operator == "Transpose":
         turned = node.attributes.get("perm") or [1, 0]
         return turned == [1, 0] and len(source.stored.tensor.dims) == 2
@@ -235,10 +235,10 @@ def is_passed_on(node: GraphNode, source: Constant) -> bool:
 
 
 def passed_on(node: GraphNode, source: Constant) -> Constant:
-    """The same numbers under another name.
+    """Return a constant under the name of the node's output.
 
-    Exporters merge vectors that are alike, and name the second by an Identity: so what comes out of
-    one has a name of its own. A Transpose leaves the numbers their name.
+    Exporters merge equal vectors and name the second one by an Identity, so its output has a name
+    of its own. A Transpose keeps the name.
     """
     if node.operator == "Transpose":
         return replace(source, turned=not source.turned)

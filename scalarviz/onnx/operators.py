@@ -1,7 +1,7 @@
-"""OPERATORS: what each operator of ONNX is here. To add one, write a function and a row.
+"""OPERATORS: how each ONNX operator is read. To add one, write a function and a row.
 
-A function is given an `At`, the node with what comes into it, and answers with the flow that comes
-out; where it cannot, it raises a `Refused` that says why.
+A function takes an `At`, the node with its inputs, and returns the output as a Flow; it raises
+Refused, with the reason, if it cannot.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from scalarviz.onnx.windows import (
     reduce_mean,
 )
 
-SOFTMAX_IS_OF_ONE_AXIS = 13  # the opset; before, it took all from an axis on together
+SOFTMAX_IS_OF_ONE_AXIS = 13  # the opset; earlier ones flatten from an axis on
 
 # ---- sums ---------------------------------------------------------------------------------------
 
 
 def gemm(at: At) -> Flow:
-    """Gemm: a layer, its weights as (out, in) or as (in, out)."""
+    """Gemm: a layer, with weights as (out, in) or as (in, out)."""
     at.only("alpha", 1.0)
     at.only("beta", 1.0)
     at.only("transA", 0)
@@ -51,12 +51,12 @@ def gemm(at: At) -> Flow:
 
 
 def matmul(at: At) -> Flow:
-    """MatMul, maybe with the Add behind it: a layer."""
+    """MatMul, with the Add behind it if it was fused: a layer."""
     return dense(at, "MatMul")
 
 
 def dense(at: At, form: str) -> Flow:
-    """A layer in which every output is a sum of all inputs."""
+    """A fully connected layer."""
     flow, weights = at.row, at.needed(1, "weights")
     if len(weights.shape) != 2:
         raise Refused(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
@@ -76,7 +76,7 @@ def dense(at: At, form: str) -> Flow:
 
 
 def linear_classifier(at: At) -> Flow:
-    """scikit-learn's linear models, with all that follows of the probabilities."""
+    """scikit-learn's linear models, with the softmax or sigmoid behind them."""
     flow = at.row
     inputs = flow.shape[0]
     numbers = [
@@ -84,7 +84,7 @@ def linear_classifier(at: At) -> Flow:
     ]
     outputs = len(numbers[1])
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
-    if outputs != classes:  # the format then makes up the rest, in a way of its own
+    if outputs != classes:  # the format then derives the missing rows by a rule of its own
         rows = "1 row" if outputs == 1 else f"{outputs} rows"
         raise Refused(
             f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
@@ -111,7 +111,7 @@ def is_finite(numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> boo
 
 
 def normalizer(at: At) -> Flow:
-    """scikit-learn divides probabilities by their sum, which behind a Softmax is 1."""
+    """scikit-learn's division by the sum of the probabilities, which is 1 behind a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
     if not flow.steps or not isinstance(flow.steps[-1].layer, Softmax):
@@ -120,7 +120,7 @@ def normalizer(at: At) -> Flow:
 
 
 def add(at: At) -> Flow:
-    """Two values: one must lead to the other, which makes a Residual."""
+    """Add of two values: the later one must follow from the earlier, which makes a Residual."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
         raise Refused(
@@ -145,13 +145,13 @@ def add(at: At) -> Flow:
 
 
 def activation(row: ActivationFormula, operator: OnnxOperator, at: At) -> Flow:
-    """An activation, if its attributes have the values that it has here."""
+    """An activation; its attributes must equal the constants of the formula here."""
     for name, (here, default) in operator.attributes.items():
         if isinstance(here, str):
             at.only(name, here)
             continue
         given = at.get(name, default)
-        if not abs(given - here) <= SAME * abs(here):  # nan is no such number either
+        if not abs(given - here) <= SAME * abs(here):  # also true for nan
             raise Refused(f"its {name} is {given:g}, and {row.name} has {here:g}")
     return at.activated(row.name)
 
@@ -171,7 +171,7 @@ def softmax(at: At) -> Flow:
 
 
 def batch_norm(at: At) -> Flow:
-    """BatchNormalization as it is after training."""
+    """BatchNormalization in inference mode."""
     flow = at.flow.settled
     if len(flow.shape) not in (1, PICTURE):
         raise Refused(f"it is given {shorten(flow.shape)} a sample")
@@ -183,7 +183,7 @@ def batch_norm(at: At) -> Flow:
     if (variance.values < 0).any():
         raise Refused(f"its variance {shorten(variance.name)} is below 0")
     shape = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
-    momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX says how much stays
+    momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
     layer = BatchNorm(shape, eps=at.get("epsilon", 1e-5), momentum=momentum)
     names = {**at.names, "mean": mean.name, "variance": variance.name}
     state = {"running_mean": mean.values, "running_variance": variance.values}
@@ -221,7 +221,7 @@ def rms_norm(at: At) -> Flow:
 
 
 def constant_names(at: At, **places: int) -> dict[str, str]:
-    """What the file calls numbers that are none of a layer's."""
+    """Return the names of constants that are not parameters."""
     found = {role: at.constant(place) for role, place in places.items()}
     return {role: constant.name for role, constant in found.items() if constant is not None}
 
@@ -255,12 +255,12 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "Concat": concat,
 }
 
-# Where an operator has the value that counts, if it is not its first output.
+# The output to use, of operators where it is not the first.
 PLACES = {"ai.onnx.ml.LinearClassifier": 1}
 
 
 def reader(operator: str) -> Callable[[At], Flow] | None:
-    """The function that reads an operator, one of an activation too; None if it is unknown."""
+    """Return the function that reads an operator or activation; None if it is unknown."""
     if operator in OPERATORS:
         return OPERATORS[operator]
     for row in ACTIVATIONS.values():

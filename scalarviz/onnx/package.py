@@ -1,4 +1,4 @@
-"""The package onnx, which reads and writes the format; it comes with an extra."""
+"""Loads the package onnx, which comes with an extra."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scalarviz.errors import InputError
 
 
 def the_package() -> Any:
-    """The module onnx, loaded when it is first needed."""
+    """Return the module onnx; raise InputError if it is not installed."""
     try:
         import onnx
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""From a file to a network: walk the graph, name all that cannot be had, then build."""
+"""Reads a network from a file: walks the graph, lists what is unsupported, then builds."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from scalarviz.onnx.operators import PLACES, reader
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.trace import At, Flow, LayerStep, Refused, Shape, checked, nothing
 
-MOST_TOLD = 40  # of what is not supported
+MOST_TOLD = 40  # lines about unsupported nodes
 
-# What helps with operators that one meets often.
+# Advice for frequent unsupported operators.
 FOLD = "put it into the weights or biases of the layer beside it"
 HINTS = {
     "ai.onnx.ml.ZipMap": "export with options={'zipmap': False}",
@@ -44,7 +44,7 @@ def load_model(
     output: str | None,
     limit: int | None,
 ) -> Network:
-    """The network in a file; see `scalarviz.onnx.load`."""
+    """Load the network in a file; see `scalarviz.onnx.load`."""
     pick(DTYPES, dtype, "dtype")
     found, budget = as_path(path), Budget(limit)
     the_package()
@@ -76,7 +76,7 @@ def load_model(
 
 
 def not_loaded(path: Path, error: InputError) -> FileError:
-    """The error for a file of which no network can be made."""
+    """Return the error for a file that cannot be loaded."""
     first, *rest = error.lines
     return FileError(f"{shown(path)} cannot be loaded: {first}", *rest)
 
@@ -85,7 +85,7 @@ def not_loaded(path: Path, error: InputError) -> FileError:
 
 
 def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
-    """The input, and the value that the network is to compute."""
+    """Return the input, and the name of the value to compute."""
     if len(graph.inputs) != 1:
         names = [port.name for port in graph.inputs]
         raise InputError(f"it has {len(names)} inputs, {shorten(names)}, and a network has one")
@@ -106,7 +106,7 @@ def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
 
 
 def odd_nodes(graph: ModelGraph) -> list[tuple[GraphNode, str]]:
-    """The nodes whose operator is in no table."""
+    """Return the nodes with unknown operators."""
     return [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
 
 
@@ -120,7 +120,7 @@ def told(found: tuple[GraphNode, str]) -> str:
 
 
 def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) -> tuple[int, ...]:
-    """The shape of one sample: as the input says it, or as the first weights do."""
+    """Return the shape of one sample, from the input or the first weights."""
     sizes = source.sizes
     if sizes is not None and len(sizes) < 2:
         raise InputError(
@@ -145,13 +145,13 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 
 
 def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
-    """The shape of a sample and the steps to what is wanted, or an error that names all odd nodes.
+    """Return the shape of a sample and the steps to `target`; the error lists all odd nodes.
 
-    An input that nothing is done to goes through a layer that does nothing.
+    If there are no steps, the network gets one identity layer.
     """
     nodes = fuse(graph, needed(graph, target), target)
     batch = source.sizes[0] if source.sizes else None
-    flows: dict[str, Flow | None] = {}  # None: it comes from an odd node
+    flows: dict[str, Flow | None] = {}  # None: depends on an unsupported node
     start = sample_shape(graph, source, nodes)
     flows[source.name] = Flow(start, start)
     odd: list[tuple[GraphNode, str]] = []
@@ -182,7 +182,7 @@ def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[Lay
 
 
 def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
-    """The nodes that lead to a value."""
+    """Return the nodes that a value depends on."""
     wanted = {target}
     found = []
     for node in reversed(graph.nodes):
@@ -195,7 +195,7 @@ def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
 def run(
     node: GraphNode, graph: ModelGraph, flows: dict[str, Flow | None], batch: int | None
 ) -> Flow | None:
-    """What comes out of a node; None if what comes in is not known either."""
+    """Return the output of a node; None if an input is unknown."""
     read = reader(node.operator)
     if read is None:
         raise Refused(unknown(node))
@@ -210,21 +210,21 @@ def run(
 
 
 def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
-    """All that is not supported, in one message of several lines."""
+    """Return the lines of the error that lists all unsupported nodes."""
     count = len(set(map(told, odd)))
     nodes = "1 node has" if count == 1 else f"{count} nodes have"
     return [f"{nodes} no counterpart here; export it without, or leave it out:", *list_of(odd)]
 
 
 def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
-    """A line for each node, as many as a message may have."""
+    """Return a line per node, up to MOST_TOLD."""
     lines = list(dict.fromkeys(map(told, odd)))
     more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *more]
 
 
 def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
-    """Refuse a model whose output has another shape than it says."""
+    """Raise InputError if the output's shape differs from the shape declared in the file."""
     for port in graph.outputs:
         sizes = port.sizes[1:] if port.name == target and port.sizes else None
         if sizes is None:
@@ -243,14 +243,14 @@ def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
 
 
 def flat(made: Iterable[BuiltLayer]) -> Iterable[BuiltLayer]:
-    """All layers, those in a Residual too."""
+    """Yield all layers, including those inside a Residual."""
     for each in made:
         yield each
         yield from flat(each.inner)
 
 
 def build(made: Sequence[BuiltLayer], frozen: Frozen, dtype: str, budget: Budget) -> Network:
-    """A network of these layers, with their numbers."""
+    """Return a network of these layers, with their parameters and state."""
     once = {each.layer: each for each in flat(made)}
     count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)
     budget.take(np.dtype(dtype).itemsize * count, f"its {count:,} parameters")

@@ -1,4 +1,4 @@
-"""Operators that leave the numbers as they are and see them in another shape, or not even that."""
+"""Operators that keep the numbers of a value, and at most change its shape."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scalarviz.onnx.trace import PICTURE, At, Flow, Refused, Shape
 
 
 def identity(at: At) -> Flow:
-    """The value itself."""
+    """Return the input."""
     return at.flow
 
 
 def cast(at: At) -> Flow:
-    """Cast to numbers with a fraction: here all have the network's type."""
+    """Cast to a float type: the network's dtype is used instead."""
     at.only("to", 1, *FLOATS)
     return at.flow
 
@@ -30,7 +30,7 @@ def flatten(at: At) -> Flow:
 
 
 def reshape(at: At) -> Flow:
-    """Reshape, if each sample stays one."""
+    """Reshape that keeps samples apart."""
     flow = at.flow
     stored = at.needed(1, "sizes").array
     if stored.ndim != 1 or stored.dtype.kind != "i" or not stored.size:
@@ -52,7 +52,7 @@ def reshape(at: At) -> Flow:
 
 
 def transpose(at: At) -> Flow:
-    """Transpose, if no two sizes above 1 change their order."""
+    """Transpose, if it does not reorder axes of size above 1."""
     flow = at.flow
     rank = len(flow.shape) + 1
     order = at.get("perm", list(range(rank))[::-1])
@@ -63,7 +63,7 @@ def transpose(at: At) -> Flow:
 
 
 def axes_of(at: At, rank: int) -> list[int]:
-    """The axes that a node names, as attribute or as input, counted from the batch."""
+    """Return the axes of a node, from its attribute or input, counted from the batch."""
     stored = at.constant(1)
     found: Any = at.few(1) if stored else at.get("axes", [])
     if not isinstance(found, list) or not all(type(a) is int and -rank <= a < rank for a in found):
@@ -75,7 +75,7 @@ def axes_of(at: At, rank: int) -> list[int]:
 
 
 def unsqueeze(at: At) -> Flow:
-    """Sizes of 1 put in."""
+    """Insert axes of size 1."""
     flow = at.flow
     stored = at.constant(1)
     count = len(at.few(1)) if stored else len(at.get("axes", []))
@@ -86,7 +86,7 @@ def unsqueeze(at: At) -> Flow:
 
 
 def squeeze(at: At) -> Flow:
-    """Sizes of 1 taken out."""
+    """Remove axes of size 1."""
     flow = at.flow
     axes = axes_of(at, len(flow.shape) + 1)
     if any(flow.shape[axis - 1] != 1 for axis in axes):
@@ -96,7 +96,7 @@ def squeeze(at: At) -> Flow:
 
 
 def dropout(at: At) -> Flow:
-    """Dropout: nothing when the network is called."""
+    """Dropout: the identity in inference mode."""
     flow = at.flow.settled
     stored = at.constant(1)
     rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5

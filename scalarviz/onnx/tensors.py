@@ -1,7 +1,7 @@
-"""The numbers of a model: checked against their shape before any memory is taken for them.
+"""Tensors of a model, validated against their shape before memory is allocated.
 
-A model may keep numbers in a second file beside it. Such a file must lie in the model's own folder,
-whatever way its name takes, and must be long enough.
+A model may keep tensors in a second file. It must lie in the folder of the model, after resolving
+links, and must be long enough.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scalarviz.errors import InputError
 
 Array = npt.NDArray[Any]
 
-# What the format calls its types: how each is stored as bytes, and the field for single numbers.
+# Data types of the format: how bytes are stored, and the field for single numbers.
 TYPES = {
     1: ("<f4", "float_data"),
     6: ("<i4", "int32_data"),
@@ -34,18 +34,18 @@ TYPES = {
 }
 FLOATS = (1, 10, 11)
 HALF = 10
-EXTERNAL = 1  # the place of numbers that are in another file
+EXTERNAL = 1  # data_location of tensors in another file
 
 MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A TensorProto, whose numbers are read once, when they are first asked for."""
+    """A TensorProto, decoded once at its first use."""
 
     tensor: Any
     folder: Path  # where a second file may be
-    budget: Budget  # for all numbers of the model
+    budget: Budget  # limits the memory of all tensors
 
     @cached_property
     def array(self) -> Array:
@@ -54,9 +54,9 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """Numbers that a model has stored under a name.
+    """A tensor that a model has stored under a name.
 
-    `turned` says that a Transpose lies between the file and whoever asks.
+    `turned` says that a Transpose follows it.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Constant:
 
 
 def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
-    """The numbers of a TensorProto; an error goes on where the name of the numbers ends."""
+    """Return the numbers of a TensorProto; errors continue after the name of the tensor."""
     if tensor.data_type not in TYPES:
         raise InputError(f"are of the type {tensor.data_type}, which is none of plain numbers")
     kind, listed = TYPES[tensor.data_type]
@@ -100,7 +100,7 @@ def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
 
 
 def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder: Path) -> Array:
-    """The numbers in a row, from wherever they are."""
+    """Return the numbers, flat, from wherever they are stored."""
     if tensor.data_location == EXTERNAL:
         return as_numbers(read_external(tensor, count * stored.itemsize, folder), stored)
     if tensor.HasField("raw_data"):
@@ -108,13 +108,13 @@ def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder
     listed = getattr(tensor, name)
     if len(listed) != count:
         raise InputError(f"should be {count:,}, but there are {len(listed):,} of them")
-    if tensor.data_type == HALF:  # its bits, as integers
+    if tensor.data_type == HALF:  # float16 bits stored as integers
         return np.array(listed, np.int64).astype(np.uint16).view("<f2")
     return np.array(listed, stored)
 
 
 def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
-    """Bytes as numbers."""
+    """Decode bytes as numbers."""
     if len(data) % stored.itemsize:
         raise InputError(f"take {len(data):,} bytes, which is no whole number of them")
     if stored.kind == "b":
@@ -123,7 +123,7 @@ def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
 
 
 def read_external(tensor: Any, length: int, folder: Path) -> bytes:
-    """Bytes from a file in the model's folder."""
+    """Read bytes from a file in the model's folder."""
     about = {entry.key: entry.value for entry in tensor.external_data}
     location = about.get("location", "")
     path = inside(location if isinstance(location, str) else "", folder)
@@ -149,7 +149,7 @@ def read_external(tensor: Any, length: int, folder: Path) -> bytes:
 
 
 def inside(location: str, folder: Path) -> Path:
-    """The path of a file in a folder; one that leads out of it, by a link too, is refused."""
+    """Return the path of a file in a folder; raise InputError if it leads out, by a link too."""
     parts = PurePosixPath(location).parts
     odd = PureWindowsPath(location).anchor or "\\" in location or "\0" in location
     if not parts or odd or ".." in parts or parts[0] == "/":

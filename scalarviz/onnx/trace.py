@@ -1,7 +1,6 @@
-"""What a value of a graph is here: the steps that lead to it from the input, and its shape.
+"""Flow: a value of a graph, as the steps that lead to it from the input, and its shape.
 
-A step is a layer with its numbers and the names that these have in the file. Nothing of it stands
-on a bank yet.
+A step is a layer with its numbers and their names in the file. No bank is used yet.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ Names = dict[str, Any]
 LARGEST_SAMPLE = 2**24  # numbers
 MOST_OCTAVES = 64
 PICTURE = 3  # dimensions: channels, height, width
-# What is read of products, for errors about the others.
+# Supported products, for errors about others.
 READ = (
     "a Mul is read in sin and cos of pi x, 2 pi x, 4 pi x and so on, for each input x in turn, and "
     "in Swish, Gelu and RMSNorm; a scale can be put into the weights of the layer beside it"
 )
-SAME = 1e-5  # how far, in its own measure, a constant of a formula may be off
+SAME = 1e-5  # relative tolerance for constants of a formula
 
 
 class Refused(InputError):
-    """Something that there is no layer for; `node` is where, if it is not the one at hand."""
+    """An operator without a counterpart; `node` is where, if it is not the current node."""
 
     def __init__(self, why: str, node: GraphNode | None = None) -> None:
         super().__init__(why)
@@ -47,12 +46,12 @@ class Refused(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Numbers of the file that become rows of the bank, in the order that the layer wants.
+    """Numbers of the file that become rows of the bank, in the layer's order.
 
-    They are seen in the file's memory, a matrix maybe turned, and copied into the bank only.
+    They are views of the file's memory, possibly transposed, and copied only into the bank.
     """
 
-    role: str  # in the names of the layer: "weight"
+    role: str  # key in the layer's names, such as "weight"
     name: str
     values: Array
     matrix: bool  # whether it is more than a vector
@@ -60,9 +59,9 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class LayerStep:
-    """A layer, what it is called in the file, and its numbers.
+    """A layer, its names in the file, and its numbers.
 
-    A Residual is not made before its inner steps are known to be all: its layer is None.
+    The layer of a Residual is None until all its inner steps are known.
     """
 
     layer: Layer | None
@@ -74,26 +73,26 @@ class LayerStep:
 
 
 def nothing(shape: Shape) -> LayerStep:
-    """A layer that hands on what it is given, where there must be one."""
+    """Return an identity step, for places that need a layer."""
     return LayerStep(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """The numbers of a frequency encoding while it is put together from nodes.
+    """The numbers of a frequency encoding while it is assembled from nodes.
 
-    Each is f(factor * x[place]), f being "sin", "cos" or "" for none so far; the arrays have the
-    shape of the value.
+    Each is f(factor * x[place]) with f "sin", "cos" or, so far, ""; the arrays have the shape of
+    the value.
     """
 
     place: Array
     factor: Array
     f: Array
     nodes: tuple[GraphNode, ...]
-    stored: str = ""  # what the file calls the frequencies
+    stored: str = ""  # name of the frequencies in the file
 
     def encoding(self, inputs: int) -> FrequencyEncoding | None:
-        """The layer that gives just these numbers in this order, if there is one."""
+        """Return the layer that computes these numbers in this order; None if there is none."""
         octaves, rest = divmod(self.place.size, 2 * inputs)
         if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
             return None
@@ -110,8 +109,8 @@ class Waves:
 class Flow:
     """A value of the graph: its shape for one sample, and the steps that lead to it.
 
-    The last step may see the same numbers in another shape, `seen`; a layer for that is made when
-    somebody needs the new one, under the name of the last node that only changed the shape.
+    The numbers of the last step may be seen in another shape, `seen`. The layer for that is made
+    when the new shape is needed, and named after the last node that changed it.
     """
 
     shape: Shape
@@ -128,14 +127,14 @@ class Flow:
         shape: Shape | None = None,
         **more: Any,
     ) -> Flow:
-        """What comes out of a layer that takes this value."""
+        """Append a layer."""
         here = self.settled
         to = here.shape if shape is None else checked(shape)
         step = LayerStep(layer, names, parameters, **more)
         return Flow(to, to, (*here.steps, step))
 
     def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
-        """The same numbers in another shape."""
+        """Return the same numbers in another shape."""
         if prod(shape) != prod(self.shape):
             raise Refused(f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}")
         waves = self.waves
@@ -146,7 +145,7 @@ class Flow:
 
     @cached_property
     def settled(self) -> Flow:
-        """With a layer for the shape, and one for the waves."""
+        """The flow with layers added for its pending shape and waves."""
         if self.waves is not None:
             return self._encoded(self.waves)
         if self.seen == self.shape or {len(self.seen), len(self.shape)} - {1, PICTURE}:
@@ -174,30 +173,30 @@ ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten
 
 
 def checked(shape: Shape) -> Shape:
-    """A shape that is not too large."""
+    """Return a shape; raise Refused if it is too large."""
     if prod(shape) > LARGEST_SAMPLE:
         raise Refused(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
     return shape
 
 
 def is_list_of(kind: type, found: list[Any]) -> bool:
-    """Whether all items of a list are of just this type."""
+    """Return whether all items of a list have exactly this type."""
     return all(type(each) is kind for each in found)
 
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """A node with what comes into it: flows, or numbers of the file; None where nothing does."""
+    """A node with its inputs: flows, constants, or None where nothing is connected."""
 
     node: GraphNode
     opset: int
-    batch: int | None  # how many samples, where the model says so
+    batch: int | None  # number of samples, if the model fixes it
     inputs: tuple[Flow | Constant | None, ...]
-    budget: Budget  # for all numbers that are made of the model
+    budget: Budget  # limits the memory of what is made of the model
 
     @property
     def flow(self) -> Flow:
-        """The one value that is computed; all else must be stored in the file."""
+        """The only computed input; raise Refused if another input is not a constant."""
         first = self.inputs[0] if self.inputs else None
         rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
         if not isinstance(first, Flow) or rest:
@@ -206,7 +205,7 @@ class At:
 
     @property
     def row(self) -> Flow:
-        """The same; it must be one row of numbers a sample."""
+        """The same; raise Refused if it is not a vector per sample."""
         flow = self.flow.settled
         if len(flow.shape) != 1:
             raise Refused(
@@ -216,7 +215,7 @@ class At:
 
     @property
     def picture(self) -> Flow:
-        """The same; it must be a picture."""
+        """The same; raise Refused if it is not an image per sample."""
         flow = self.flow.settled
         if len(flow.shape) != PICTURE:
             raise Refused(
@@ -225,19 +224,19 @@ class At:
         return flow
 
     def constant(self, place: int) -> Constant | None:
-        """Numbers of the file that come in at a place; None if nothing does."""
+        """Return the constant at an input; None if there is none."""
         found = self.inputs[place] if place < len(self.inputs) else None
         return found if isinstance(found, Constant) else None
 
     def needed(self, place: int, what: str) -> Constant:
-        """Numbers of the file that must be there."""
+        """Return the constant at an input; raise Refused if there is none."""
         found = self.constant(place)
         if found is None:
             raise Refused(f"its {what} are not stored in the file")
         return found
 
     def few(self, place: int) -> list[Any]:
-        """A few numbers of the file, such as axes."""
+        """Return a short constant, such as axes, as a list."""
         found = self.needed(place, "numbers")
         if found.array.size > MOST_DIMENSIONS + 1:
             raise Refused(f"its {shorten(found.name)} has {found.array.size:,} numbers")
@@ -245,7 +244,7 @@ class At:
         return numbers
 
     def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
-        """A vector of the file as rows of the bank, of exactly this shape, or 1 in front of it."""
+        """Return a constant as a parameter of exactly this shape, leading 1s aside."""
         found = self.needed(place, role)
         given = found.shape
         if (
@@ -259,7 +258,7 @@ class At:
         return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
-        """The bias that a layer of sums may have; one number stands for that of all outputs."""
+        """Return the bias, if there is one; a single number is repeated for all outputs."""
         found = self.constant(2)
         if found is None:
             return []
@@ -269,7 +268,7 @@ class At:
         return [self.parameter("bias", 2, (outputs,))]
 
     def get(self, name: str, default: Any, items: type = int) -> Any:
-        """An attribute; one of another type than the default's is refused, or of other `items`."""
+        """Return an attribute; raise Refused if its type, or that of its items, is wrong."""
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
@@ -279,7 +278,7 @@ class At:
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Refuse an attribute that is another than the default or these."""
+        """Raise Refused if an attribute has another value than the default or those allowed."""
         found = self.get(name, default)
         if found not in (allowed or (default,)):
             raise Refused(
@@ -288,11 +287,11 @@ class At:
 
     @property
     def names(self) -> Names:
-        """What the file calls this node, and those that were made one with it."""
+        """The names of this node, and of those fused into it."""
         return {"node": self.node.name, **self.node.parts}
 
     def activated(self, name: str) -> Flow:
-        """What comes out of an activation."""
+        """Append an activation."""
         flow = self.flow.settled
         shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
         layer = Activation(shape, name)

@@ -1,7 +1,7 @@
-"""A model is weighed by its bytes, before a parser makes an object of each of its parts.
+"""Counts the parts of a model in its bytes, before a parser makes an object of each.
 
-Protocol Buffers write a message as its fields, one after the other: a number that says which field
-it is and how long, then its content, which may be a message again.
+A Protocol Buffers message is a sequence of fields: a key (field number and wire type), then the
+content, which may be a message again.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from scalarviz.checks.limits import PART, Budget
 from scalarviz.errors import InputError
 from scalarviz.onnx.package import the_package
 
-NUMBER, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5  # how the content of a field is written
+NUMBER, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5  # wire types
 
-Fields = dict[int, Any]  # the kind of message that a field holds, or None
+Fields = dict[int, Any]  # message type of a field, or None
 
 
 def weigh(data: bytes, limit: int) -> None:
-    """Refuse a model of which a parser would make very many objects."""
+    """Raise InputError if a parser would make too many objects of a model."""
     known: dict[str, Fields] = {}
     most, parts = limit // PART, 0
     waiting = [(0, len(data), the_package().ModelProto.DESCRIPTOR)]
@@ -38,7 +38,7 @@ def weigh(data: bytes, limit: int) -> None:
             elif how == NUMBER:
                 _, place = number_at(data, place, end)
                 parts += 1
-            elif how in (FOUR_BYTES, EIGHT_BYTES):  # an object takes no more than this
+            elif how in (FOUR_BYTES, EIGHT_BYTES):  # limited by the size of the file
                 place += 4 if how == FOUR_BYTES else 8
             else:
                 raise broken()
@@ -53,7 +53,7 @@ def fields_of(message: Any) -> Fields:
 
 
 def number_at(data: bytes, place: int, end: int) -> tuple[int, int]:
-    """A number, seven bits a byte, and where it ends."""
+    """Return a varint, and the position behind it."""
     number = shift = 0
     while place < end:
         byte = data[place]

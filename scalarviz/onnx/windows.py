@@ -1,4 +1,4 @@
-"""Operators that look through windows: Conv, MaxPool, AveragePool, and means of a whole picture."""
+"""Operators with windows: Conv, MaxPool, AveragePool, and global averages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class PoolingWindow:
 
 
 def picture_of(flow: Flow) -> PictureShape:
-    """The shape of a flow that is known to be a picture."""
+    """Return the shape of a flow that is known to be an image."""
     channels, height, width = flow.shape
     return channels, height, width
 
 
 def window_of(at: At, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
-    """What a node says about its windows, as far as it can be had here."""
+    """Return the window of a node; raise Refused if it is unsupported."""
     given = tuple(at.get("kernel_shape", list(kernel or ())))
     if len(given) != 2 or (kernel and given != kernel) or min(given) < 1:
         raise Refused(f"its kernel has the shape {shorten(given)}, and not (height, width)")
@@ -46,7 +46,7 @@ def window_of(at: At, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
 
 
 def pads_of(at: At, window: PoolingWindow) -> list[int]:
-    """How far the windows reach beyond each edge."""
+    """Return the padding of all edges, in the order of `pads`."""
     auto = at.get("auto_pad", "NOTSET")
     if auto in ("NOTSET", ""):
         return list(at.get("pads", [0, 0, 0, 0]))
@@ -63,13 +63,13 @@ def pads_of(at: At, window: PoolingWindow) -> list[int]:
 
 
 def left_over(at: At, window: PoolingWindow) -> list[int]:
-    """How many pixels the last window leaves, from top to bottom and from left to right."""
+    """Return the pixels that windows leave over, vertically and horizontally."""
     sides = zip(at.picture.shape[1:], window.kernel, strict=True)
     return [(side + 2 * window.padding - kernel) % window.stride for side, kernel in sides]
 
 
 def convolution(at: At) -> Flow:
-    """Conv: kernels on a picture."""
+    """Conv: kernels on an image."""
     flow, weights = at.picture, at.needed(1, "weights")
     at.only("group", 1)
     shape = weights.shape
@@ -88,7 +88,7 @@ def convolution(at: At) -> Flow:
 
 
 def square(window: PoolingWindow) -> int:
-    """The side of a window that must be a square."""
+    """Return the side of a window; raise Refused if it is not a square."""
     height, width = window.kernel
     if height != width:
         raise Refused(f"its window is {height} x {width}, and only squares can be had")
@@ -104,7 +104,7 @@ def max_pool(at: At) -> Flow:
 
 
 def average_pool(at: At) -> Flow:
-    """AveragePool; what lies beyond the edge must count as 0, if windows reach there."""
+    """AveragePool; if windows reach beyond the edge, padding must count as 0."""
     flow, window = at.picture, window_of(at)
     if window.padding and not at.get("count_include_pad", 0):
         raise Refused("its count_include_pad is 0, and what lies beyond the edge counts here")
@@ -118,7 +118,7 @@ def global_average_pool(at: At) -> Flow:
 
 
 def mean_of_channels(at: At, form: str) -> Flow:
-    """One number for each channel, as a picture of one pixel."""
+    """Append the mean of each channel, as an image of one pixel."""
     flow = at.picture
     channels, height, width = picture_of(flow)
     if height != width:
@@ -128,7 +128,7 @@ def mean_of_channels(at: At, form: str) -> Flow:
 
 
 def reduce_mean(at: At) -> Flow:
-    """ReduceMean over height and width, which is how PyTorch may write the same."""
+    """ReduceMean over height and width, as PyTorch may write a global average."""
     flow = at.picture
     stored = at.constant(1)
     axes = at.few(1) if stored else at.get("axes", [])

@@ -1,4 +1,4 @@
-"""Writer: a graph as it grows, one node after the other, every name used once."""
+"""GraphWriter: builds a graph node by node, with unique names."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from scalarviz.onnx.trace import Shape
 if TYPE_CHECKING:
     from scalarviz.network.network import Network
 
-FLOAT, INT64, DOUBLE = 1, 7, 11  # what the format calls these types
+FLOAT, INT64, DOUBLE = 1, 7, 11  # data types of the format
 BATCH = "batch"
 
 
 class GraphWriter:
-    """The nodes and numbers so far, and the value that the last node gave.
+    """The nodes and constants so far, and the last value.
 
-    current  the name of that value
+    current  name of the last value
     shape    its shape for one sample
     """
 
@@ -47,7 +47,7 @@ class GraphWriter:
         self._node_names: set[str] = set()
 
     def numbered(self, kind: str) -> str:
-        """A name for a layer: "dense1", "dense2"."""
+        """Return a new name for a layer: "dense1", "dense2"."""
         self._counts[kind] += 1
         return f"{kind}{self._counts[kind]}"
 
@@ -59,7 +59,7 @@ class GraphWriter:
         shape: Shape | None = None,
         **attributes: Any,
     ) -> str:
-        """One more node, on the last value if no inputs are given; what it gives is the last."""
+        """Append a node, by default on the last value; return the name of its output."""
         name = unused(name, self._node_names)
         output = self._free(f"{name}_output")
         made = self.helper.make_node(
@@ -71,7 +71,7 @@ class GraphWriter:
         return output
 
     def store(self, name: str, array: Array) -> str:
-        """Numbers under a name, or under a similar one if it is taken."""
+        """Store an array under a name, or a similar one if it is taken; return the name."""
         known = self._numbers.get(name)
         integers = array.dtype.kind == "i"
         kind = INT64 if integers else self.kind
@@ -85,14 +85,14 @@ class GraphWriter:
         return stored
 
     def store_once(self, layer: Layer, role: str, name: str, array: Array) -> str:
-        """The numbers of a layer: they are stored once, though it may stand in several places."""
+        """Store a layer's array once, even if the layer stands in several places."""
         key = id(layer), role
         if key not in self._shared:
             self._shared[key] = self.store(name, array)
         return self._shared[key]
 
     def see(self, shape: Shape, name: str) -> None:
-        """Have the last value in this shape."""
+        """Reshape the last value if its shape differs."""
         if shape == self.shape:
             return
         if len(shape) == 1:
@@ -101,16 +101,16 @@ class GraphWriter:
             self.reshape(shape, f"{name}.reshape")
 
     def reshape(self, shape: Shape, name: str) -> None:
-        """Reshape the last value; the batch stays."""
+        """Append a Reshape of the last value; the batch stays."""
         sizes = self.store(f"{name}.shape", np.array([-1, *shape]))
         self.node("Reshape", name, self.current, sizes, shape=shape)
 
     def flat(self, name: str) -> None:
-        """Have the last value as one row a sample."""
+        """Flatten the last value to one vector per sample."""
         self.see((prod(self.shape),), name)
 
     def finish(self) -> Any:
-        """The graph; its last value gets the name of the output."""
+        """Return the graph; its last value gets the name of the output."""
         if not self._nodes:
             self.node("Identity", "identity")
         output = self.names["output"]
@@ -130,7 +130,7 @@ class GraphWriter:
         return self.helper.make_tensor_value_info(name, self.kind, [BATCH, *shape])
 
     def _free(self, name: str) -> str:
-        """A name like this one that nothing has, and that nothing will want."""
+        """Return a name like this one that is neither used nor reserved."""
         found = unused(name, self._used | self._reserved)
         self._used.add(found)
         return found

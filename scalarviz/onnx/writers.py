@@ -1,4 +1,4 @@
-"""WRITERS: how each layer is written, by the operators of ONNX. To add one, write a row."""
+"""WRITERS: how each layer is written as ONNX operators. To add one, write a row."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from scalarviz.onnx.writer import GraphWriter
 
 
 def operator_of(activation: str) -> OnnxOperator | None:
-    """The operator of an activation; None if ONNX has none, or needs none."""
+    """Return the operator of an activation; None if ONNX has none or it is linear."""
     row = ACTIVATIONS.get(activation)
     return None if row is None else row.onnx
 
 
 @dataclass(frozen=True, eq=False)
 class LayerContext:
-    """A layer that is being written: what the file called it, and what it is called else."""
+    """A layer being written, its names in the file, and its name otherwise."""
 
     writer: GraphWriter
     layer: Any
@@ -46,17 +46,17 @@ class LayerContext:
     name: str
 
     def called(self, role: str, ending: str) -> str:
-        """The name of a part in the file, or one made of the layer's."""
+        """Return the name of a part in the file, or one derived from the layer's."""
         found = self.names.get(role)
         return found if isinstance(found, str) and found else f"{self.name}{ending}"
 
     def numbers(self, role: str, array: Array) -> str:
-        """Store numbers of the layer; the name under which they are."""
+        """Store an array of the layer; return its name."""
         name = self.called(role, f".{role}")
         return self.writer.store_once(self.layer, role, name, array)
 
     def rows(self, role: str, first: int, shape: Shape) -> str:
-        """Store rows of the bank, counted from the layer's first."""
+        """Store parameters of the layer, from its bank index `first` on; return their name."""
         begin = self.layer.first_row + first
         values = self.writer.net.bank.value[begin : begin + int(np.prod(shape))]
         return self.numbers(role, values.reshape(shape))
@@ -83,7 +83,7 @@ class LayerContext:
 
 
 def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
-    """Write a layer, on what the last one gave."""
+    """Write a layer that takes the last value."""
     word, write = WRITERS[type(layer).__name__]
     found = names.get("node")
     name = found if isinstance(found, str) and found else writer.numbered(word)
@@ -93,7 +93,7 @@ def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
 
 
 def dense(at: LayerContext) -> None:
-    """A layer as it came: Gemm with its weights either way, or MatMul and Add."""
+    """Write a Dense in its original form: Gemm with either order of weights, or MatMul and Add."""
     layer, writer = at.layer, at.writer
     assert isinstance(layer, Dense)
     writer.flat(at.name)
@@ -126,7 +126,7 @@ def convolution(at: LayerContext) -> None:
 
 
 def windows(layer: Conv2d | MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
-    """The attributes of what looks through windows."""
+    """Return the attributes of a window."""
     kernel = layer.kernel if isinstance(layer.kernel, tuple) else [layer.kernel] * 2
     return {
         "kernel_shape": list(kernel),
@@ -188,7 +188,7 @@ def layer_norm(at: LayerContext) -> None:
 
 
 def rms_norm(at: LayerContext) -> None:
-    """ONNX has it from opset 23 on; before, it is several nodes."""
+    """Write RMSNorm as several nodes: ONNX has it from opset 23 on only."""
     writer, layer = at.writer, at.layer
     assert isinstance(layer, RMSNorm)
     writer.flat(at.name)
@@ -220,7 +220,7 @@ def dropout(at: LayerContext) -> None:
 
 
 def encoding(at: LayerContext) -> None:
-    """Angles, their sines and cosines side by side, all in one row."""
+    """Write a FrequencyEncoding as Mul, Sin, Cos and Concat."""
     writer, layer = at.writer, at.layer
     assert isinstance(layer, FrequencyEncoding)
     writer.flat(at.name)
@@ -249,7 +249,7 @@ def residual(at: LayerContext) -> None:
     writer.node("Add", at.name, x, writer.current)
 
 
-# Each kind of layer: what one is called that has no name, and how it is written.
+# Each kind of layer: the stem of its generated names, and how it is written.
 WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "Dense": ("dense", dense),
     "Conv2d": ("conv", convolution),

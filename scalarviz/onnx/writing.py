@@ -1,7 +1,7 @@
-"""From a network to a file: standard operators, under the names that it came with or plain ones.
+"""Writes a network as an ONNX model, with its original names or generated ones.
 
-A layer without names from a file is called by its kind and its number: the node "dense1", the
-numbers "dense1.weight" and "dense1.bias".
+A layer without names from a file is named by its kind and number: the node "dense1", its parameters
+"dense1.weight" and "dense1.bias".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 OPSET = 20  # the first with Gelu
-FORMAT = 9  # of the file, as it came with that opset
+FORMAT = 9  # IR version of that opset
 
 
 def save_model(net: Network, path: object) -> None:
@@ -36,7 +36,7 @@ def save_model(net: Network, path: object) -> None:
 
 
 def as_model(net: Network, onnx: Any) -> Any:
-    """A network as a ModelProto."""
+    """Return a network as a ModelProto."""
     if not isinstance(net, Network):
         raise InputError(
             f"sv.onnx.save saves a Network, not {shorten(net)}: write sv.onnx.save(net, path)"
@@ -57,13 +57,13 @@ def as_model(net: Network, onnx: Any) -> Any:
 
 
 def plain_names(layers: Sequence[Layer]) -> Names:
-    """Those of a network that was never in an ONNX file."""
+    """Return the names of a network that was not loaded from an ONNX file."""
     nothing: list[Names] = [{} for _ in layers]
     return {"graph": "network", "input": "input", "output": "output", "layers": nothing}
 
 
 def check_layers(layers: Iterable[Layer]) -> None:
-    """Refuse a network with layers or activations that ONNX has not, and name them all."""
+    """Raise InputError for layers or activations that ONNX lacks; it lists all of them."""
     odd = list(dict.fromkeys(odd_parts(layers)))
     if odd:
         raise InputError(
@@ -73,10 +73,9 @@ def check_layers(layers: Iterable[Layer]) -> None:
 
 
 def check_places(layers: Sequence[Layer]) -> None:
-    """Refuse layers in several places that would come back as several layers.
+    """Raise InputError for a shared layer that could not be read back as one.
 
-    What tells that two places are one layer is a matrix that both use: vectors are often stored
-    once because they are alike.
+    A reader recognizes a shared layer by its matrix, because equal vectors are often merged.
     """
     for layer, places in Counter(layers).items():
         if places > 1 and layer.size and not has_matrix(layer):
@@ -87,14 +86,14 @@ def check_places(layers: Sequence[Layer]) -> None:
 
 
 def has_matrix(layer: Layer) -> bool:
-    """Whether a layer, or one of its parts, has weights from each input to each output."""
+    """Return whether a layer, or an inner layer, has a weight matrix."""
     if isinstance(layer, Residual):
         return any(map(has_matrix, layer.layers))
     return isinstance(layer, (Dense, Conv2d))
 
 
 def odd_parts(layers: Iterable[Layer]) -> list[str]:
-    """What of these layers cannot be written."""
+    """Return the parts of these layers that cannot be written."""
     found = []
     for layer in layers:
         if type(layer).__name__ not in WRITERS:
