@@ -1,1 +1,1 @@
-"""What a network consists of: the bank, weights, operations, programs, and how weights move."""
+"""The parts that a network lowers to: bank, weights, operations, Program, Optimizer, Precision."""

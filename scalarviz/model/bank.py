@@ -1,7 +1,7 @@
-"""One bank of numbers: all parameters of a network, flat, with their gradients.
+"""Bank: all parameters of a network in one flat array, their gradients in a second.
 
-A row is a parameter. Weights are live objects on the rows, kernels read and write the rows, and the
-picture is drawn from them; so nothing is ever copied to keep two things alike.
+Each row is one parameter. Weights, kernels and the picture read and write these arrays directly, so
+that no copies have to be kept in step.
 """
 
 from __future__ import annotations
@@ -42,38 +42,37 @@ Dtype = Literal["float32", "float64"]
 Rows = slice | npt.NDArray[np.intp]
 
 NONE = -1  # no row
-LARGE = 1e9  # a product of four numbers up to here fits into a float32
-SCALING = 3  # numbers of `Bank.state` that are its `scaling`
+LARGE = 1e9  # a product of four numbers up to this fits into a float32
+SCALING = 3  # length of `scaling`, the first numbers of `Bank.state`
 ROW_NAME = "row {}".format
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
-FLOAT32_ENDS = 2.0**128 - 2.0**103  # from here on a number is rounded to infinity
+FLOAT32_ENDS = 2.0**128 - 2.0**103  # numbers from here on are rounded to infinity
 
 
 def nobody() -> None:
-    """No session."""
+    """Stands for a weak reference to no session."""
 
 
 class Bank:
-    """All numbers of one network, flat: one row a parameter.
+    """All numbers of one network, flat: one row for each parameter.
 
-    value, grad     the parameters and their gradients
-    frozen          True where a parameter keeps its value
-    slots           what optimizers keep for each parameter, by name (Adam's "m" and "v")
-    state           what is no parameter and yet belongs to the network: first `scaling`, then what
-                    layers keep, such as running means; float64
-    scaling         with mixed precision: the loss scale, the steps since it last changed, and how
-                    many steps it has skipped
-    step_count      how many steps were taken
-    has_gradients   whether a backward has run since the last zero_grad; set it if you write
-                    gradients into `grad` by hand that may all be 0
+    value, grad     parameters and gradients, 1-D, of `dtype`
+    frozen          bool, 1-D: True where steps do not move the parameter
+    slots           optimizer state of each parameter, by name, such as Adam's "m" and "v"
+    state           non-parameter state, float64, 1-D: `scaling`, then what layers keep, such as
+                    running means
+    scaling         for mixed precision: loss scale, steps since it last changed, steps skipped
+    step_count      number of steps taken
+    has_gradients   whether a backward has run since the last zero_grad; set it to True after
+                    writing gradients into `grad` by hand that may all be 0
 
-    The arrays are the same objects for the bank's whole life, since weights, kernels and pictures
-    stand on them: `bank.value = array` writes the numbers of `array` into `bank.value`, and raises
+    The arrays stay the same objects for the life of the bank, since weights, kernels and pictures
+    refer to them: `bank.value = array` copies the numbers of `array` into `bank.value`, and raises
     InputError, with nothing written, unless there is one finite number for each row.
 
     rows   number of parameters, at least 0
     dtype  "float32", the default, or "float64"
-    state  number of further places in `state`, for layers; by default 0
+    state  number of places in `state` after `scaling`; by default 0
     """
 
     @answered
@@ -81,7 +80,7 @@ class Bank:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
         if not isinstance(rows, int) or rows < 0:
             raise InputError(f"a bank has a whole number of rows, not {shorten(rows)}")
-        # Value and gradient, and three marks of a byte each.
+        # Value, gradient, and three flags of a byte.
         needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
         with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
             self._begin(
@@ -101,10 +100,10 @@ class Bank:
         state: FloatArray,
         blocks: dict[tuple[str, ...], FloatArray],
     ) -> Bank:
-        """A bank on arrays that are there already and hold zeros.
+        """Return a bank on existing arrays, which hold zeros.
 
-        `value`, `grad` and `frozen` have one number a row, `state` is float64; `blocks` are the
-        arrays (slot, row) of slots, by their names.
+        `value`, `grad` and `frozen` have one number a row, `state` is float64; `blocks` maps the
+        names of an optimizer's slots to an array of shape (slots, rows).
         """
         bank = cls.__new__(cls)
         bank.dtype = DTYPES[value.dtype.name]
@@ -127,13 +126,13 @@ class Bank:
         self.step_count = 0
         self.has_gradients = False
         self.name_of: Callable[[int], str] = ROW_NAME
-        # Whoever writes a single number while kernels may run does so under this lock.
+        # Single numbers are written under this lock while kernels may run.
         self.guard: AbstractContextManager[object] = nullcontext()
         self._session: Callable[[], object] = nobody
 
     @property
     def value(self) -> FloatArray:
-        """The parameters."""
+        """The parameters, 1-D, of `dtype`."""
         return self._value
 
     @value.setter
@@ -142,7 +141,7 @@ class Bank:
 
     @property
     def grad(self) -> FloatArray:
-        """Their gradients."""
+        """The gradients, 1-D, of `dtype`."""
         return self._grad
 
     @grad.setter
@@ -152,7 +151,7 @@ class Bank:
 
     @property
     def frozen(self) -> npt.NDArray[np.bool_]:
-        """True where a parameter keeps its value."""
+        """True where steps do not move the parameter."""
         return self._frozen
 
     @frozen.setter
@@ -161,7 +160,7 @@ class Bank:
 
     @property
     def state(self) -> FloatArray:
-        """What is no parameter and yet belongs to the network."""
+        """Non-parameter state, float64: `scaling`, then what layers keep, such as running means."""
         return self._state
 
     @state.setter
@@ -170,7 +169,7 @@ class Bank:
 
     @property
     def step_count(self) -> int:
-        """How many steps were taken."""
+        """Number of steps taken."""
         return self._step_count
 
     @step_count.setter
@@ -179,7 +178,7 @@ class Bank:
 
     @property
     def slots(self) -> Slots:
-        """What optimizers keep, by the name of each slot."""
+        """Optimizer state of each parameter, by the name of the slot."""
         return Slots(self)
 
     @slots.setter
@@ -191,7 +190,7 @@ class Bank:
 
     @property
     def session(self) -> object:
-        """The session that trains these numbers; None if there is none, or nobody holds it."""
+        """The session that trains this network, or None if there is none or it was deleted."""
         return self._session()
 
     @session.setter
@@ -200,22 +199,22 @@ class Bank:
 
     @property
     def scaling(self) -> FloatArray:
-        """The first numbers of the state."""
+        """Loss scale, steps since it last changed, steps skipped: the first numbers of `state`."""
         return self._state[:SCALING]
 
     def __len__(self) -> int:
         return len(self._value)
 
     def write(self, name: str, array: npt.NDArray[Any], numbers: object) -> None:
-        """Copy `numbers` into `array`, which is called `name`; InputError if they do not fit."""
+        """Copy `numbers`, one finite number a row, into `array`; InputError names it `name`."""
         if numbers is array:  # after `bank.value *= 2`
             return
         refuse_mask(numbers, f"bank.{name}")
         try:
             found = np.asarray(numbers)
-        except ValueError:  # lists of several lengths, say
+        except ValueError:  # e.g. lists of different lengths
             found = np.array(None)
-        except Exception:  # of a tensor of another package: the error says what to do with it
+        except Exception:  # a foreign tensor: as_floats raises an error with a remedy
             found = as_floats(numbers, f"bank.{name}")
         wanted, kinds = ("True or False", "b") if array.dtype == np.bool_ else ("number", "biuf")
         if found.dtype.kind not in kinds or found.shape != array.shape:
@@ -236,7 +235,7 @@ class Bank:
             array[:] = found
 
     def number(self, value: object, what: str) -> float:
-        """`value` as a finite number for one row, also in the type of this bank; else InputError.
+        """Return `value` as a float; raise InputError unless finite in the dtype of this bank.
 
         `what` names the value in the error.
         """
@@ -250,31 +249,31 @@ class Bank:
 
     @staticmethod
     def window(array: FloatArray, row: int) -> memoryview[float]:
-        """The number of an `array` on a `row`, read and written as `window[()]`.
+        """Return a memoryview of the number of an `array` on a `row`: read and write `window[()]`.
 
-        Python floats come out of a memoryview several times faster than out of a numpy array.
+        Python reads floats from a memoryview several times faster than from a numpy array.
         """
         code: Literal["f", "d"] = "f" if array.dtype == np.float32 else "d"
         return array.data[row : row + 1].cast("B").cast(code, shape=())
 
     def slot_block(self, names: tuple[str, ...]) -> FloatArray:
-        """The slots of an optimizer, called `names`, as one array (slot, row); zeros at first."""
+        """Return the optimizer slots `names` as an array of shape (slots, rows), at first zeros."""
         if names not in self._blocks:
             self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
         return self._blocks[names]
 
     @property
     def blocks(self) -> dict[tuple[str, ...], FloatArray]:
-        """Everything that optimizers keep, by the names of their slots."""
+        """All optimizer slots: tuples of names, and arrays of shape (slots, rows)."""
         return self._blocks
 
     @property
     def moved(self) -> npt.NDArray[np.bool_]:
-        """Which rows have taken the step that is counted last."""
+        """Bool mask of the rows that have taken the step counted last."""
         return self._moved
 
     def __getstate__(self) -> dict[str, object]:
-        """A copy belongs to no session; a layer or network that is copied too names its rows."""
+        """Leave out lock and session, and row names if their layer or network is copied too."""
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
         about = {"guard": nullcontext(), "_session": nobody}
         return {**self.__dict__, **about, **({"name_of": None} if named else {})}
@@ -284,20 +283,20 @@ class Bank:
         self.name_of = state["name_of"] or ROW_NAME
 
     def restart_optimizer(self) -> None:
-        """Forget what optimizers keep, and how many steps were taken."""
+        """Set all optimizer slots and the number of steps taken to 0."""
         for block in self._blocks.values():
             block[:] = 0.0
         self.restart_count(0)
 
     def restart(self, precision: Precision) -> None:
-        """Reset everything but the values, as before a first step in a `precision`."""
+        """Reset everything but the values to the state before a first step in a `precision`."""
         self.grad[:] = 0.0
         self.restart_optimizer()
         self.start_scaling(precision)
         self.has_gradients = False
 
     def count_of_steps(self) -> tuple[int, npt.NDArray[np.bool_]]:
-        """How many steps were taken, and which rows have taken the last one."""
+        """Return the number of steps taken, and the mask of rows that have taken the last."""
         return self.step_count, self._moved.copy()
 
     def restore_count(self, count: tuple[int, npt.NDArray[np.bool_]]) -> None:
@@ -305,13 +304,13 @@ class Bank:
         self.step_count, self._moved[:] = count
 
     def restart_count(self, steps: int) -> None:
-        """Set the number of `steps` that were taken, by all rows together."""
+        """Set the number of `steps` taken, as if all rows had taken them together."""
         self.step_count = steps
         self._moved[:] = steps > 0
         self._cleared[:] = False
 
     def copy_from(self, other: Bank) -> None:
-        """Copy all numbers of the bank `other`; InputError unless it has as many rows."""
+        """Copy all numbers of the equally long bank `other`; InputError if a value is too large."""
         with np.errstate(over="ignore"):
             value, grad = other.value.astype(self.dtype), other.grad.astype(self.dtype)
         lost = np.isfinite(other.value) & ~np.isfinite(value)
@@ -332,7 +331,7 @@ class Bank:
         self.scaling[:] = [precision.loss_scale if precision.mixed else 1.0, 0.0, 0.0]
 
     def zero_grad(self, rows: Rows = slice(None)) -> None:
-        """Set the gradients of some `rows`, by default of all, to 0."""
+        """Set the gradients of `rows` to 0; by default of all rows."""
         self.grad[rows] = 0.0
         self._cleared[rows] = True
         if self._cleared.all():
@@ -340,11 +339,12 @@ class Bank:
             self._cleared[:] = False
 
     def step(self, optimizer: Optimizer, rows: Rows) -> None:
-        """Move `rows` against their gradients by an `optimizer`, all together; frozen ones stay.
+        """Take one step of an `optimizer` on `rows`; frozen rows stay.
 
-        The step count goes on by one when a row steps again that has stepped already; so stepping a
-        network weight by weight, or layer by layer, counts as one step. Raises GradientError for a
-        gradient, and UpdateError for a step, that is not finite.
+        The step count increases when a row steps again that has taken the last step; so stepping a
+        network weight by weight, or layer by layer, counts as one step. Raises OrderError without
+        gradients, GradientError if a gradient, UpdateError if a result is not finite; nothing is
+        changed then.
         """
         gradients = self.grad[rows]
         if not gradients.size:
@@ -356,7 +356,7 @@ class Bank:
             raise self.bad_gradient(bad)
         scale = optimizer.norm_scale(gradients[~self.frozen[rows]])
         moving = np.arange(len(self))[rows][~self.frozen[rows]]
-        # Everything is computed before anything is written.
+        # Compute everything before writing anything.
         count = self.step_count + self.begins_step(rows)
         arrays = [self.value, *self.slot_block(optimizer.row.slots)]
         moved = self._moved_by(optimizer, arrays, moving, scale, count - 1)
@@ -372,10 +372,10 @@ class Bank:
     def _moved_by(
         self, optimizer: Optimizer, arrays: list[FloatArray], rows: Any, scale: float, step: int
     ) -> list[FloatArray]:
-        """What an optimizer makes of some rows of the values and its slots.
+        """Return the new values and slots of some rows, without writing them.
 
-        It is computed in float64 and then rounded; where numbers are so large that a float32 could
-        overflow on the way, in the type of the bank, as the kernels do.
+        Computed in float64 and then rounded; with numbers so large that a float32 could overflow on
+        the way, computed in the dtype of the bank, as in the kernels.
         """
         arguments = optimizer.arguments(step)
         numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
@@ -392,30 +392,30 @@ class Bank:
             return list(table.T.astype(self.dtype))
 
     def begins_step(self, rows: Rows) -> bool:
-        """Whether a step of `rows` is a new one, because one of them took the last one."""
+        """Return whether a step of `rows` is a new one: one of them has taken the last step."""
         return self.step_count == 0 or bool(self._moved[rows].any())
 
     def count_steps(self, steps: int) -> None:
-        """Count `steps` more that all rows have taken."""
+        """Count `steps` further steps of all rows."""
         self.step_count += steps
         self._moved |= steps > 0
 
     def count_step(self, rows: Rows) -> None:
-        """Count a step of `rows`: a new one if one of them has taken the last one."""
+        """Count a step of `rows`: a new one if one of them has taken the last step."""
         if self.begins_step(rows):
             self.step_count += 1
             self._moved[:] = False
         self._moved[rows] = True
 
     def find_bad(self, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
-        """The first of `rows` that moves and whose gradient an `optimizer` refuses, or NONE."""
+        """Return the first non-frozen row of `rows` with a gradient that is refused, or NONE."""
         if optimizer.not_finite != "error":
             return NONE
         bad = ~np.isfinite(self.grad[rows]) & ~self.frozen[rows]
         return int(np.arange(len(self))[rows][bad][0]) if bad.any() else NONE
 
     def bad_gradient(self, row: int) -> GradientError:
-        """The error for a gradient on a `row` that is not finite, with what to do about it."""
+        """Return the error for a gradient on a `row` that is not finite, with a remedy."""
         return GradientError(
             f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
             "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
@@ -423,9 +423,9 @@ class Bank:
         )
 
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """The error for a `step`, the first being 0, that left weights or slots not finite.
+        """Return the error for a `step`, counted from 0, that left weights or slots not finite.
 
-        `optimizer` is the one that took it.
+        `optimizer` is the one that took the step.
         """
         names = optimizer.row.slots
         found = first_not_finite(
@@ -439,7 +439,7 @@ class Bank:
     def _bad_update(
         self, array: int, row: int, number: float, optimizer: Optimizer, step: int
     ) -> UpdateError:
-        """The error that says what a step would have made infinite, and what to do about it."""
+        """Return the error that names the number which a step would have made infinite."""
         what = ("", *[f"{name} of " for name in optimizer.row.slots])[array]
         return UpdateError(
             step,
@@ -454,9 +454,9 @@ class Bank:
 
 
 def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
-    """The first place at which one of these is not finite: which one, and where; else None.
+    """Return (array, index) of the first number that is not finite, or None.
 
-    The first array is named only if no other is so at this place: what follows from them.
+    At equal index a later array (slot) goes before the first (values), which follows from it.
     """
     bad = [np.flatnonzero(~np.isfinite(array)) for array in arrays]
     places = [(int(found[0]), i == 0, i) for i, found in enumerate(bad) if len(found)]
@@ -468,9 +468,9 @@ def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
 
 @final
 class Slots(Mapping[str, FloatArray]):
-    """What optimizers keep for each row of a bank, by name: Adam's "m" and "v".
+    """Mapping of slot names to the optimizer state of each row of a bank: Adam's "m" and "v".
 
-    Each is a row of a block of the bank. What is set under a name is written into that row.
+    Values are views of the bank; assigning to a name writes into the bank.
     """
 
     def __init__(self, bank: Bank) -> None:

@@ -1,4 +1,4 @@
-"""Banks of several networks of one shape, whose numbers kernels train together."""
+"""BankStack: the banks of several networks of one shape, in common arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scalarviz.model.bank import Bank
 
 @final
 class BankStack:
-    """One array for each kind of number, a row for each network, and a bank on each row.
+    """One array for each kind of number with a row for each network, and a bank on each row.
 
     banks        one `Bank` for each network, all numbers 0
-    value, grad  (networks, parameters)
-    slots        (networks, slots of the optimizer, parameters)
-    frozen       (networks, parameters)
-    state        (networks, numbers of a bank's state)
+    value, grad  shape (networks, parameters)
+    slots        shape (networks, slots of the optimizer, parameters)
+    frozen       shape (networks, parameters)
+    state        shape (networks, length of a bank's state)
     """
 
     def __init__(self, count: int, like: Bank, slots: tuple[str, ...]) -> None:

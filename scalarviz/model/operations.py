@@ -1,8 +1,8 @@
-"""What operations there are: what each kind means, which parameters it has, and where each is used.
+"""Operations and their kinds: shapes, parameters, and where each parameter is used.
 
-This is the one place that knows a kind of operation apart from the kernels that do it: engines ask
-for the shape of its parameters and what it must keep, the picture and the explanations ask where a
-weight is multiplied. Another kind is one row of KINDS, and a kernel on each engine.
+KINDS describes each kind of operation apart from the kernels: engines read the shape of its
+parameters and what it keeps for backward; pictures and explanations, where a weight is used.
+A new kind is one row of KINDS and a kernel on each engine.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.table import table
 
-NONE = -1  # the place of parameters that are not there
-OVERFLOW = -2  # instead of the row of a bad gradient: an update whose result is not finite
+NONE = -1  # first row of parameters that an operation lacks
+OVERFLOW = -2  # in place of the row of a bad gradient: an update is not finite
 
 Places = npt.NDArray[np.intp]
 Shape = tuple[int, ...]
@@ -28,9 +28,9 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Some numbers for each sample, at an offset in the workspace.
+    """`size` numbers for each sample, at an offset in the workspace.
 
-    Where they are a picture, `shape` is (channels, height, width).
+    `shape` is (channels, height, width) if they are a picture, else ().
     """
 
     name: str
@@ -41,13 +41,15 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that is done to every sample.
+    """One operation on every sample of a batch: reads buffer `source`, writes buffer `target`.
 
-    weights, biases  the first rows of its parameters in the bank, or NONE
-    state            the first of its numbers in `bank.state`, or NONE
-    held_by          the rows of its layer, if its statistics stand still while all these are frozen
-    layer            the place in the network of the layer that it belongs to; `label` says so
-    other            a second buffer that takes part: see the kinds "branch" and "sum"
+    weights, biases  first rows of its parameters in the bank, or NONE
+    state            first of its numbers in `bank.state`, or NONE
+    held_by          rows of its layer if running statistics stop while all of them are frozen, else
+                     empty
+    layer            index of its layer in the network; `label` is that index as text, with the
+                     place in a residual such as "2.1"
+    other            second buffer of the kinds "branch" and "sum"
     """
 
     kind: str
@@ -65,37 +67,37 @@ class Operation:
 
     @property
     def about(self) -> Kind:
-        """What is known of its kind."""
+        """The row of KINDS for its kind."""
         return KINDS[self.kind]
 
     def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
-        """Whether its layer is frozen as a whole, so that its statistics stand still."""
+        """Return whether its layer is frozen as a whole, so that running statistics stop."""
         return bool(self.held_by) and bool(frozen[self.held_by].all())
 
     @property
     def formula_place(self) -> int:
-        """The place of its formula in the table of its kind; 0 if there is none."""
+        """Index of its formula in the table of its kind; 0 if the kind has none."""
         formulas = self.about.formulas
         return 0 if formulas is None else list(formulas).index(self.formula)
 
     @property
     def name(self) -> str:
-        """What it is called where its progress is shown: "affine 0", "tanh 0"."""
+        """Name in displays: "affine 0", "tanh 0"."""
         return f"{self.formula or self.kind} {self.label or self.layer}"
 
     @property
     def shape(self) -> Shape:
-        """The shape of its weights, the perceptrons first; empty if it has none."""
+        """Shape of its weights, perceptrons first; () without weights."""
         return () if self.weights == NONE else self.about.shape(self)
 
     @property
     def outputs_per_bias(self) -> int:
-        """How many numbers that it writes share a bias; they stand one after the other."""
+        """Number of consecutive outputs that share a bias."""
         return self.about.outputs_per_bias(self)
 
     @property
     def parameters(self) -> range:
-        """The rows of its weights and its biases, which stand one after the other in the bank."""
+        """Rows of its weights and biases, which are consecutive in the bank."""
         if self.weights == NONE:
             return range(0)
         biases = self.target.size // self.outputs_per_bias if self.biases != NONE else 0
@@ -103,16 +105,17 @@ class Operation:
 
     @property
     def all_uses(self) -> tuple[Places, Places, Places]:
-        """Every use of every parameter: which one, counted from the first; where to; by what.
+        """Every use of every parameter, as three arrays: parameter, output, input.
 
-        What a bias is multiplied by stands one place after all that is read.
+        Parameters count from the first of the operation. The input of a bias is `source.size`, one
+        past the inputs.
         """
         return all_uses(self)
 
     def uses(self, row: int) -> tuple[Places, Places | None]:
-        """Where a parameter is used: what it is added into, and what it is multiplied by there.
+        """Return the outputs that the parameter at `row` adds to, and the inputs it multiplies.
 
-        Both are places in the buffers, pair by pair; what a bias is multiplied by is 1: None.
+        Both are indices into the buffers, pair by pair; the second is None for a bias.
         """
         if self.biases != NONE and row >= self.biases:
             count = self.outputs_per_bias
@@ -139,7 +142,7 @@ def all_uses(operation: Operation) -> tuple[Places, Places, Places]:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of a picture that a convolution looks through, one for each number it writes."""
+    """The windows of a picture that a convolution visits, one for each output pixel."""
 
     channels: int
     height: int
@@ -151,26 +154,26 @@ class Windows:
 
     @staticmethod
     def of(operation: Operation) -> Windows:
-        """Those of a convolution."""
+        """Return the windows of a convolution."""
         return Windows(*map(int, operation.settings))
 
     @property
     def out_height(self) -> int:
-        """How many windows there are from top to bottom."""
+        """Number of windows from top to bottom."""
         return (self.height + 2 * self.padding - self.kernel_height) // self.stride + 1
 
     @property
     def out_width(self) -> int:
-        """How many windows there are from left to right."""
+        """Number of windows from left to right."""
         return (self.width + 2 * self.padding - self.kernel_width) // self.stride + 1
 
     @property
     def pixels(self) -> int:
-        """How many windows there are."""
+        """Number of windows."""
         return self.out_height * self.out_width
 
     def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
-        """The windows whose place (channel, line, column) lies on the picture, and its inputs."""
+        """Return the windows with (channel, line, column) on the picture, and the inputs there."""
         y = np.arange(self.out_height) * self.stride - self.padding + line
         x = np.arange(self.out_width) * self.stride - self.padding + column
         rows = np.flatnonzero((y >= 0) & (y < self.height))
@@ -181,7 +184,7 @@ class Windows:
 
 
 def no_shape(operation: Operation) -> Shape:
-    """Of an operation without weights."""
+    """Shape of a kind without weights."""
     return ()
 
 
@@ -198,7 +201,7 @@ def all_outputs(operation: Operation) -> int:
 
 
 def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
-    """Of an operation without weights."""
+    """Uses of a kind without weights."""
     return np.arange(0), np.arange(0)
 
 
@@ -249,17 +252,16 @@ def batch_norm_features(operation: Operation) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of operation.
+    """One kind of operation. Functions take the Operation.
 
-    formulas    the table of its formulas, if it has several
-    shape       the shape of its weights
-    uses        where a weight is used, the weights being counted from its first
-    memo        how many numbers a sample it must keep for its way back
-    statistics  how many features it takes the mean of over the whole batch: all samples must have
-                arrived before it can be done
-    learning    whether it does something else while the network learns
-
-    `outputs_per_bias` is how many numbers that it writes share a bias.
+    formulas          table of its formulas, if it has several
+    shape             shape of its weights
+    outputs_per_bias  number of consecutive outputs that share a bias
+    uses              outputs and inputs of a weight, counted from the first; see `Operation.uses`
+    memo              numbers a sample that it keeps for backward
+    statistics        number of features averaged over the batch, so that all samples must have
+                      arrived; 0 if there are none
+    learning          whether it computes something else in training than in evaluation
     """
 
     name: str

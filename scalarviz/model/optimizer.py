@@ -1,4 +1,4 @@
-"""The optimizers as objects: a row of the table, a learning rate, and what gradients go through."""
+"""Optimizers: SGD, Momentum, Nesterov, RMSProp, Adam, AdamW; learning rate, clipping, penalties."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ NotFinite = Literal["error", "zero"]
 
 
 class Optimizer:
-    """How weights move: a row of `OPTIMIZERS`, a rate, and what is done to gradients first.
+    """A row of `OPTIMIZERS` with a learning rate, a schedule, clipping and penalties.
 
     An optimizer holds no state: the numbers that it keeps for each weight (`row.slots`) live in
     the bank of the network, so one optimizer can serve many networks.
 
-    In this order, for each gradient: not finite -> refused by name, or 0 if `not_finite="zero"`;
-    `clip_norm` scales all that step together so that their norm is at most this; `clip_value` cuts
-    each at +-this; then the gradient of l1 * |w| + l2 / 2 * w * w is added.
+    Gradients are treated in this order: one that is not finite is refused by an error, or counts as
+    0 with `not_finite="zero"`; `clip_norm` scales all gradients of the step so that their norm is
+    at most this; `clip_value` limits each to +-this; then the gradient of l1 * |w| + l2 / 2 * w * w
+    is added.
 
-    `schedule` multiplies the rate at each step. Setting `lr` by hand ends the schedule.
+    Setting `lr` by hand ends the schedule.
 
-    lr          learning rate, at least 0
     name        row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
-    settings    numbers of that row by name, such as {"momentum": 0.9}; None: its own
+    lr          learning rate, at least 0
+    settings    settings of that row by name, such as {"momentum": 0.9}; None, the default: its
+                defaults
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
     clip_value  bound of the size of each gradient; by default infinity, no bound
@@ -46,7 +48,7 @@ class Optimizer:
     Raises InputError for a number out of its range.
     """
 
-    _sealed = ""  # why it cannot be changed
+    _sealed = ""  # if not empty, why attributes cannot be set
     _settable = ("l1", "l2", "clip_value", "clip_norm", "not_finite")
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -106,7 +108,7 @@ class Optimizer:
 
     @property
     def schedule(self) -> Schedule:
-        """By what the rate is multiplied at each step."""
+        """Schedule whose factor multiplies the rate at each step."""
         return self._schedule
 
     @schedule.setter
@@ -116,20 +118,20 @@ class Optimizer:
         self._schedule = schedule or Schedule()
 
     def sealed(self, reason: str) -> Optimizer:
-        """A copy that raises ReadOnlyError with a `reason` when it is changed."""
+        """Return a copy that raises ReadOnlyError with a `reason` when it is changed."""
         shown = copy.copy(self)
         shown.settings = MappingProxyType(shown.settings)
         shown._sealed = reason
         return shown
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has settings of its own, and can be changed."""
+        """Copies have settings of their own and are not sealed."""
         state = {key: value for key, value in vars(self).items() if key != "_sealed"}
         return state | {"settings": dict(self.settings)}
 
     @staticmethod
     def of(optimizer: Optimizer | None) -> Optimizer:
-        """The `optimizer` that was passed, or SGD(0.01) for None; InputError for anything else."""
+        """Return `optimizer`, or SGD(0.01) for None; raise InputError for anything else."""
         if optimizer is None:
             return SGD(0.01)
         if not isinstance(optimizer, Optimizer):
@@ -137,25 +139,25 @@ class Optimizer:
         return optimizer
 
     def rate(self, step: int) -> float:
-        """The learning rate of a `step`, the first being step 0."""
+        """Return the learning rate of a `step`, counted from 0, schedule included."""
         return self._lr * self.schedule.factor(step)
 
     def arguments(self, step: int) -> tuple[float, ...]:
-        """The arguments of `row.update` after w, g and the slots, at a `step` from 0 on."""
+        """Return the arguments of `row.update` after w, g and the slots, at a `step` from 0 on."""
         settings = self.settings.values()
         return (self.rate(step), *settings, *self.row.constants(float(step + 1), *settings))
 
     def norm_scale(self, gradients: FloatArray) -> float:
-        """The factor, at most 1, by which `clip_norm` multiplies all `gradients` of a step."""
+        """Return the factor, at most 1, by which `clip_norm` multiplies all `gradients`."""
         if self.clip_norm == math.inf:
             return 1.0
         finite = np.where(np.isfinite(gradients), gradients, 0.0).astype(np.float64)
-        with np.errstate(over="ignore"):  # from there on it is infinite
+        with np.errstate(over="ignore"):  # an overflow gives infinity, and the factor 0
             norm = float(np.linalg.norm(finite))
         return min(1.0, self.clip_norm / (norm + 1e-6))
 
     def gradients(self, g: list[float], w: list[float], scale: float) -> list[float]:
-        """The gradients as the update sees them: 0 for what is not finite, clipped, then l1, l2.
+        """Return gradients as the update uses them: finite, clipped, penalties added.
 
         `g` and `w` are gradients and values of the same weights, `scale` comes from `norm_scale`.
         """
@@ -181,14 +183,14 @@ BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
 
 
 def no_schedule(given: object) -> InputError:
-    """The error for something that is no schedule; those of other libraries have a counterpart."""
+    """Return the error for a `schedule` that is not a Schedule, with the counterpart of ours."""
     meant = meaning("schedule", given, ())
     how = meant if " " in meant else 'write Schedule("cosine", steps=1000)'
     return InputError(f"schedule takes a Schedule, not {shorten(given)}: {how}")
 
 
 def no_optimizer(given: object) -> InputError:
-    """The error for something that is no optimizer, such as a name or a class."""
+    """Return the error for an optimizer that is not an Optimizer, such as a name or a class."""
     kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
     name = kinds.get(plain(text_of(given)), "SGD")
     return InputError(
@@ -197,7 +199,7 @@ def no_optimizer(given: object) -> InputError:
 
 
 def limit(value: float, what: str) -> float:
-    """A bound above 0; infinity, the default, means no bound."""
+    """Return a bound above 0; infinity means no bound."""
     unbounded = isinstance(value, float) and value == math.inf
     return math.inf if unbounded else number(value, what, 0.0, open_low=True)
 

@@ -1,4 +1,4 @@
-"""Precision: in which numbers a network computes, and what keeps small gradients alive in half."""
+"""Precision: full or mixed (half) precision, and loss scaling."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Precision:
 
     def __post_init__(self) -> None:
         pick(PRECISIONS, self.name, "precision")
-        if isinstance(self.loss_scale, (bool, np.bool_)):  # where `dynamic` was meant
+        if isinstance(self.loss_scale, (bool, np.bool_)):  # probably meant as `dynamic`
             raise InputError(f"the loss scale must be a number, not {self.loss_scale}")
-        # Files keep them as they are here, so numbers of numpy become Python's.
+        # Files store these, so numpy scalars become Python numbers.
         for name, checked in (
             ("loss_scale", number(self.loss_scale, "the loss scale", 0.0, open_low=True)),
             ("dynamic", true_or_false(self.dynamic, "dynamic, of a precision,")),
@@ -54,10 +54,10 @@ class Precision:
 
     @staticmethod
     def of(precision: str | Precision) -> Precision:
-        """`precision` itself if it is a Precision, or the Precision of that name."""
+        """Return `precision` if it is a Precision, else the Precision of that name."""
         if isinstance(precision, Precision):
             return precision
-        # `pick` gives back one of the names, which a type checker cannot know.
+        # `pick` returns one of the names, which a type checker cannot know.
         return Precision(pick(PRECISIONS, precision, "precision"))  # type: ignore[arg-type]  # a name
 
     @property

@@ -1,7 +1,7 @@
-"""Program: a network as a short table of operations, for whoever runs it, draws it or stores it.
+"""Program: a network as a table of operations and buffers, which engines run and the view draws.
 
-Each layer says once, in `lower`, which operations it is made of. From then on nobody asks a layer
-what it is: engines run the operations, the picture lays them out, files store them.
+Each layer adds its operations in `lower`. Engines, pictures and files work on the program alone and
+need no case for a kind of layer.
 
 Every operation reads one named buffer and writes another; a buffer holds some numbers for each
 sample, at an offset in the workspace. The parameters are rows of the bank.
@@ -20,14 +20,15 @@ from scalarviz.model.operations import KINDS, NONE, Buffer, Operation, Shape
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One thing that is done in a training step; a clock stands before or after it.
+    """One entry of a training step; the clock of a session stands between two moments.
 
     kind        zero_grad, forward, loss, delta, weight gradient, input gradient, or step
     phase       zero_grad, forward, loss, backward, or step
-    name        what is shown: "affine 0", "delta 1", "weight gradient 1"
-    operation   the place of the operation in the program, and `layer` that of its layer; or NONE
-    values      the buffers whose numbers it writes
-    gradients   the buffers whose gradients, of the loss by their numbers, it writes
+    name        name in displays: "affine 0", "delta 1", "weight gradient 1"
+    operation   index of its operation in the program, or NONE
+    layer       index of the layer of that operation, or NONE
+    values      buffers whose values it writes
+    gradients   buffers whose gradients it writes: of the loss, with respect to their values
     """
 
     kind: str
@@ -40,26 +41,28 @@ class Moment:
 
 
 class Program:
-    """Operations in the order in which they run, the buffers between them, and their workspace.
+    """Operations in the order in which they run, and the buffers between them.
 
-    `buffers[0]` holds the inputs; what the last operation writes are the outputs.
+    `buffers[0]` holds the inputs, `outputs` what the last operation writes.
+
+    inputs  number of inputs of a sample
     """
 
     def __init__(self, inputs: int) -> None:
         self.buffers: list[Buffer] = []
         self.operations: list[Operation] = []
-        self.workspace = 0  # numbers a sample
+        self.workspace = 0  # size, in numbers a sample
         self.layer = 0
-        self.part = ""  # which part of a layer that is made of layers: ".1"
+        self.part = ""  # place within a layer that is made of layers, such as ".1"
         self.outputs = self.buffer("inputs", inputs)
 
     @property
     def inputs(self) -> Buffer:
-        """The buffer that a batch is written into."""
+        """The buffer of the input batch."""
         return self.buffers[0]
 
     def buffer(self, name: str, size: int, shape: Shape = ()) -> Buffer:
-        """A new buffer of `size` numbers a sample."""
+        """Add a buffer of `size` numbers a sample and return it."""
         made = Buffer(name, size, self.workspace, shape)
         self.workspace += size
         self.buffers.append(made)
@@ -79,7 +82,7 @@ class Program:
         state: int = NONE,
         held_by: range = range(0),
     ) -> Buffer:
-        """One more operation, on what the last one wrote; the buffer it writes, `size` a sample."""
+        """Append an operation that reads the present outputs; return the buffer it writes."""
         formulas = pick(KINDS, kind, "kind of operation").formulas
         if formulas is not None:
             pick(formulas, formula, f"formula of the kind {kind}")
@@ -91,7 +94,7 @@ class Program:
         return target
 
     def set_shape(self, shape: Shape) -> None:
-        """Note that what the last operation wrote is a picture of this shape."""
+        """Set the shape of the present outputs: (channels, height, width)."""
         seen, known = replace(self.outputs, shape=shape), self.outputs
         self.buffers[self.buffers.index(known)] = seen
         for i, operation in enumerate(self.operations):
@@ -102,34 +105,34 @@ class Program:
         self.outputs = seen
 
     def branch(self) -> int:
-        """From here on there are two ways: the next operations, and straight to a `join`."""
+        """Start a residual: a branch operation, whose index `join` takes."""
         self.add("branch", size=self.outputs.size, shape=self.outputs.shape)
         return len(self.operations) - 1
 
     def join(self, branch: int) -> None:
-        """The two ways from a branch on come together: their numbers are added."""
+        """End a residual: add the input of its branch operation to the present outputs."""
         source = self.operations[branch].source
         self.add("sum", size=source.size, shape=source.shape, other=source)
         self.operations[branch] = replace(self.operations[branch], other=self.outputs)
 
     @cached_property
     def products(self) -> int:
-        """How many products of a parameter and a number one sample takes."""
+        """Number of multiplications of a parameter in the forward pass of one sample."""
         return sum(len(each.parameters) * each.outputs_per_bias for each in self.operations)
 
     @cached_property
     def first_parameters(self) -> int:
-        """The first operation with parameters; nobody needs the gradient by what it reads."""
+        """Index of the first operation with parameters; backward stops there."""
         places = [i for i, operation in enumerate(self.operations) if operation.parameters]
         return places[0] if places else len(self.operations)
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
-        """What is done in a training step, in the one order that is the same everywhere.
+        """All moments of a training step, in the order that all engines keep.
 
-        zero_grad; every operation forward; the loss; every operation backward, from the last to the
-        first: the delta, which is the gradient by the sums, then the gradients by the weights, then
-        by the inputs, as far as somebody needs them; step.
+        zero_grad; each operation forward; loss; each operation backward, from the last to the
+        first: delta (gradient with respect to the sums), weight gradient, input gradient, as far as
+        they are needed; step.
         """
         last = len(self.operations) - 1
         forward = [
@@ -188,7 +191,7 @@ class Program:
 
 
 def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows of cells as lines of text, every column as wide as its widest cell."""
+    """Format rows of cells as lines of text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()

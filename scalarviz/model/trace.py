@@ -1,7 +1,7 @@
-"""A function of Values, written down: what it does to its inputs, as a flat table.
+"""Trace: a function of Values recorded as a flat table of operations, for `compile`.
 
-The function is called once, with inputs that have no number. What operations make of them has none
-either, so a function that would decide something by a number is noticed at once.
+The function is called once with symbolic inputs, which have no number, and neither have results of
+operations on them; so a function that branches on a number raises an error at once.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from scalarviz.model.program import columns
 from scalarviz.model.weight import WeightValue
 from scalarviz.process.memory import enough_memory
 
-# What a recording can hold, in the order of its operation numbers.
+# All operations of a trace, in the order of their numbers.
 EVERY_OPERATION = {**OPERATIONS, **COMPARISONS}
 NUMBERS = {name: i for i, name in enumerate(EVERY_OPERATION)}
 
-BYTES = 420  # that an input takes
+BYTES = 420  # memory of an input, about
 NONE = -1
 MOST_OPERANDS = 3
 MOST_LINES = 40
@@ -38,7 +38,7 @@ _counter = count()
 
 
 def method(name: str) -> Callable[..., Any]:
-    """The method for a row of the table."""
+    """Return the method that records a row of the table."""
 
     def call(*operands: Any) -> Any:
         if any(not isinstance(x, Value) and graph.is_foreign(x) for x in operands):
@@ -49,19 +49,19 @@ def method(name: str) -> Callable[..., Any]:
 
 
 def reflected(name: str) -> Callable[[Any, Any], Any]:
-    """The method for a row whose operands come the other way round."""
+    """Return the reflected method, whose operands are swapped, of a row of the table."""
     call = method(name)
     return lambda self, other: call(other, self)
 
 
 @final
 class Recorded(Value):
-    """An input of a function that is being recorded, or what an operation made of one."""
+    """A symbolic Value: an input of a function being recorded, or a result of an operation."""
 
     __slots__ = ("number",)
 
     _is_recorded = True
-    number: int  # they are counted as they are made
+    number: int  # counts all Recorded in the order of creation
 
     def __init__(self, formula: Formula, inputs: Sequence[Value], label: str = "") -> None:
         self._set_inputs(formula, *inputs)
@@ -107,7 +107,7 @@ for _name in OPERATIONS.keys() & vars(Value).keys():
 
 
 def no_number(value: Recorded) -> str:
-    """Why a recorded Value has no number, and what to do about it."""
+    """Return the message for the use of the number of a recorded Value."""
     return (
         f"{shorten(value)} has no number: a function is recorded once, for all numbers, and cannot "
         "branch on them; choose with sv.where(condition, a, b), and compute with Values throughout"
@@ -115,7 +115,7 @@ def no_number(value: Recorded) -> str:
 
 
 def record(name: str, *operands: Any) -> Recorded:
-    """What an operation makes while a function is recorded."""
+    """Record one operation and return its result."""
     inputs = [x if isinstance(x, Value) else Value(x) for x in operands]
     formula = by_some(EVERY_OPERATION[name], [isinstance(x, Value) for x in operands])
     return Recorded(formula, inputs)
@@ -123,14 +123,16 @@ def record(name: str, *operands: Any) -> Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a function does, as a flat table: one row for each operation, after those it needs.
+    """A function as a flat table: one row for each operation, after those whose results it takes.
 
-    Numbers have places: first the inputs, then the constants, the parameters, and what the
-    operations make, in their order.
+    All values are numbered: inputs, constants, parameters, then the results of the operations.
 
-    operations   which row of EVERY_OPERATION each of them is
-    operands     the places of what it takes, up to three; NONE where it takes fewer
-    outputs      the places of the results
+    inputs       number of inputs
+    constants    float64, 1-D
+    parameters   the leaf Values from outside
+    operations   index in EVERY_OPERATION of each operation
+    operands     shape (operations, 3): numbers of the operands; NONE where there are fewer
+    outputs      numbers of the results
     """
 
     inputs: int
@@ -142,22 +144,22 @@ class Trace:
 
     @property
     def first_parameter(self) -> int:
-        """The place of the first parameter."""
+        """Number of the first parameter."""
         return self.inputs + len(self.constants)
 
     @property
     def first_made(self) -> int:
-        """The place of what the first operation makes."""
+        """Number of the result of the first operation."""
         return self.first_parameter + len(self.parameters)
 
     @property
     def formulas(self) -> list[Formula]:
-        """The row of each operation."""
+        """The table row of each operation."""
         rows = list(EVERY_OPERATION.values())
         return [rows[i] for i in self.operations]
 
     def name(self, place: int) -> str:
-        """How a place is printed: x0, 2.5, p3, or a number of an operation."""
+        """Return the name of a value: x0, 2.5, p3 or a parameter's label, [4] for a result."""
         if place < self.inputs:
             return f"x{place}"
         if place < self.first_parameter:
@@ -182,19 +184,19 @@ class Trace:
 
 
 def shorten_list(text: str) -> str:
-    """A list of names, cut where it would fill the line."""
+    """Cut a list of names to 60 characters."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def recorded_inputs(count: int) -> list[Recorded]:
-    """So many inputs for a function that is to be recorded."""
+    """Return `count` symbolic inputs; raise InputError if memory does not suffice."""
     what, remedy = f"{count:,} inputs as objects", "choose fewer, or a Network, which makes none"
     with enough_memory(count * BYTES, what, remedy):
         return [Recorded(graph.LEAF, (), f"x{i}") for i in range(count)]
 
 
 def record_function(function: Callable[..., Any], given: list[Recorded]) -> Trace:
-    """Call a function once, with these inputs, and write down what it does."""
+    """Call a function once with symbolic inputs and return its Trace; raise InputError."""
     token = graph.recorder.set(record)
     try:
         result = function(*given)
@@ -217,7 +219,7 @@ def wrong_result(result: object) -> str:
 
 
 def write_down(given: list[Recorded], results: list[Value]) -> Trace:
-    """The table of everything that the results need."""
+    """Return the Trace of everything that the results depend on."""
     made = in_order_of_making(results)
     uses = [
         (x, partial is no_gradient)
@@ -226,7 +228,7 @@ def write_down(given: list[Recorded], results: list[Value]) -> Trace:
     ]
     uses += [(x, False) for x in results]
     leaves = [(x, constant) for x, constant in uses if x._x is None and type(x) is not Recorded]
-    # Equal constants, and the Values of one weight, are one row.
+    # Equal constants share a row, and so do all Values of one weight.
     constants: dict[object, Value] = {}
     parameters: dict[object, Value] = {}
     stands_for: dict[Value, Value] = {}
@@ -250,14 +252,14 @@ def write_down(given: list[Recorded], results: list[Value]) -> Trace:
 
 
 def same(leaf: Value, constant: bool) -> object:
-    """What leaves have in common that are one row; 0.0 and -0.0 are two."""
+    """Return the key of a leaf: leaves with equal keys share a row; 0.0 and -0.0 do not."""
     if constant:
         return float(leaf.data).hex()
     return leaf.weight if isinstance(leaf, WeightValue) else leaf
 
 
 def place_of(value: Value, places: dict[int, int]) -> int:
-    """The place of a Value, which may be a left-over of another recording."""
+    """Return the number of a Value; raise InputError if it is from another recording."""
     if id(value) not in places:
         raise InputError(
             f"{shorten(value)} was recorded by another call of compile: make every Value that "
@@ -267,7 +269,7 @@ def place_of(value: Value, places: dict[int, int]) -> int:
 
 
 def known_formula(value: Value) -> Formula:
-    """The row of a Value that an operation made; an operation of the user's own has none."""
+    """Return the formula of a Value; raise InputError for an operation of the user's own."""
     if value._formula.name not in EVERY_OPERATION or not value._formula.partials:
         raise InputError(
             f"your own operation {value._op!r} cannot be compiled, since its formula is not known: "
@@ -277,11 +279,11 @@ def known_formula(value: Value) -> Formula:
 
 
 def in_order_of_making(results: list[Value]) -> list[Value]:
-    """What operations made on the way to the results, in the order of the calls."""
+    """Return the results of operations that `results` depend on, in the order of the calls."""
     everything = Recorded(graph.LEAF, results)
     made = graph.made_values(everything)[:-1]
-    # A Value that was there before, or that is made of parameters only, has no number of its own:
-    # it comes just before the first one that needs it.
+    # A Value made before, or of parameters only, is not counted: it goes just before the first
+    # one that takes it.
     when: dict[int, float] = {}
     for value in reversed(made):
         own = value.number if isinstance(value, Recorded) else when.get(id(value), math.inf)

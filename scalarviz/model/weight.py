@@ -1,7 +1,7 @@
-"""The Weight: a live object on one row of a bank, and what all parts of a network share.
+"""Weight: a live object on one row of a bank; Part: the base of weights, layers and networks.
 
-A `Weight` holds no number of its own: it reads and writes its row. What it does keep, on a stack,
-is each input that it saw in a forward and that no backward has matched yet.
+A `Weight` holds no number of its own: it reads and writes its row. It keeps, on a stack, the input
+of each forward that no backward has matched yet.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from scalarviz.model.optimizer import Optimizer
 
 
 class Part(ABC):
-    """Something that stands on rows of a bank: a weight, a perceptron, a layer, a network.
+    """Base of everything with rows of a bank: weight, perceptron, layer, network.
 
-    Two of the four verbs are alike for all of them, and are here; forward and backward are where
-    they differ.
+    Of the four verbs it has `zero_grad` and `step`; subclasses have `forward` and `backward`.
     """
 
     __slots__ = ()
@@ -32,53 +31,54 @@ class Part(ABC):
     @property
     @abstractmethod
     def bank(self) -> Bank:
-        """The numbers this part stands on."""
+        """The bank that holds the parameters."""
 
     @property
     @abstractmethod
     def rows(self) -> Rows:
-        """Which rows of the bank are this part's."""
+        """Rows of the bank that belong to this part."""
 
     @final
     def zero_grad(self) -> None:
-        """Forget the gradients, but not what waits for its backward."""
+        """Set the gradients to 0; forwards that wait for their backward are kept."""
         self.bank.zero_grad(self.rows)
 
     @final
     def step(self, optimizer: Optimizer | None = None) -> None:
-        """Move against the gradients, by an `optimizer`; None, the default: SGD(0.01).
+        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
 
-        Raises GradientError for a gradient, and UpdateError for a step, that is not finite.
+        Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
+        not finite; nothing is changed then.
         """
         self.bank.step(Optimizer.of(optimizer), self.rows)
 
     @final
     def freeze(self, on: bool = True) -> None:
-        """Keep these parameters from stepping; with `on=False`, let them step again."""
+        """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them."""
         with self.bank.guard:
             self.bank.frozen[self.rows] = bool(on)
 
     @final
     def unfreeze(self) -> None:
-        """Let these parameters step again."""
+        """Let steps move these parameters again."""
         self.freeze(False)
 
     @final
     @property
     def frozen(self) -> bool:
-        """True if no step moves any of these parameters."""
+        """True if all parameters are frozen."""
         return bool(self.bank.frozen[self.rows].all())
 
 
 @final
 class Weight(Part):
-    """One number that learns: y = w x, and its gradient.
+    """One trainable number w with its gradient: y = w x.
 
-    The four verbs are the whole of backpropagation, for one weight. `backward` multiplies the
-    upstream gradient by the input it saw, adds that to `grad`, and hands w times the upstream
-    gradient on to whatever the input came from.
+    The four verbs are the whole of backpropagation for one weight. `backward` multiplies the
+    upstream gradient by the input of the matching forward, adds that to `grad`, and returns w times
+    the upstream gradient, the gradient with respect to the input.
 
-    value  the initial number, finite
+    value  initial number, finite
     dtype  "float64", the default, or "float32"
 
     >>> from scalarviz import SGD
@@ -116,7 +116,7 @@ class Weight(Part):
 
     @classmethod
     def on(cls, bank: Bank, index: int) -> Weight:
-        """The weight on row `index` of a `bank` that is there already."""
+        """Return the weight on row `index` of an existing `bank`."""
         if not 0 <= index < len(bank):
             raise InputError(f"a bank of {len(bank)} rows has no row {index}")
         weight = cls.__new__(cls)
@@ -128,7 +128,7 @@ class Weight(Part):
         self.index = index
         self._value = bank.window(bank.value, index)
         self._grad = bank.window(bank.grad, index)
-        self._inputs: list[float] = []  # one for each forward that no backward has matched yet
+        self._inputs: list[float] = []  # one for each forward that no backward has matched
 
     @property
     def bank(self) -> Bank:
@@ -140,7 +140,7 @@ class Weight(Part):
 
     @property
     def value(self) -> float:
-        """The number itself."""
+        """The number; setting it raises InputError unless it is finite."""
         return self._value[()]
 
     @value.setter
@@ -151,7 +151,7 @@ class Weight(Part):
 
     @property
     def grad(self) -> float:
-        """The gradient that has come together since the last zero_grad."""
+        """The gradient accumulated since the last zero_grad."""
         return self._grad[()]
 
     @grad.setter
@@ -161,20 +161,20 @@ class Weight(Part):
 
     @property
     def name(self) -> str:
-        """Where this weight is: "layer 1, perceptron 2, weight from input 0"."""
+        """Name: "layer 1, perceptron 2, weight from input 0"."""
         return self.bank.name_of(self.index)
 
     @property
     def unmatched(self) -> int:
-        """How many forwards no backward has matched yet."""
+        """Number of forwards that no backward has matched yet."""
         return len(self._inputs)
 
     def __call__(self, x: float) -> float:
-        """w x, with nothing kept for a backward."""
+        """Return w times `x`, without keeping x for a backward."""
         return self.evaluate(x)
 
     def evaluate(self, x: float) -> float:
-        """w times `x`, with nothing kept for a backward."""
+        """Return w times `x`, without keeping x for a backward; InputError unless x is a number."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -182,7 +182,7 @@ class Weight(Part):
         return result
 
     def forward(self, x: float) -> float:
-        """w times `x`, a float; x is kept until a backward."""
+        """Return w times `x`, a number, and keep x for the backward."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -191,9 +191,9 @@ class Weight(Part):
         return result
 
     def backward(self, upstream: float) -> float:
-        """Add `upstream` times the newest unmatched x to the gradient; return upstream times w.
+        """Add `upstream` times the newest unmatched x to `grad`; return `upstream` times w.
 
-        Raises OrderError if no forward waits for its backward.
+        Raises OrderError without an unmatched forward, InputError unless `upstream` is a number.
         """
         try:
             x = self._inputs.pop()
@@ -210,7 +210,7 @@ class Weight(Part):
         return self._value[()] * upstream
 
     def as_value(self) -> Value:
-        """This weight as a leaf of an expression of Values; its gradient lands in the bank."""
+        """Return this weight as a leaf Value; its gradient is added to the bank."""
         return WeightValue(self)
 
     def __add__(self, other: Operand) -> Value:
@@ -253,11 +253,11 @@ class Weight(Part):
         return self.value
 
     def forget(self) -> None:
-        """Drop the inputs that wait for a backward."""
+        """Drop the inputs of unmatched forwards."""
         self._inputs.clear()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Weight.on, (self._bank, self.index)  # a window on a number cannot be pickled
+        return Weight.on, (self._bank, self.index)  # the memoryviews cannot be pickled
 
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
@@ -269,7 +269,7 @@ class Weight(Part):
 
 @final
 class WeightValue(Value):
-    """A leaf whose number and gradient are those of a weight."""
+    """A leaf Value whose data and grad are those of a weight."""
 
     __slots__ = ("weight",)
 
@@ -295,7 +295,7 @@ class WeightValue(Value):
 
     @grad.setter
     def grad(self, grad: float) -> None:
-        # As in Weight.backward: a gradient that is not finite is named by the step.
+        # Not checked, as in Weight.backward: the step raises the error with the name of the weight.
         self.weight._grad[()] = grad
         if grad:
             self.weight.bank.has_gradients = True
@@ -303,7 +303,7 @@ class WeightValue(Value):
 
 @final
 class Parameters(Sequence[Weight]):
-    """All weights of a network, in the order of its bank; each is made when it is asked for."""
+    """All weights of a network as a sequence, in the order of the bank; each is made on access."""
 
     def __init__(self, count: int, weight: Callable[[int], Weight]) -> None:
         self._count = count
