@@ -1,1 +1,1 @@
-"""What has the four verbs and an engine: networks and compiled expressions."""
+"""Network, compiled Expression and gradcheck: objects with the four verbs and an engine."""

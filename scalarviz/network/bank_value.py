@@ -1,4 +1,4 @@
-"""Values that stand on a bank, so that kernels read and write them too."""
+"""BankValue: a leaf Value whose number and gradient are stored in a bank, for kernels."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Places: TypeAlias = npt.NDArray[np.intp]
 
 @final
 class BankValue(Value):
-    """A leaf whose number and gradient lie on a row of a bank.
+    """A leaf Value whose number and gradient are stored on a row of a bank.
 
-    A leaf becomes one by being compiled. `f.parameters` are the very objects that a function was
-    written with, so the class of an object is changed. A property in every Value instead, which
-    looks where its number lies, would make an operation a quarter slower. What users have set on
-    the object stays.
+    `compile` changes the class of the leaves that a function uses, since `f.parameters` are the
+    very objects that the function was written with, with all attributes that users have set. A
+    property in every Value that looks up where its number is would make an operation a quarter
+    slower.
     """
 
     __slots__ = ()
@@ -54,11 +54,11 @@ class BankValue(Value):
 
 
 def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
-    """The bank that some leaves stand on, and their rows of it.
+    """Store the numbers of leaves in a bank; return the bank and the rows of the leaves.
 
-    Leaves that were never compiled get a bank of their own. Those of an earlier expression, or of a
-    network, stay where they are, so that two expressions can share them: a model and its loss, say.
-    A bank does not grow, so the two kinds do not mix.
+    Leaves that were never compiled get a new bank. Those of an earlier expression, or of a network,
+    stay where they are, so that two expressions can share them (a model and its loss). A bank does
+    not grow, so the two kinds do not mix: raises OwnershipError.
     """
     known = {id(leaf): place_of(leaf) for leaf in leaves}
     places = [known[id(leaf)] for leaf in leaves]
@@ -82,7 +82,7 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
 
 
 def place_of(leaf: Value) -> tuple[Bank, int] | None:
-    """The bank and the row of a leaf; None if it stands on none."""
+    """Return the bank and the row of a leaf, or None if it is in no bank."""
     if isinstance(leaf, BankValue):
         return leaf._bank, leaf._row
     if isinstance(leaf, WeightValue):
@@ -96,7 +96,7 @@ def place_of(leaf: Value) -> tuple[Bank, int] | None:
 
 
 def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
-    """A bank for some leaves, with their numbers and gradients; from now on they stand on it."""
+    """Return a new bank with the numbers and gradients of some leaves, which move there."""
     for leaf in leaves:
         if isinstance(leaf.grad, Value):
             raise InputError(

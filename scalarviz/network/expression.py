@@ -1,4 +1,4 @@
-"""compile: a function of Values, recorded once and run on whole batches at the machine's speed."""
+"""compile and Expression: a function of Values, recorded once, run by kernels on whole batches."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ Maker = Callable[[Trace, Bank, npt.NDArray[np.intp]], ExpressionEngine]
 def compile(
     function: Callable[..., Any], inputs: int, dtype: str = "float64", engine: str = "auto"
 ) -> Expression:
-    """A function of `inputs` Values, for whole batches and with the four verbs.
+    """Compile a function of Values to run on whole batches, with the four verbs.
 
-    It is called once, and returns a Value or a list of Values. What it does by `if` and `for` is
-    done then, once and for all; to choose by the numbers themselves there is `where`. Values from
-    outside that the result depends on become its parameters: they stay the same objects, and their
-    `data` and `grad` are current after every verb.
+    The function is called once, with `inputs` symbolic Values, and returns a Value or a list of
+    Values. Its `if` and `for` are executed in this call only; `where` chooses by numbers.
+    Values from outside that the result depends on become its parameters: they stay the same
+    objects, and their `data` and `grad` are current after every verb.
 
     function  function of as many Values as there are `inputs`
     inputs    number of inputs, at least 1
@@ -91,15 +91,15 @@ def compile(
 
 @final
 class Expression:
-    """A compiled function: `compile` makes it.
+    """A compiled function, made by `compile`.
 
-    Calling it evaluates it and keeps nothing; `forward` remembers what `backward` needs, and each
-    backward consumes the newest forward that none has matched yet. A batch is 2-D, one row a
-    sample, and so are the results: one column for each Value that the function returned.
+    Calling it evaluates it and keeps nothing; `forward` keeps what `backward` needs, and each
+    backward belongs to the newest forward that none has matched yet. A batch has shape (samples,
+    inputs), the result (samples, outputs), a column for each Value that the function returned.
 
     parameters  the Values from outside, in the order of their first use
-    bank        the numbers that they stand on, and which `rows` of it
-    recording   what the function does, as a table
+    bank        the bank of their numbers; `rows` are their rows
+    recording   the function as a table, a Trace
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -115,11 +115,11 @@ class Expression:
         whole = len(self._places) == len(self.bank)
         self.rows: Rows = slice(0, len(self.bank)) if whole else self._places
         self._engine = maker(recording, self.bank, self._places)
-        self._singles: list[bool] = []  # whether each forward that waits was of a single sample
+        self._singles: list[bool] = []  # per unmatched forward: whether of one sample
 
     @property
     def engine(self) -> str:
-        """The name of the engine that the verbs run on."""
+        """Name of the engine that runs the verbs."""
         return self._engine.name
 
     def to(self, engine: str, precision: Precision | None = None) -> Expression:
@@ -129,22 +129,22 @@ class Expression:
         self._singles.clear()
         return self
 
-    # What a session needs; see `trainer.Model`.
+    # The interface for a session; see `trainer.Model`.
 
     precision = Precision()
     activations: tuple[str, ...] = ()
 
     @cached_property
     def program(self) -> Program:
-        """The five phases of a step, as a session shows them; `trace` has the operations."""
+        """The five phases of a step, for a session; `recording` has the operations."""
         return phases_program(self.inputs, self.outputs)
 
     def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
-        """A training on its engine, for a session."""
+        """Return a run on the engine of this expression, for a session."""
         return ExpressionRun(self._engine, self.program, batches, loss)
 
     def start(self, engine: str, precision: Precision) -> None:
-        """Begin a training: on an engine, with nothing left of an earlier one but the values."""
+        """Start a training on an engine: everything but the values is reset."""
         self.forget()
         self.to(engine)
         self.bank.restart(precision)
@@ -152,14 +152,14 @@ class Expression:
     def check_engine(
         self, engine: str, precision: str | Precision | None = None
     ) -> tuple[str, Precision]:
-        """The name of an engine that this expression can run on; else an error."""
+        """Return engine and precision that this expression would run with; raise EngineError."""
         if precision is not None and Precision.of(precision).mixed:
             raise EngineError("a compiled function computes in full precision only")
         maker = engine_maker(engine)
         return ("python" if maker is PythonExpressionEngine else "cpu"), self.precision
 
     def check_activation(self, layer: int, name: str) -> int:
-        """There are no layers here."""
+        """Raise InputError: an expression has no layers."""
         raise InputError("a compiled function has no layers whose activation could be changed")
 
     def places_of(self, layer: int) -> list[int]:
@@ -169,10 +169,10 @@ class Expression:
         self.check_activation(layer, name)
 
     def check_loss(self, loss: Loss) -> None:
-        """Any loss goes with any function."""
+        """Accept any loss."""
 
     def find_rows(self, part: object) -> object:
-        """The row of a parameter; anything else as it is."""
+        """Return the row of a parameter; return anything but a Value unchanged."""
         if not isinstance(part, Value):
             return part
         place = place_of(part)
@@ -181,25 +181,26 @@ class Expression:
         return place[1]
 
     def __call__(self, x: object) -> FloatArray:
-        """The results for one sample or a batch, with nothing kept."""
+        """Return the results for one sample or a batch, without keeping anything for `backward`."""
         batch, single = as_batch(x, self.inputs, "the expression")
         return one_or_all(self._engine.evaluate(batch), single)
 
     def zero_grad(self) -> None:
-        """Forget the gradients, but not what waits for its backward."""
+        """Set the gradients to 0; forwards that wait for their backward are kept."""
         self.bank.zero_grad(self.rows)
 
     def forward(self, x: object) -> FloatArray:
-        """The results for one sample or a batch; it remembers for `backward`."""
+        """Return the results for one sample or a batch, and keep what `backward` needs."""
         batch, single = as_batch(x, self.inputs, "the expression")
         results = self._engine.forward(batch)
         self._singles.append(single)
         return one_or_all(results, single)
 
     def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+        """Add to the gradients for the newest unmatched forward; return those of its inputs.
 
-        `upstream` is the gradient by the results, in their shape; None means ones.
+        `upstream` is the gradient with respect to the results, in their shape; None means ones.
+        Raises OrderError without an unmatched forward, ShapeError for another number of samples.
         """
         samples = self._engine.newest_batch()
         if not samples:
@@ -215,7 +216,7 @@ class Expression:
         return one_or_all(self._engine.backward(batch), self._singles.pop())
 
     def step(self, optimizer: Optimizer | None = None) -> None:
-        """Move against the gradients; by plain descent of rate .01 if no optimizer is given."""
+        """Take a step of an `optimizer`; None, the default: SGD(0.01)."""
         self._engine.step(Optimizer.of(optimizer))
 
     def train_step(
@@ -225,15 +226,20 @@ class Expression:
         loss: str | Loss = "mse",
         optimizer: Optimizer | None = None,
     ) -> float:
-        """One step of training on one batch; returns the loss before it.
+        """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
-        The order is the same everywhere: zero_grad, forward, loss, backward, step.
+        inputs     shape (batch, inputs) or (inputs,)
+        targets    shape (batch, outputs) or (outputs,)
+        loss       a name or a Loss; by default "mse"
+        optimizer  an Optimizer; by default SGD(0.01)
+
+        Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
         batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the expression")
         return self._engine.train(batch, wanted, Loss.of(loss), Optimizer.of(optimizer))
 
     def forget(self) -> None:
-        """Drop everything that waits for a backward."""
+        """Drop all forwards that wait for their backward."""
         self._engine.forget()
         self._singles.clear()
 
@@ -246,7 +252,7 @@ class Expression:
 
 
 def engine_maker(name: str) -> Maker:
-    """What makes the engine of that name; numba is loaded only with the one that needs it."""
+    """Return the class of the engine of that name; numba is loaded only if it is needed."""
     row = choose(name)
     if row.name == "python":
         return PythonExpressionEngine
@@ -263,6 +269,6 @@ def engine_maker(name: str) -> Maker:
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
-    """The only row where a single sample was asked about, else all."""
+    """Return the only row for a single sample, else all rows."""
     result: FloatArray = rows[0] if single else rows
     return result

@@ -1,9 +1,9 @@
-"""gradcheck: are the gradients right? Each is compared with finite differences, in float64.
+"""gradcheck: compares gradients with finite differences, in float64.
 
-A derivative is estimated from values alone: central differences with two steps, extrapolated. The
-estimate is made at two scales, and again with smaller steps while the two disagree; where they
-never agree the function has a kink there (relu at 0), and that entry is skipped and counted. What
-the gradient says plays no part in that decision.
+A derivative is estimated by central differences with two steps, extrapolated, at two scales; while
+the two estimates disagree, both are repeated with smaller steps. Where they never agree the
+function has a kink (relu at 0), and that entry is skipped and counted. The gradient under test
+plays no part in that decision.
 """
 
 from __future__ import annotations
@@ -36,16 +36,23 @@ from scalarviz.model.weight import Part, Weight
 from scalarviz.network.network import Network
 
 TOLERANCE = 1e-6
-MOST = 1000  # entries checked of one network; more are thinned out evenly
+MOST = 1000  # entries checked of one network; of more, evenly spaced ones
 FIRST_STEP = 1e-3
 SHRINK = 0.25
 TRIES = 6
-FLOOR = 1e-3  # smaller gradients than this share of the largest are measured against that
+FLOOR = 1e-3  # gradients below this share of the largest are compared relative to that share
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `gradcheck` found."""
+    """Result of `gradcheck`. Prints as a sentence.
+
+    checked  number of entries compared
+    total    number of entries: parameters and inputs
+    kinks    number of entries skipped because the function has a kink there
+    error    largest relative error
+    worst    name of the entry with that error
+    """
 
     checked: int
     total: int
@@ -67,7 +74,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A function of an array of numbers, and the gradient that is claimed for it."""
+    """A function of an array, a point, and the gradient to be checked there."""
 
     function: Callable[[FloatArray], float]
     point: FloatArray
@@ -79,18 +86,17 @@ class Problem:
 def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 0) -> Report:
     """Compare the gradients of `target` at `x` with finite differences; raise if they disagree.
 
-    `target` is a Network, a Layer, a Perceptron or a Weight (its parameters and its inputs are
-    checked, on a copy in float64; the gradients are those of a random weighted sum of the outputs,
-    drawn from `seed`), a row of a table of formulas, or any function of `Value`s; `x` is what it
-    takes.
+    Of a Network, Layer, Perceptron or Weight, parameters and inputs are checked, on a copy in
+    float64; the gradients are those of a random weighted sum of the outputs. Other targets are
+    a row of a table of formulas, and any function of `Value`s.
 
-    target     what is checked
+    target     what to check: a network, layer, perceptron, weight, table row or function of Values
     x          inputs, shape (inputs,) or (batch, inputs)
     tolerance  largest relative error that is accepted; by default 1e-6
-    seed       of the weighted sum; by default 0
+    seed       seed of the weighted sum, an integer from 0; by default 0
 
-    Returns a Report. Raises GradientMismatchError with the worst entry, and InputError for anything
-    that has no gradients.
+    Returns a Report. Raises GradientMismatchError that names the worst entry, and InputError for
+    a target without gradients.
 
     >>> from scalarviz.network.network import Network
     >>> gradcheck(Network([3, 4, 2], "tanh"), [0.1, 0.2, 0.3]).checked
@@ -122,14 +128,14 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
 
 
 def relative(gradient: float, estimate: float, floor: float) -> float:
-    """The relative error; of two zeros it is 0, and of a NaN it is NaN."""
+    """Return the relative error: 0 for two zeros, NaN for a NaN."""
     if gradient == estimate:
         return 0.0
     return abs(gradient - estimate) / max(abs(gradient), abs(estimate), floor)
 
 
 def difference(problem: Problem, i: int, tolerance: float) -> float | None:
-    """The derivative by entry i, from values alone; None where there is none."""
+    """Return the derivative with respect to entry i from values alone, or None at a kink."""
     step = FIRST_STEP * max(1.0, abs(problem.point[i]))
     best, best_error = None, np.inf
     for _ in range(TRIES):
@@ -148,16 +154,16 @@ def difference(problem: Problem, i: int, tolerance: float) -> float | None:
 
 
 def bent(problem: Problem, i: int, step: float, enough: float) -> bool:
-    """Whether there is a kink exactly here: the slopes on the two sides stay apart.
+    """Return whether the function has a kink at the point: one-sided slopes stay apart.
 
-    Where the function is smooth they come four times closer when the step is four times smaller.
+    For a smooth function their difference shrinks fourfold with a step four times smaller.
     """
     wide, narrow = gap(problem, i, step), gap(problem, i, step / 4)
     return narrow > enough and narrow > 0.5 * wide
 
 
 def gap(problem: Problem, i: int, step: float) -> float:
-    """How far the slope after the point is from the slope before it."""
+    """Return the difference of the slopes after and before the point."""
     here = problem.function(problem.point)
     sides = []
     for h in (step, -step):
@@ -168,7 +174,7 @@ def gap(problem: Problem, i: int, step: float) -> float:
 
 
 def slope(problem: Problem, i: int, step: float) -> float:
-    """The slope of the line through the points one step before and after."""
+    """Return the slope of the line through the points one step before and after."""
     point = problem.point.copy()
     point[i] = after = problem.point[i] + step
     high = problem.function(point)
@@ -179,7 +185,7 @@ def slope(problem: Problem, i: int, step: float) -> float:
 
 @singledispatch
 def as_problem(target: Any, x: Any, rng: np.random.Generator) -> Problem:
-    """What is to be checked of a target: one function for each kind of target."""
+    """Return the Problem for a target; one function for each type of target."""
     if not callable(target):
         raise InputError(
             f"gradcheck takes a network, a layer, a perceptron, a weight, a row of formulas or a "
@@ -217,7 +223,7 @@ def problem_of_formula(target: Formula, x: Any, rng: np.random.Generator) -> Pro
 @as_problem.register
 def problem_of_loss(target: LossRow, x: Any, rng: np.random.Generator) -> Problem:
     p, t = as_sample(x, 2, target.name)
-    weight = target.weight(p, t)  # held constant, as the loss says
+    weight = target.weight(p, t)  # a constant, as the definition of the loss says
     return Problem(
         lambda point: target.value(float(point[0]), t) * weight,
         np.array([p]),
@@ -256,7 +262,7 @@ def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
 
     def function(numbers: FloatArray) -> float:
         twin.bank.value[:] = numbers[:rows]
-        # As in training: statistics of this batch, and the same numbers left out.
+        # As in training: statistics of this batch, and the same units dropped.
         outputs = np.asarray(twin.forward(shaped(numbers[rows:].reshape(point.shape))))
         twin.forget()
         twin.bank.value[:] = start
@@ -271,12 +277,12 @@ def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
 
 
 def shaped(array: npt.NDArray[np.float64]) -> Any:
-    """A number where there is only one, for a Weight and a Perceptron; else the array."""
+    """Return a float for an array without dimensions, for Weight and Perceptron; else the array."""
     return float(array) if array.ndim == 0 else array
 
 
 def as_float64(part: Part) -> Any:
-    """A copy of a part, by itself and in float64, with the same numbers and names."""
+    """Return a copy of a part in float64, on a bank of its own, with the same numbers and names."""
     twin: Network | Layer | Perceptron | Weight
     if isinstance(part, Network):
         return part.copy("float64")

@@ -1,4 +1,4 @@
-"""Network: layers in order, the four verbs, one bank."""
+"""Network: layers in order on one bank, with the four verbs and an engine."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class Network(Part):
     """Layers in order, on one bank of numbers.
 
     `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
-    between them and `output` after the last; or a list of layers. A layer may stand in the list
+    between them and `output` after the last; or a list of layers. A layer may be in the list
     twice: its weights are then shared, and their gradients add up.
 
-    Calling the network evaluates it and keeps nothing; `forward` remembers what `backward` needs,
-    and each backward consumes the newest forward that none has matched yet.
+    Calling the network evaluates it and keeps nothing; `forward` keeps what `backward` needs,
+    and each backward belongs to the newest forward that none has matched yet.
 
     layers      sizes of layers, or Layers, whose inputs and outputs fit together
-    activation  of the layers between, for sizes only; by default "linear"; see
+    activation  of the layers between, for sizes only; by default "linear"; the names are in
                 formulas/activations.py
     output      activation of the last layer, for sizes only; by default "linear"
     init        initializer of the weights and biases, a name or an Init; by default "pytorch"
-    seed        of the initial numbers, an integer from 0; by default 0
+    seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
     engine      "python", the default, "cpu", "cuda" or "auto", the fastest that works here
     precision   "full", the default, "mixed", or a Precision
@@ -86,14 +86,14 @@ class Network(Part):
         precision: str | Precision,
         bank: str | Bank,
     ) -> None:
-        """Stand on a bank that holds zeros, or on a new one of this dtype."""
+        """Set up on a bank of zeros, or on a new one of this dtype."""
         self.layers = layers
         self.inputs = self.layers[0].inputs
         self.outputs = self.layers[-1].outputs
         self.init = init
         self.seed = seed
         precision = Precision.of(precision)
-        parts = list(dict.fromkeys(self.layers))  # a shared layer stands on the bank once
+        parts = list(dict.fromkeys(self.layers))  # a shared layer has its rows in the bank once
         for layer in parts:
             layer.check_free()
         rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
@@ -104,13 +104,13 @@ class Network(Part):
             layer.bind(self._bank, row, self.init, self.seed, state)
             row, state = row + layer.size, state + layer.state_size
         self._parts = parts
-        self.names: dict[str, Any] | None = None  # what an ONNX file called its parts
+        self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
         engine.check(self._bank, precision)
         self._engine = engine.make(self.layers, self.program, self._bank, precision)
         self._bank.start_scaling(precision)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy of a network names the rows of its copy of the bank."""
+        """Let the copy of the bank name its rows by the copy of the network."""
         self.__dict__.update(state)
         if not isinstance(getattr(self._bank.name_of, "__self__", None), Network):
             self._bank.name_of = self._row_name
@@ -125,27 +125,27 @@ class Network(Part):
 
     @property
     def dtype(self) -> str:
-        """The type of the parameters, "float32" or "float64"."""
+        """Dtype of the parameters, "float32" or "float64"."""
         return self._bank.dtype
 
     @property
     def engine(self) -> str:
-        """The name of the engine that the verbs run on."""
+        """Name of the engine that runs the verbs."""
         return self._engine.name
 
     @property
     def precision(self) -> Precision:
-        """In which numbers the engine computes."""
+        """Precision in which the engine computes."""
         return self._engine.precision
 
     def to(self, engine: str, precision: str | Precision | None = None) -> Network:
         """Run on another engine from now on, and return the network itself.
 
         engine     "python", "cpu", "cuda" or "auto", the fastest that works here
-        precision  "full", "mixed" or a Precision; None, the default: as it is
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
 
-        What waits for a backward is dropped, on every engine. Raises EngineError if the engine
-        cannot run here, or not these layers in this precision.
+        Forwards that wait for their backward are dropped. Raises EngineError if the engine cannot
+        run here, or not with these layers in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
         row = choose(engine)
@@ -159,9 +159,12 @@ class Network(Part):
     def check_engine(
         self, engine: str, precision: str | Precision | None = None
     ) -> tuple[str, Precision]:
-        """The name of an engine that this network can run on, and the precision.
+        """Return the engine and precision that this network would run with, without changing it.
 
-        Raises EngineError if `engine` cannot run this network in this `precision`; None: as it is.
+        engine     "python", "cpu", "cuda" or "auto"
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
+
+        Raises EngineError if the engine cannot run this network in this precision.
         """
         row = choose(engine)
         chosen = self.precision if precision is None else Precision.of(precision)
@@ -169,13 +172,13 @@ class Network(Part):
         return row.name, chosen
 
     def start(self, engine: str, precision: Precision) -> None:
-        """Begin a training on an `engine` in a `precision`; only the weights stay as they are."""
+        """Start a training on an `engine` in a `precision`: everything but the values is reset."""
         self.to(engine, precision)
         self._bank.restart(precision)
 
     @property
     def activations(self) -> tuple[str, ...]:
-        """The activation of each layer."""
+        """Name of the activation of each layer."""
         return tuple([layer.activation for layer in self.layers])
 
     def check_loss(self, loss: Loss) -> None:
@@ -183,7 +186,7 @@ class Network(Part):
         loss.check_output(self.layers[-1].activation)
 
     def check_activation(self, layer: int, name: str) -> int:
-        """The place of a `layer` that can have the activation `name`; else InputError."""
+        """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
         places = range(-len(self.layers), len(self.layers))
         if not isinstance(layer, (int, np.integer)) or layer not in places:
             raise InputError(
@@ -193,29 +196,38 @@ class Network(Part):
         return int(layer) % len(self.layers)
 
     def places_of(self, layer: int) -> list[int]:
-        """Every place of the layer at place `layer`, which may be used several times."""
+        """Return every index of the layer at index `layer`, which may be used several times."""
         return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
 
     def set_activation(self, layer: int, name: str) -> None:
-        """Give the layer at place `layer` the activation `name`; InputError if it can have none."""
+        """Set the activation of a layer; forwards that wait for their backward are dropped.
+
+        layer  index of the layer
+        name   name of an activation, such as "tanh"
+
+        Raises InputError for a layer without activation, UnknownNameError for an unknown name.
+        """
         place = self.check_activation(layer, name)
         if self.layers[place].activation != name:
             self.layers[place].set_activation(name)
-            self.program = self._lowered()  # at once: others may look at it meanwhile
+            self.program = self._lowered()  # at once: other threads may read it
             self.to(self.engine)
 
-    # The four verbs; zero_grad and step are those of every Part.
+    # The four verbs; zero_grad and step are inherited from Part.
 
     def __call__(self, x: object) -> FloatArray:
-        """The outputs for one sample or a batch (one row a sample), with nothing kept."""
+        """Return the outputs for `x`, without keeping anything for `backward`.
+
+        `x` has shape (inputs,) or (batch, inputs).
+        """
         batch, single = as_batch(x, self.inputs, "the network")
         return one_or_all(self._engine.evaluate(batch), single)
 
     def forward(self, x: object) -> FloatArray:
-        """The outputs for one sample or a batch; what `backward` needs is remembered.
+        """Return the outputs for `x`, and keep what `backward` needs.
 
-        `x` has the shape (inputs,) or (batch, inputs), and the result (outputs,) or (batch,
-        outputs). Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
+        Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
         """
         batch, single = as_batch(x, self.inputs, "the network")
         before = self._bank.state.copy()
@@ -227,9 +239,10 @@ class Network(Part):
         return one_or_all(outputs, single)
 
     def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+        """Add to the gradients for the newest unmatched forward; return those of its inputs.
 
-        `upstream` is the gradient by the outputs, in the outputs' shape; None means ones.
+        `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
+        Raises OrderError without an unmatched forward, ShapeError for another shape.
         """
         if upstream is None:
             upstream = np.ones((self._engine.newest_batch(), self.outputs))
@@ -245,7 +258,7 @@ class Network(Part):
         loss: str | Loss = "mse",
         optimizer: Optimizer | None = None,
     ) -> float:
-        """One step of training on one batch: zero_grad, forward, loss, backward, step.
+        """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
         inputs     shape (batch, inputs) or (inputs,)
         targets    shape (batch, outputs) or (outputs,)
@@ -266,11 +279,11 @@ class Network(Part):
         *,
         steps: int,
     ) -> FloatArray:
-        """So many steps of training on one batch; returns the loss before each.
+        """Train `steps` steps on one batch; return the loss before each.
 
         Ctrl-C ends it after a whole step with `scalarviz.errors.Interrupted`, a KeyboardInterrupt.
-        A gradient that is not finite, or a step that would make a weight so, is a GradientError,
-        and that step is not taken. Both have the losses so far in `losses`.
+        Raises GradientError if a gradient, UpdateError if the result of a step is not finite; that
+        step is not taken. The errors have the losses so far in `losses`.
 
         inputs     shape (batch, inputs) or (inputs,)
         targets    shape (batch, outputs) or (outputs,)
@@ -278,7 +291,7 @@ class Network(Part):
         optimizer  an Optimizer; by default SGD(0.01)
         steps      number of steps, at least 1
 
-        Returns an array of shape (steps,).
+        Returns a float64 array of shape (steps,).
         """
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
@@ -287,20 +300,24 @@ class Network(Part):
         return take_steps(self._engine, run, optimizer, size(steps, "steps"))
 
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """A training of this network on its engine, for a session: on `batches`, with a `loss`."""
+        """Return a run of this network on its engine, on `batches` with a `loss`, for a session."""
         return self._engine.run(batches, loss)
 
     def snapshot(self) -> Snapshot:
-        """The current numbers, with `request`, `ready` and `read`; a session has its own."""
+        """Return a Snapshot of the current numbers.
+
+        Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
+        `read()` waits for it. Use `Session.snapshot` while a session trains this network.
+        """
         return self._engine.snapshot()
 
     def forget(self) -> None:
-        """Drop everything that waits for a backward."""
+        """Drop all forwards that wait for their backward."""
         self._engine.forget()
 
     @cached_property
     def program(self) -> Program:
-        """The operations this network is made of, as engines run them and pictures show them."""
+        """The operations of this network, as engines run them and pictures show them."""
         return self._lowered()
 
     def _lowered(self) -> Program:
@@ -310,39 +327,40 @@ class Network(Part):
         return program
 
     def parameters(self) -> Parameters:
-        """All weights and biases, in the order of the bank; each is made when it is asked for."""
+        """Return all weights and biases as a sequence in the order of the bank."""
         return Parameters(len(self._bank), self.weight)
 
     def weight(self, row: int) -> Weight:
-        """The weight on a `row` of the bank: `net.weight(w.index) is w`."""
+        """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
         layer = self._layer_at(row)
         return layer.weight(row - layer.first_row)
 
     def find_rows(self, part: object) -> object:
-        """The rows of a `part` of this network; anything that is no Part is returned as it is."""
+        """Return the rows of a `part` of this network; return anything but a Part unchanged."""
         if not isinstance(part, Part):
             return part
         self.check_owns(part)
         return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
 
     def check_owns(self, part: Part) -> None:
-        """Raise OwnershipError if a `part` (a Weight, Layer, ...) is of another network."""
+        """Raise OwnershipError if a `part` (a Weight, Layer, ...) belongs to another network."""
         if part.bank is not self._bank:
             kind = type(part).__name__
             raise OwnershipError(f"this {kind} belongs to another network: take one of this one")
 
     def copy(self, dtype: str | None = None) -> Network:
-        """Another network with the same layers and the same numbers, in `dtype` if one is given."""
+        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
         other = self.fresh(self.seed, dtype)
         other.to(self.engine, self.precision)
         other.bank.copy_from(self.bank)
         return other
 
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
-        """Another network with the same layers, and the initial numbers of a `seed`, on python.
+        """Return a network with the same layers and the initial numbers of a `seed`, on python.
 
-        dtype  "float32" or "float64"; None, the default: as this one
-        bank   where it stands, a Bank that holds zeros; None, the default: on a new one
+        seed   integer from 0
+        dtype  "float32" or "float64"; None, the default: the same
+        bank   Bank of zeros to use; None, the default: a new one
         """
         twins = {layer: layer.again() for layer in self._parts}
         layers = tuple([twins[layer] for layer in self.layers])
@@ -355,16 +373,17 @@ class Network(Part):
     # Files.
 
     def save(self, path: object) -> None:
-        """Keep layers and numbers in a file, the optimizer's too; `sv.load(path)` reads it."""
+        """Write layers, numbers and optimizer slots to the file `path`, for `sv.load(path)`."""
         save_network(self, path)
 
     def export(self, path: object, precision: str = "float32") -> None:
         """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
 
-        path       the file; its ending decides on the kind
-        precision  that of the weights: "float32", the default, or "float16"
+        path       the file; its ending determines the format
+        precision  of the weights: "float32", the default, or "float16"
 
-        Raises InputError for another ending or a layer that a shader cannot have, and FileError.
+        Raises InputError for another ending or a layer that shaders do not support, and FileError
+        if the file cannot be written.
         """
         export_network(self, path, precision)
 
@@ -404,14 +423,12 @@ class Network(Part):
 
 @answered
 def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network:
-    """The network in a file that `net.save` wrote.
-
-    What the file only describes - layers, and the numbers of one sample on its way - may take
-    `limit` bytes; None: 640 MB.
+    """Read a network from a file that `net.save` wrote.
 
     path    the file, .safetensors
-    engine  on which the network runs then: "python", the default, "cpu", "cuda" or "auto"
-    limit   bytes; None, the default: 640 MB
+    engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
+    limit   bytes that layers which the file only describes, and the numbers of one sample on its
+            way through the network, may take; None, the default: 640 MB
 
     Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
     the engine cannot run here.
@@ -420,6 +437,6 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
-    """The only row where a single sample was asked about, else all."""
+    """Return the only row for a single sample, else all rows."""
     result: FloatArray = rows[0] if single else rows
     return result
