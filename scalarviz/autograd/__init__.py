@@ -1,1 +1,1 @@
-"""Scalars by themselves: `Value`, and the graph of the operations that made it."""
+"""Scalar automatic differentiation: `Value`, and the graph of the operations that made it."""

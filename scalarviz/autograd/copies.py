@@ -1,8 +1,8 @@
-"""Copies and pickles of Values, whose graphs are deeper than Python can go by recursion.
+"""Copies and pickles of Values, without recursion, since graphs are deeper than Python's stack.
 
-A pickler goes from a Value to what it was made from, and from there on, a call deeper each time. So
-a Value that an operation made hands out first all that it was made from, in the order of making:
-whatever comes next then refers to what has been written already.
+A pickler follows references from a Value to its inputs, one call deeper each time. So a Value that
+an operation made passes the pickler first all its ancestors, inputs before results; each of them
+then refers only to Values that have been written already.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ State = tuple[dict[str, Any], dict[str, Any]]
 ValueT = TypeVar("ValueT", bound="Value")
 T = TypeVar("T")
 
-MOST_EXPRESSIONS = 100  # Values that are pickled with gradients that are expressions
+MOST_EXPRESSIONS = 100  # most Values pickled together with gradients that are expressions
 
 
 def state(value: Value) -> State:
-    """What a copy of a Value gets: its attributes, and what is in its slots.
+    """Return what a copy of a Value gets: its attributes and slots.
 
-    The numbers of a Value that stands on a bank are not among them: they come with the bank.
+    Properties, such as the numbers of a Value in a bank, are left out: the bank is copied with
+    them.
     """
     if value._own_backward is not None:
         raise InputError(
@@ -46,21 +47,21 @@ def state(value: Value) -> State:
 
 
 def fill(value: Value, attributes: dict[str, Any], slots: dict[str, Any]) -> None:
-    """Give a Value that has nothing yet what a copy gets."""
+    """Set attributes and slots of a new Value."""
     value.__dict__.update(attributes)
     for name, x in slots.items():
         setattr(value, name, x)
 
 
 def shallow(value: ValueT) -> ValueT:
-    """`copy.copy`: another Value of the same number, made from the same Values."""
+    """`copy.copy`: a Value with the same number and the same inputs."""
     made = type(value).__new__(type(value))
     fill(made, *state(value))
     return made
 
 
 def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
-    """`copy.deepcopy`: the whole graph anew, with gradients that are expressions."""
+    """`copy.deepcopy`: a copy of the whole graph, and of gradients that are expressions."""
     found: list[Value] = []
     waiting: list[Value] = [root]
     while waiting:
@@ -80,21 +81,21 @@ def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
 
 
 def is_expression(gradient: object) -> bool:
-    """Whether a gradient is a Value; that class is defined above this file."""
+    """Whether a gradient is a Value; that class cannot be imported here."""
     return hasattr(gradient, "_formula")
 
 
 # ---- pickles ------------------------------------------------------------------------------------
 
-_this = threading.local()  # `written`: a weak reference to the last one of a thread
+_this = threading.local()  # `written`: weak reference to the last Written of a thread
 
 
 @final
 class Written:
-    """The Values that one pickler has been given; it keeps this, and so its graphs are known.
+    """The Values that one pickler has met. The pickler keeps this object alive, and so the Values.
 
-    known    those that it has, or is being given just now
-    due      those among them that it will ask for next
+    known    those that it has, or is writing now
+    due      those of them that it will reduce next
     """
 
     def __init__(self) -> None:
@@ -103,14 +104,14 @@ class Written:
         _this.written = weakref.ref(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickler that asks has not met it before, and so has nothing of all that."""
+        """Called by a pickler that meets this for the first time, and so knows no Values."""
         self.known, self.due = set(), set()
         return object, ()
 
 
 @final
 class Ancestors:
-    """All that a Value was made from, as far as a pickler does not have it, then itself."""
+    """Pickles the ancestors of a Value that a pickler does not know yet, then the Value."""
 
     def __init__(self, value: Value, written: Written) -> None:
         self.value = value
@@ -128,18 +129,18 @@ class Ancestors:
 
 
 def reduce(value: Value, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-    """`pickle`: what it was made from first, unless the pickler is at that already."""
+    """`pickle`: the ancestors first, unless the pickler is writing them already."""
     found = getattr(_this, "written", None)
     written: Written | None = found() if found else None
     if value._x is None or (written and value in written.due):
         if written:
             written.due.discard(value)
         return object.__reduce_ex__(value, protocol)
-    if written is None or value in written.known:  # known, and asked for: by another pickler
+    if written is None or value in written.known:  # by another pickler if known
         written = Written()
     return last, (written, Ancestors(value, written))
 
 
 def last(*values: T) -> T:
-    """The last of some Values."""
+    """Return the last argument; pickles call this."""
     return values[-1]

@@ -1,4 +1,4 @@
-"""The graph that a Value is made of: its leaves, the walk through it, and its text."""
+"""The graph of operations behind a Value: traversal, comparison, formula text, DOT text."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from scalarviz.formulas.table import Formula
 if TYPE_CHECKING:
     from scalarviz.autograd.value import Value
 
-LONGEST = 1000  # characters of a formula; what is longer ends in an ellipsis
+LONGEST = 1000  # characters of a formula; longer ones are cut with an ellipsis
 PRECEDENCE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "negate": 3, "power": 4}
 PRECEDENCE |= dict.fromkeys(COMPARISONS, 0)
-LARGEST = 2**1023  # an int beyond it is no float
-NAME = 5  # a name, a number or a call binds tighter than any operator
+LARGEST = 2**1023  # larger ints do not fit into a float
+NAME = 5  # precedence of a name, a number or a call: above all operators
 
 
 def unknown(*numbers: float) -> float:
-    """The formula of what is in no table: a leaf, or an operation of your own."""
+    """Formula of a leaf or of an operation of the user's own, which is in no table."""
     raise NotImplementedError
 
 
 LEAF = Formula("", unknown, ())
 
-# While `sv.compile` records a function, this makes what comparisons and choices give: it is called
-# with the name of the operation and its operands.
+# While `sv.compile` records a function, comparisons and choices call this with the name of the
+# operation and its operands.
 recorder: ContextVar[Callable[..., Any] | None] = ContextVar("recorder", default=None)
 
 
 def plain_number(data: object) -> float:
-    """`data` as one of Python's own numbers; an int stays an int."""
+    """Return `data` as a Python float or int; raise InputError for anything else."""
     if isinstance(data, np.generic):
         data = data.item()
     if isinstance(data, float) or (isinstance(data, int) and abs(data) < LARGEST):
@@ -45,7 +45,7 @@ def plain_number(data: object) -> float:
 
 
 def checked(slot: Any) -> property:
-    """The attribute over a slot that takes numbers only."""
+    """Return a property over a slot that accepts numbers only."""
     put = slot.__set__
 
     def put_number(value: Value, data: object) -> None:
@@ -55,16 +55,16 @@ def checked(slot: Any) -> property:
 
 
 def is_foreign(operand: object) -> bool:
-    """Whether its class may itself know what to do with a Value, as numpy's array does."""
+    """Whether an operand's class may implement operations with Values, such as numpy.ndarray."""
     known = isinstance(operand, (int, float, np.generic))
     return not known and type(operand).__module__ != "builtins"
 
 
 def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value, object], bool]:
-    """The method that compares data; in a function that is being recorded, an operation."""
+    """Return the method that compares data, or records an operation for `sv.compile`."""
 
     def method(self: Value, other: Any) -> bool:
-        is_value = hasattr(other, "_formula")  # Value itself is defined above this file
+        is_value = hasattr(other, "_formula")  # Value cannot be imported here
         if not is_value and not isinstance(other, (int, float, np.generic)):
             return NotImplemented  # type: ignore[no-any-return]  # as Python's protocol wants
         record = recorder.get()
@@ -76,16 +76,16 @@ def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value,
 
 
 def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
-    """The Values that operations made on the way to `root`, each after those it was made from.
+    """Return `root` and its ancestors that operations made, each after its inputs.
 
-    Those in `found`, and what they were made from, are left out; the others are added to it.
+    Those in `found`, and their ancestors, are left out; the others are added to it.
     """
     found = set() if found is None else found
     made: list[Value] = []
     waiting: list[Value | None] = [root]
     while waiting:
         value = waiting.pop()
-        if value is None:  # all that the next one was made from has been found
+        if value is None:  # the inputs of the next one are done
             made.append(waiting.pop())  # type: ignore[arg-type]  # under a None lies a Value
             continue
         while value._x is not None and value not in found:
@@ -101,13 +101,13 @@ def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
 
 
 def all_values(root: Value) -> list[Value]:
-    """`root` and all that it is made of, leaves too, each after those it was made from."""
+    """Return `root` and all its ancestors, leaves too, each after its inputs."""
     found = dict.fromkeys(x for value in made_values(root) for x in value._inputs)
     return [*found, root]
 
 
 def refuse_own(made: list[Value]) -> None:
-    """An error if a derivative cannot be an expression, before any gradient is touched."""
+    """Raise InputError if a derivative cannot be an expression, before any gradient is changed."""
     for value in made:
         if not all(x._takes_values for x in value._inputs):
             raise InputError(
@@ -122,7 +122,7 @@ def refuse_own(made: list[Value]) -> None:
 
 
 def formula_text(value: Value) -> str:
-    """The formula in Python's notation, with the leaves as their labels, or else their numbers."""
+    """Return the formula in Python's notation; leaves appear as labels, or else as numbers."""
     text = ""
     waiting: list[Value | str] = [value]
     while waiting and len(text) <= LONGEST:
@@ -135,7 +135,7 @@ def formula_text(value: Value) -> str:
 
 
 def one_step(value: Value) -> list[Value | str]:
-    """What `value` is made of: operators and names, and between them the inputs as they are."""
+    """Return the text of the operation of `value`, with its inputs in between as Values."""
     inputs = value._inputs
     operation, symbol = value._formula.name, value._formula.symbol
     if not inputs:
@@ -154,7 +154,7 @@ def one_step(value: Value) -> list[Value | str]:
 
 
 def bracketed(value: Value, binds: int) -> list[Value | str]:
-    """`value`, in brackets unless it binds at least so tightly."""
+    """Return `value`, in brackets if its precedence is below `binds`."""
     own = NAME
     if value._formula.symbol:
         own = PRECEDENCE[value._formula.name]
@@ -164,7 +164,7 @@ def bracketed(value: Value, binds: int) -> list[Value | str]:
 
 
 def dot_text(values: Iterable[Value]) -> str:
-    """DOT text: a box for each Value, and for each that was made an oval with its operation."""
+    """Return DOT text: a box for each Value, and an oval for each operation."""
     lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
     names: dict[Value, str] = {}
     for value in values:
@@ -180,6 +180,6 @@ def dot_text(values: Iterable[Value]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string as DOT writes it."""
+    """Return a string quoted for DOT."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

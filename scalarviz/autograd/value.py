@@ -1,8 +1,7 @@
-"""Value: a number that remembers how it was made, and so knows its gradient.
+"""Value: a scalar that records the operations that made it, for reverse-mode differentiation.
 
-Code written for micrograd runs with `from scalarviz import Value`. What an operation computes, and
-its derivatives, is a row of `OPERATIONS`; here is the graph of Values that operations make, and
-the chain rule that goes back through it.
+Code written for micrograd runs with `from scalarviz import Value`. Operations and their derivatives
+are the rows of `OPERATIONS`; this module has the graph of Values and the chain rule.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _new = object.__new__
 
 
 def node(formula: Formula, data: float, x: Value | None, y: Value | None = None) -> Value:
-    """The Value that an operation of one or two inputs makes."""
+    """Return the result of an operation with one or two inputs."""
     made = _new(Value)
     made._data = data
     made.grad = 0
@@ -40,12 +39,12 @@ def node(formula: Formula, data: float, x: Value | None, y: Value | None = None)
 
 
 def constant(number: Number) -> Value:
-    """The leaf that a plain number in an expression becomes; what `Value(number)` does, quicker."""
+    """Return a leaf for a plain number in an expression: as `Value(number)`, but faster."""
     return node(graph.LEAF, graph.plain_number(number), None)
 
 
 def unary(name: str) -> Callable[[Value], Value]:
-    """The method for a row of one input."""
+    """Return the method for a table row of one input."""
     formula = OPERATIONS[name]
     function = formula.value
 
@@ -57,7 +56,7 @@ def unary(name: str) -> Callable[[Value], Value]:
 
 
 def binary(name: str) -> Callable[[Value, Operand], Value]:
-    """The method for a row of two inputs, the second of them a Value or a plain number."""
+    """Return the method for a table row of two inputs; the second is a Value or a number."""
     of_values = OPERATIONS[name]
     function = of_values.value
     of_number = by_some(of_values, (True, False))
@@ -66,13 +65,13 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
         formula = of_values
         if type(other) is not Value:
             if isinstance(other, Value):
-                if other._is_recorded:  # its own method does it
+                if other._is_recorded:  # Recorded has its own reflected method
                     return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
             elif graph.is_foreign(other):
                 return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
             else:
                 formula, other = of_number, constant(other)
-        # What `node` does, without a call: nearly all Values come from here.
+        # Inlined `node`: nearly all Values are made here.
         made = _new(Value)
         made._data = function(self._data, other._data)
         made.grad = 0
@@ -85,7 +84,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
 
 
 def reflected(name: str) -> Callable[[Value, Number], Value]:
-    """The method for a row of two inputs, the first of them a plain number: `2 - v`."""
+    """Return the reflected method for a table row of two inputs, such as `2 - v`."""
     of_values = OPERATIONS[name]
     of_number = by_some(of_values, (False, True))
 
@@ -97,11 +96,11 @@ def reflected(name: str) -> Callable[[Value, Number], Value]:
 
 
 def function(name: str) -> Callable[..., Value]:
-    """The function for a row of any number of inputs, Values or plain numbers."""
+    """Return the function for a table row of any number of inputs, Values or numbers."""
     row = OPERATIONS[name]
 
     def call(*operands: Operand) -> Value:
-        """The value of a row of OPERATIONS at its `operands`, Values or plain numbers."""
+        """Return the Value of a row of OPERATIONS at its `operands`, Values or numbers."""
         record = graph.recorder.get()
         if record is not None:
             return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
@@ -114,13 +113,13 @@ def function(name: str) -> Callable[..., Value]:
 
 
 class Value:
-    """A number that remembers how it was made, and so knows its gradient.
+    """A scalar that records the operations that made it, and computes gradients with `backward`.
 
-    data    the number; may be set
-    grad    the derivative, with respect to this number, of the Value whose `backward` was called:
-            in a leaf (a Value made from a number) it adds up until it is set to 0, in a Value made
-            by an operation it is that of the last `backward`
-    label   a name to print
+    data    the number, a float or an int; can be set
+    grad    derivative, with respect to this Value, of the Value whose `backward` was called: in a
+            leaf (a Value made from a number) it accumulates until it is set to 0, in a result of an
+            operation it is that of the last `backward`
+    label   name for printing; by default ""
 
     >>> x = Value(2.0, label="x")
     >>> y = x * x + 3
@@ -131,7 +130,9 @@ class Value:
     x * x + 3
 
     An operation of your own is made as in micrograd: `out = Value(data, (x,), "name")`, and then
-    `out._backward = function`, where the function adds to `x.grad` what follows from `out.grad`.
+    `out._backward = function`; the function adds to `x.grad` its derivative times `out.grad`.
+
+    Raises InputError if `data` is not a number.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_data", "_formula", "_x", "_y", "grad")
@@ -143,19 +144,19 @@ class Value:
     if TYPE_CHECKING:
         data: float
     grad: Any  # a number; after backward(create_graph=True) a Value
-    _formula: Formula  # what made it
+    _formula: Formula  # the operation that made it
     _x: Value | None  # the first input; None in a leaf
-    _y: Value | None  # the second input, where a table's operation has two
+    _y: Value | None  # the second input of an operation with two
 
-    # Few Values have these, in their __dict__; this is what the others have.
+    # Defaults of attributes that few Values have in their __dict__.
     label: str = ""
-    _others: tuple[Value, ...] = ()  # the inputs after the first, where they are not in _y
+    _others: tuple[Value, ...] = ()  # inputs after the first, unless there is one and it is in _y
     _own_backward: Callable[[], None] | None = None
-    _is_recorded = False  # whether it is part of a function that `sv.compile` records
-    _takes_values = True  # whether `grad` can be a Value, an expression
+    _is_recorded = False  # whether it is part of a function being recorded by `sv.compile`
+    _takes_values = True  # whether `grad` can be an expression
 
     def __init_subclass__(cls) -> None:
-        if "data" in vars(cls):  # the numbers lie elsewhere: operations read them there too
+        if "data" in vars(cls):  # numbers stored elsewhere: operations use the property, too
             cls._data = vars(cls)["data"]
 
     @answered
@@ -218,7 +219,7 @@ class Value:
 
         # End of the rows.
 
-    # As in PyTorch, comparison is of data, and the hash is that of the object.
+    # As in PyTorch, comparisons are of data, and the hash is that of the object.
     __eq__ = graph.compare("equal", operator.eq)
     __ne__ = graph.compare("not_equal", operator.ne)
     __lt__ = graph.compare("less", operator.lt)
@@ -238,8 +239,8 @@ class Value:
     def backward(self, create_graph: bool = False) -> None:
         """Add to the gradient of every leaf the derivative of this Value with respect to it.
 
-        With `create_graph=True` each `.grad` is a Value, an expression that has a `backward` of its
-        own. Before that adds the second derivative to the first, clear the gradients:
+        With `create_graph=True` each `.grad` is a Value, an expression with a `backward` of its
+        own. That adds the second derivative to the first unless gradients are cleared in between:
 
         >>> x = Value(2.0, label="x")
         >>> y = x**3
@@ -250,8 +251,8 @@ class Value:
         >>> slope.data, x.grad
         (12.0, 12.0)
 
-        Such a gradient refers to the Values it is an expression of, and they to it: the graph stays
-        in memory until `y.zero_grad()`, or Python's garbage collector, lets go of it.
+        Such a gradient and the Values that it is made of refer to each other: the graph stays in
+        memory until `y.zero_grad()` or the garbage collector frees it.
         """
         made = graph.made_values(self)
         if create_graph:
@@ -265,7 +266,7 @@ class Value:
         for value in reversed(made):
             x, y, grad = value._x, value._y, value.grad
             partials = value._formula.partials
-            # What `_pass_on` does, without a call: nearly all Values are made of one or two.
+            # Inlined `_pass_on`: nearly all Values have one or two inputs.
             if x is not None and y is not None:
                 by_x, by_y = partials
                 if by_x is one:
@@ -291,7 +292,7 @@ class Value:
                     x.grad = total(x.grad, value.grad if partial is one else value.grad * slope)
 
     def _pass_on(self) -> None:
-        """The chain rule: add to the gradient of each input what follows from this one's."""
+        """Chain rule: add grad times the partial derivative to the gradient of each input."""
         inputs = self._inputs
         numbers = [x._data for x in inputs]
         for x, partial in zip(inputs, self._formula.partials, strict=False):
@@ -299,7 +300,7 @@ class Value:
                 x.grad += self.grad * partial(*numbers, self._data)
 
     def zero_grad(self) -> None:
-        """Set the gradient to 0, here and in every Value that this one is made of."""
+        """Set the gradient to 0 in this Value and all its ancestors."""
         for value in graph.all_values(self):
             value.grad = 0
 
@@ -310,7 +311,7 @@ class Value:
         return graph.formula_text(self)
 
     def to_dot(self) -> str:
-        """The graph as DOT text, for Graphviz: a box a Value, and the operations between them."""
+        """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
         return graph.dot_text(graph.all_values(self))
 
     @property
@@ -319,7 +320,7 @@ class Value:
             return ()
         return (self._x, *self._others) if self._y is None else (self._x, self._y)
 
-    # What micrograd's notebooks, and what draws its graphs, ask for.
+    # Attributes of micrograd, used by its notebooks and graph drawings.
     @property
     def _prev(self) -> set[Value]:
         return set(self._inputs)
@@ -338,37 +339,37 @@ class Value:
         self._own_backward = function
 
 
-if not TYPE_CHECKING:  # operations read and write the slot itself, which costs them nothing
+if not TYPE_CHECKING:  # operations use the slot itself, which is faster
     Value.data = graph.checked(Value._data)
 
 for _row in OPERATIONS.values():
-    if not _row.symbol:  # the others are operators of Python
+    if not _row.symbol:  # rows with a symbol are Python operators
         _make = unary if len(_row.partials) == 1 else function
         setattr(Value, _row.name, _make(_row.name))
 
 
 def total(gradient: Any, more: Value) -> Value:
-    """The sum of gradients, without the 0 that it starts from."""
+    """Return the sum of two gradients, where the first may be the initial 0."""
     return gradient + more if isinstance(gradient, Value) or gradient != 0 else more
 
 
 @answered
 def where(condition: Operand, x: Operand, y: Operand) -> Value:
-    """`x` where `condition` is true (not 0), otherwise `y`; the gradient goes to the chosen one."""
+    """Return `x` where `condition` is not 0, else `y`; the gradient goes to the chosen one."""
     return Value.where(condition, x, y)
 
 
 @answered
 def maximum(x: Operand, y: Operand) -> Value:
-    """The larger of `x` and `y`; where both are equal, each gets half of the gradient."""
+    """Return the larger of `x` and `y`; if equal, each gets half of the gradient."""
     return Value.maximum(x, y)
 
 
 @answered
 def minimum(x: Operand, y: Operand) -> Value:
-    """The smaller of `x` and `y`; where both are equal, each gets half of the gradient."""
+    """Return the smaller of `x` and `y`; if equal, each gets half of the gradient."""
     return Value.minimum(x, y)
 
 
-# Where formulas run on Values: for the derivative of a derivative.
+# Runs formulas on Values, for derivatives of derivatives.
 ON_VALUES = Target({}, formulas={row.value: function(row.name) for row in OPERATIONS.values()})
