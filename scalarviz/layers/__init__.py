@@ -1,4 +1,4 @@
-"""The layers, one file a kind. To add one, write its class and a line here."""
+"""The layers, one file a kind. To add one, write its class, import it here and add it to KINDS."""
 
 from scalarviz.layers.activation import Activation
 from scalarviz.layers.base import Layer

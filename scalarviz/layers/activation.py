@@ -1,4 +1,4 @@
-"""Activation: an activation that stands by itself, such as one behind a norm or a Residual."""
+"""Activation: an activation as a layer of its own, such as after a norm or a Residual."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scalarviz.model.program import Program
 
 @final
 class Activation(Layer):
-    """Apply an activation to each number: y = f(x). There are no parameters.
+    """Apply an activation to each number: y = f(x). No parameters.
 
     shape       number of features, or the shape (channels, height, width) of a picture
-    activation  name of a row of formulas/activations.py
+    activation  name of a row of formulas/activations.py, such as "relu"
 
-    After Dense and Conv2d it is simpler to give those the activation.
+    Dense and Conv2d take an activation themselves. Raises UnknownNameError for an unknown name.
 
     >>> Activation(3, "relu")([-1, 0, 2]).tolist()
     [0.0, 0.0, 2.0]

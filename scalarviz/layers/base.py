@@ -1,4 +1,4 @@
-"""What every layer is: numbers in, numbers out, the four verbs, and rows of a bank."""
+"""Layer: the base of all layers, with the four verbs, a bank, and stacks for backward."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Batch = list[list[float]]  # one row a sample, as plain Python floats
 
 
 class Layer(Part):
-    """A layer: `inputs` numbers a sample come in, `outputs` numbers go out.
+    """A layer that maps `inputs` numbers of a sample to `outputs` numbers.
 
-    A new kind of layer says what it does with a batch in the three `*_rows` methods, and how it is
-    made and lowered. One with parameters also says how many rows of the bank it needs, how they
-    begin and what they are called. All else is here, once.
+    A subclass defines what happens to a batch in the three `*_rows` methods, how to make another
+    such layer (`settings`) and its operations (`lower`). With parameters it also sets `size` and
+    defines `initialize`, `row_name` and `weight`.
 
-    A layer that is used by itself makes a bank of its own, in float64. In a network it stands on
-    the network's bank. A layer with a bank of its own can still join a network as long as nothing
-    was computed, changed or made on that bank; the arrays of that bank become read-only then.
+    A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
+    bank. A layer with a bank of its own can still join a network as long as nothing was computed,
+    changed or made on that bank, whose arrays then become read-only.
 
-    inputs      numbers of a sample that come in, at least 1
-    outputs     numbers of a sample that go out, at least 1
+    inputs      numbers of a sample, at least 1
+    outputs     numbers of the result, at least 1
     activation  name of a row of formulas/activations.py; by default "linear"
     """
 
@@ -49,25 +49,24 @@ class Layer(Part):
         self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
         self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
         self._activation = activation
-        self.size = 0  # how many parameters; a layer that has some says so
+        self.size = 0  # number of parameters; set by subclasses
         self.first_row = 0
-        self.state_size = 0  # how many numbers of the bank's state
+        self.state_size = 0  # length of its part of the bank's state; set by subclasses
         self.first_state = 0
-        # Where its numbers are a picture: channels, height, width.
+        # (channels, height, width) if the numbers are a picture, else ().
         self.input_shape: Shape = ()
         self.output_shape: Shape = ()
-        self.layers: tuple[Layer, ...] = ()  # that it is made of, if it is
+        self.layers: tuple[Layer, ...] = ()  # its inner layers, e.g. of a Residual
         self._bank: Bank | None = None
         self._has_own_bank = False
-        # What no backward has matched yet: the size of each batch, and what `forward_rows` of a
-        # layer kept for each sample.
+        # For unmatched forwards: the size of each batch, and what `forward_rows` keeps.
         self._batches: list[int] = []
         self.kept: list[Any] = []
 
     @final
     @property
     def activation(self) -> str:
-        """The name of the activation, for layers that have one; else "linear"."""
+        """Name of the activation; "linear" for layers that have none."""
         return self._activation
 
     def check_activation(self, name: str) -> None:
@@ -79,30 +78,33 @@ class Layer(Part):
             )
 
     def set_activation(self, name: str) -> None:
-        """Replace the activation by the one called `name`; InputError if there can be none."""
+        """Set the activation, such as "tanh".
+
+        Raises InputError for a layer without activation, UnknownNameError for an unknown `name`.
+        """
         self.check_activation(name)
 
-    # What a new layer says about itself.
+    # For subclasses.
 
     def initialize(self, init: Init, seed: int) -> None:
-        """Write the initial numbers of `init` and `seed` into this layer's rows, if it has any."""
+        """Write the initial numbers of `init` and `seed` into this layer's rows, if any."""
 
     def row_name(self, row: int) -> str:
-        """The name of a parameter; `row` counts from the layer's first."""
+        """Return the name of a parameter; `row` counts from the layer's first."""
         raise IndexError(f"{self} has no parameters")
 
     def state_name(self, place: int) -> str:
-        """The name of a number of the state; `place` counts from the layer's first."""
+        """Return the name of a number of the state; `place` counts from the layer's first."""
         raise IndexError(f"{self} keeps nothing of its batches")
 
     def weight(self, row: int) -> Weight:
-        """The Weight on a row, made when first used; `row` counts from the layer's first."""
+        """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
         raise IndexError(f"{self} has no parameters")
 
     def check_states(self, states: FloatArray) -> None:
-        """Refuse states that came from a file and that this layer cannot have.
+        """Raise InputError if states read from a file are not possible for this layer.
 
-        `states` has the whole state of a bank in each row.
+        `states` has shape (steps, state): the whole state of a bank in each row.
         """
         if not np.isfinite(self.own_states(states)).all():
             raise InputError(f"what {self} has kept is not finite")
@@ -111,19 +113,19 @@ class Layer(Part):
 
     @final
     def own_states(self, states: FloatArray) -> FloatArray:
-        """This layer's columns of whole `states`, shape (steps, state)."""
+        """Return this layer's columns of `states`, shape (steps, state)."""
         return states[:, self.first_state : self.first_state + self.state_size]
 
     def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
-        """The objects that do the work, perceptrons or weights, as far as they were made."""
+        """Return the perceptrons, weights or inner layers that were made so far."""
         return ()
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """The arguments that make another layer of this kind and shape."""
+        """Return the arguments of the constructor for another layer of this kind and shape."""
 
     def again(self) -> Layer:
-        """Another layer of this kind and shape, which stands on no bank yet."""
+        """Return another layer of this kind and shape, without a bank."""
         return type(self)(**self.settings())
 
     @abstractmethod
@@ -132,24 +134,28 @@ class Layer(Part):
 
     @abstractmethod
     def forward_rows(self, batch: Batch) -> Batch:
-        """The outputs of a `batch`, a list of samples; what backward needs is kept on stacks."""
+        """Return the outputs of a `batch`, a list of samples; keep what `backward_rows` needs."""
 
     @abstractmethod
     def backward_rows(self, upstream: Batch) -> Batch:
-        """Take the newest batch off the stacks, last sample first.
+        """Return the gradient of the inputs for the newest kept batch, and drop what was kept.
 
-        `upstream` is the gradient by its outputs; returns the gradient by its inputs.
+        `upstream` is the gradient with respect to the outputs. Gradients of parameters are added to
+        the bank. What was kept comes off the stacks last sample first.
         """
 
     @abstractmethod
     def evaluate_rows(self, batch: Batch) -> Batch:
-        """The outputs of a `batch`, a list of samples, with nothing kept."""
+        """Return the outputs of a `batch`, a list of samples, without keeping anything."""
 
-    # The four verbs, for users.
+    # The verbs for users; zero_grad and step are inherited from Part.
 
     @final
     def __call__(self, x: object) -> FloatArray:
-        """The outputs for one sample or a batch, with nothing kept for a backward."""
+        """Return the outputs for `x`, without keeping anything for `backward`.
+
+        `x` has shape (inputs,) or (batch, inputs).
+        """
         batch, single = as_batch(x, self.inputs, str(self))
         dtype = self.bank.dtype
         result = as_array(self.evaluate_rows(batch.tolist()), dtype)
@@ -157,10 +163,10 @@ class Layer(Part):
 
     @final
     def forward(self, x: object) -> FloatArray:
-        """The outputs for one sample or a batch; what `backward` needs is remembered.
+        """Return the outputs for `x`, and keep what `backward` needs.
 
-        `x` has the shape (inputs,) or (batch, inputs), and the result (outputs,) or (batch,
-        outputs). Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
+        Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
         """
         batch, single = as_batch(x, self.inputs, str(self))
         dtype, before = self.bank.dtype, self.state.copy()
@@ -173,9 +179,10 @@ class Layer(Part):
 
     @final
     def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients, for the newest unmatched forward; return that by its inputs.
+        """Add to the gradients for the newest unmatched forward; return those of its inputs.
 
-        `upstream` is the gradient by the outputs, of the outputs' shape; None means ones.
+        `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
+        Raises OrderError without an unmatched forward, ShapeError for another shape.
         """
         if upstream is None:
             upstream = np.ones((self.newest_batch, self.outputs))
@@ -184,17 +191,17 @@ class Layer(Part):
         result = as_array(self.backward_batch(batch.tolist()), self.bank.dtype)
         return result[0] if single else result
 
-    # Being part of a network, or alone.
+    # The bank: that of a network, or one of its own.
 
     @final
     @property
     def bank(self) -> Bank:
-        """The bank this layer stands on; one of its own if it is in no network."""
+        """The bank of the network; a bank of its own, made on first use, if it is in no network."""
         return self.bind_alone()
 
     @final
     def bind_alone(self) -> Bank:
-        """Stand on a bank of its own, unless this layer stands on a bank already; that bank."""
+        """Make a bank of its own unless this layer has a bank; return the bank."""
         if self._bank is not None:
             return self._bank
         bank = Bank(self.size, "float64", self.state_size)
@@ -204,7 +211,7 @@ class Layer(Part):
         return bank
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy of a layer by itself names the rows of its copy of the bank."""
+        """Let the copy of a bank of its own name its rows by the copy of the layer."""
         self.__dict__.update(state)
         if self._bank is not None and self._bank.name_of is ROW_NAME:
             self._bank.name_of = self._name_on_bank
@@ -225,10 +232,9 @@ class Layer(Part):
         """Move to rows of a bank, and write the initial numbers there.
 
         bank         the Bank of a network
-        first_row    the first of this layer's rows
+        first_row    first of this layer's rows
         init, seed   initializer and seed of the numbers
-        first_state  the first of this layer's places in the state; by default the first after
-                     `scaling`
+        first_state  first of this layer's places in the state; by default the first after `scaling`
 
         Raises OwnershipError if the layer belongs to a network, or was used by itself.
         """
@@ -243,14 +249,14 @@ class Layer(Part):
     @final
     @property
     def state(self) -> FloatArray:
-        """What it keeps that is no parameter."""
+        """This layer's part of `bank.state`, float64: non-parameter state such as running means."""
         return self.bank.state[self.first_state : self.first_state + self.state_size]
 
     @final
     def check_free(self) -> None:
-        """Raise OwnershipError if this layer, or one that it is made of, stands on a bank already.
+        """Raise OwnershipError if this layer, or one of its inner layers, is on a bank already.
 
-        A bank of its own that is as it was made does not count.
+        A bank of its own on which nothing was computed or changed does not count.
         """
         if self._has_own_bank and self._is_as_made():
             return
@@ -276,7 +282,7 @@ class Layer(Part):
 
     @final
     def _is_in_use(self) -> bool:
-        """Whether a forward waits, or weights were made, here or in a layer that it is made of."""
+        """Whether a forward is unmatched, or weights were made, here or in an inner layer."""
         parts = self.made_parts()
         return bool(self._batches) or any(
             not isinstance(part, Layer) or part._is_in_use() for part in parts
@@ -284,25 +290,25 @@ class Layer(Part):
 
     @final
     def _leave_own_bank(self, bank: Bank) -> None:
-        """Stand on no bank; who still holds `bank` cannot write into it in vain."""
+        """Leave its own bank, whose arrays become read-only, so that no write to them is lost."""
         for array in (bank.value, bank.grad, bank.frozen, bank.state):
             array.flags.writeable = False
         self._bank, self._has_own_bank = None, False
         for layer in self.layers:
             layer._leave_own_bank(bank)
 
-    # What waits for its backward.
+    # Unmatched forwards.
 
     @final
     def lost_statistic(self) -> str:
-        """The first number of its state that is not finite, by name, and what it is; or ""."""
+        """Return name and value of the first number of its state that is not finite, or ""."""
         bad = np.flatnonzero(~np.isfinite(self.state))
         return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
 
     @final
     @property
     def newest_batch(self) -> int:
-        """How many samples the newest unmatched forward had."""
+        """Number of samples of the newest unmatched forward; raises OrderError if there is none."""
         if not self._batches:
             raise OrderError(f"backward of {self} without a forward: call forward first")
         return self._batches[-1]
@@ -310,20 +316,20 @@ class Layer(Part):
     @final
     @property
     def unmatched(self) -> int:
-        """How many samples wait for their backward, here and in every part."""
+        """Number of samples with unmatched forwards, here and in every part."""
         own = sum(self._batches)
         return min([own, *[part.unmatched for part in self.made_parts()]])
 
     @final
     def forward_batch(self, batch: Batch) -> Batch:
-        """`forward` of a `batch` of numbers that were checked already."""
+        """Do `forward` for a `batch` that has been checked."""
         result = self.forward_rows(batch)
         self._batches.append(len(batch))
         return result
 
     @final
     def backward_batch(self, upstream: Batch) -> Batch:
-        """`backward` of an `upstream` gradient that was checked already."""
+        """Do `backward` for an `upstream` gradient that has been checked."""
         self._batches.pop()
         return self.backward_rows(upstream)
 
@@ -344,7 +350,7 @@ class Layer(Part):
 
     @final
     def forget(self) -> None:
-        """Drop everything that waits for a backward."""
+        """Drop all forwards that wait for their backward."""
         self._batches.clear()
         self.kept.clear()
         for part in self.made_parts():

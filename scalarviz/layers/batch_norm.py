@@ -1,4 +1,4 @@
-"""BatchNorm: every feature brought to one scale over the whole batch, then a gain and a shift."""
+"""BatchNorm: each feature standardized over the batch, then a gain and a shift."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from scalarviz.model.weight import Weight
 
 @final
 class BatchNorm(Layer):
-    """Each feature brought to mean 0 and variance 1 over a batch, then a gain and a shift.
+    """Standardize each feature over a batch (mean 0, variance 1), then apply a gain and a shift.
 
-    `shape` is a number of features; or the shape of a picture, whose features are its channels.
-    A forward takes mean and variance of its batch, over all pixels, and moves `running_mean` and
-    `running_variance` by a share of `momentum` towards them. Calling the layer uses those, and so
-    does a forward while all gains and shifts are frozen; the running numbers stand still then. A
-    batch that would make one of them NaN or infinite is refused with a NotFiniteError; as a step of
-    training with an UpdateError.
+    `shape` is a number of features, or the shape of a picture, whose features are its channels. A
+    forward uses mean and variance of its batch, over all pixels, and moves `running_mean` and
+    `running_variance` by a share of `momentum` towards them. Calling the layer uses the running
+    statistics, and so does a forward while all gains and shifts are frozen, which leaves them
+    unchanged. A batch that would make one of them NaN or infinite raises NotFiniteError, as a step
+    of training UpdateError.
 
     shape     number of features, or channels, height and width of a picture
-    eps       added to the variance; by default 1e-5
+    eps       added to the variance before its root, above 0; by default 1e-5
     momentum  share of a batch in the running statistics, 0 to 1; by default 0.1
 
     >>> layer = BatchNorm(1)
@@ -55,22 +55,22 @@ class BatchNorm(Layer):
 
     @property
     def running_mean(self) -> FloatArray:
-        """The mean of each feature, as far as forwards have seen; 0 at first."""
+        """Running mean of each feature, float64, shape (features,); at first 0."""
         return self.state[: self.features]
 
     @property
     def running_variance(self) -> FloatArray:
-        """The variance of each feature, as far as forwards have seen; 1 at first."""
+        """Running variance of each feature, float64, shape (features,); at first 1."""
         return self.state[self.features :]
 
     @cached_property
     def gains(self) -> tuple[Weight, ...]:
-        """By what each feature is multiplied; 1 at first."""
+        """The factor of each feature, a Weight; at first 1."""
         return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.features)])
 
     @cached_property
     def shifts(self) -> tuple[Weight, ...]:
-        """What is added to each feature; 0 at first."""
+        """The term added to each feature, a Weight; at first 0."""
         first = self.first_row + self.features
         return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
 
@@ -145,8 +145,8 @@ class BatchNorm(Layer):
         for feature, scale in enumerate(scales):
             places = range(feature * self.pixels, (feature + 1) * self.pixels)
             pairs = [(g[i], y[i]) for g, y in zip(inner, standard, strict=True) for i in places]
-            # What moves the feature as a whole, or stretches it, has no effect on numbers that are
-            # brought to one scale by their own statistics: it is taken out.
+            # A shift or scale of a whole feature does not change standardized numbers: those
+            # components of a gradient are removed.
             shift = 0.0 if held else sum(g for g, _ in pairs) / count
             stretch = 0.0 if held else sum(g * y for g, y in pairs) / count
             for row, g, y in zip(gradients, inner, standard, strict=True):
@@ -161,7 +161,7 @@ class BatchNorm(Layer):
         return self._scaled(standard, Weight.evaluate)
 
     def _by_feature(self, batch: Batch) -> list[list[float]]:
-        """All numbers of each feature."""
+        """Return all numbers of each feature."""
         bounds = range(0, self.inputs, self.pixels)
         return [[x for row in batch for x in row[i : i + self.pixels]] for i in bounds]
 
@@ -172,17 +172,17 @@ class BatchNorm(Layer):
         return [[(x - means[i // p]) * scales[i // p] for i, x in enumerate(row)] for row in batch]
 
     def _remember(self, means: Sequence[float], variances: Sequence[float], count: int) -> None:
-        """Move the running numbers; the variance as one estimates it that of all there could be."""
+        """Update the running statistics; the variance by the unbiased estimate."""
         estimate = count / max(count - 1, 1)
         for running, found, factor in (
             (self.running_mean, means, 1.0),
             (self.running_variance, variances, estimate),
         ):
-            with np.errstate(all="ignore"):  # numbers that overflow are refused by the step
+            with np.errstate(all="ignore"):  # a step raises an error for an overflow
                 running += self.momentum * (factor * np.array(found) - running)
 
     def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
-        """Each number times the gain of its feature, plus its shift."""
+        """Return each number times the gain of its feature, plus its shift."""
         p = self.pixels
         return [
             [
@@ -193,7 +193,7 @@ class BatchNorm(Layer):
         ]
 
     def _unscaled(self, upstream: Batch) -> Batch:
-        """The gradients by the standardized numbers; the newest come off the stacks first."""
+        """Return the gradients of the standardized numbers, last sample first off the stacks."""
         p = self.pixels
         inner: Batch = []
         for sample in reversed(upstream):
@@ -207,6 +207,6 @@ class BatchNorm(Layer):
 
 
 def mean_and_variance(numbers: Sequence[float]) -> tuple[float, float]:
-    """Of all these numbers; the variance as that of a whole, divided by their count."""
+    """Return mean and biased variance (divided by the count)."""
     mean = sum(numbers) / len(numbers)
     return mean, sum((x - mean) * (x - mean) for x in numbers) / len(numbers)

@@ -1,4 +1,4 @@
-"""Layers one after the other, as a user describes them: by sizes or by objects."""
+"""as_layers: the layers of a network from a list of sizes or of layers, checked to fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from scalarviz.layers.dense import Dense
 def as_layers(
     layers: Sequence[int] | Sequence[Layer], activation: str | None, output: str | None
 ) -> tuple[Layer, ...]:
-    """The layers that a user described, by sizes or by objects; checked to fit each other."""
+    """Return the layers of a network that is given by sizes or by layers.
+
+    Raises InputError for anything else, ShapeError for layers that do not fit each other.
+    """
     if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
         raise InputError(
             f"a network is made of a list of sizes or a list of layers, not {shorten(layers)}: "
@@ -43,7 +46,7 @@ def as_layers(
 
 
 def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Refuse layers that do not fit each other, and one that is a part of others at a time."""
+    """Return the layers; raise an error if they do not fit, or if one is in two places."""
     check_parts(layers)
     for i, (layer, after) in enumerate(pairwise(layers)):
         if layer.outputs != after.inputs:
@@ -61,7 +64,7 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
 
 
 def check_parts(layers: tuple[Layer, ...]) -> None:
-    """Refuse a layer that stands by itself and in a Residual, or in two."""
+    """Raise InputError if an inner layer of a Residual is used elsewhere, too."""
     whole = list(dict.fromkeys(layers))
     every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
     for layer, count in every.items():
@@ -72,7 +75,7 @@ def check_parts(layers: tuple[Layer, ...]) -> None:
 
 
 def inner(layer: Layer) -> Iterator[Layer]:
-    """The layers that a layer is made of, and those that they are made of."""
+    """Yield the inner layers of a layer, and theirs."""
     for part in layer.layers:
         yield part
         yield from inner(part)

@@ -1,4 +1,4 @@
-"""Conv2d: perceptrons that look at a picture through a small window, everywhere with one weight."""
+"""Conv2d: two-dimensional convolution, with one perceptron for each kernel."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from scalarviz.model.operations import Windows
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
-OUTSIDE = -1  # the place of what a window sees beyond the edge
+OUTSIDE = -1  # index for numbers beyond the edge
 
 
 @final
 class Conv2d(PerceptronLayer):
-    """Kernels: perceptrons that see one window of a picture, and are used on every window of it.
+    """Two-dimensional convolution: each kernel is a perceptron for every window of a picture.
 
-    shape       channels, height and width of the picture, whose numbers stand in that order
-    channels    how many kernels, and so the channels of what comes out
-    kernel      pixels along a side of a window, or (height, width)
-    stride      from one window to the next
-    padding     how far the first window reaches beyond the edge, where all is 0
-    activation  is applied to every sum
+    Each weight is one `Weight`, however many windows it is used on: it keeps its input on each of
+    them, and its gradient is the sum. In the bank the weights are ordered (kernel, channel, line,
+    column), then come the biases.
 
-    Each weight is one `Weight`, however many windows it is used on: it remembers its input on every
-    one of them, and its gradient is the sum. In the bank the weights stand as (kernel, channel,
-    line, column), then the biases.
-
-    bias        whether there is one for each kernel; by default True
+    shape       channels, height and width of the picture, whose numbers are in that order
+    channels    number of kernels, and so of channels of the result
+    kernel      pixels along a side of a window, or (height, width); by default 3
+    stride      pixels from one window to the next; by default 1
+    padding     pixels by which the first window reaches beyond the edge, where all is 0; by
+                default 0
+    activation  name of a row of formulas/activations.py; by default "linear"
+    bias        whether each kernel has one; by default True
     init        initializer of this layer, a name or an Init; None, the default: that of the network
+
+    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge.
 
     >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
     >>> layer.bank.value[:] = [1, 0, 0, -1]
@@ -110,7 +112,7 @@ class Conv2d(PerceptronLayer):
         parts = list(enumerate(self.perceptrons.all()))
         gradients = []
         for sample in reversed(upstream):
-            gradient = [0.0] * (self.inputs + 1)  # the last is what lies beyond the edge
+            gradient = [0.0] * (self.inputs + 1)  # the last is for what lies beyond the edge
             for k, p in reversed(parts):
                 for pixel in range(pixels - 1, -1, -1):
                     delta = p.delta(sample[k * pixels + pixel])
@@ -131,7 +133,7 @@ class Conv2d(PerceptronLayer):
         return rows
 
     def _places(self) -> list[list[int]]:
-        """For each window the places of what it sees, in the order of a kernel's weights."""
+        """Return for each window the indices of its inputs, in the order of a kernel's weights."""
         windows = self.windows
         found = [[OUTSIDE] * self.fan_in for _ in range(windows.pixels)]
         for weight in range(self.fan_in):
@@ -144,13 +146,13 @@ class Conv2d(PerceptronLayer):
 
 
 def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
-    """The windows of a picture, and behind each the 1 that a bias takes."""
+    """Return the numbers of each window, each followed by 1 as the input of the bias."""
     padded = [*sample, 0.0]
     return [[*[padded[i] for i in window], 1.0] for window in places]
 
 
 def kernel_of(kernel: object) -> tuple[int, int]:
-    """Height and width of a window."""
+    """Return height and width of a window."""
     if isinstance(kernel, Sequence) and not isinstance(kernel, str) and len(kernel) == 2:
         return size(kernel[0], "the height of a kernel"), size(kernel[1], "the width of a kernel")
     side = size(kernel, "kernel")
@@ -158,7 +160,7 @@ def kernel_of(kernel: object) -> tuple[int, int]:
 
 
 def check_fit(windows: Windows) -> None:
-    """Refuse windows that do not fit into their picture, or that may lie beyond its edge."""
+    """Raise ShapeError if no window fits into the picture, or one could lie beyond its edge."""
     kernel = windows.kernel_height, windows.kernel_width
     if min(windows.out_height, windows.out_width) < 1:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Dense: perceptrons side by side, each seeing every input."""
+"""Dense: a fully connected layer of perceptrons."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scalarviz.model.weight import Weight
 
 @final
 class Dense(PerceptronLayer):
-    """`outputs` perceptrons, each with one weight for each of `inputs`, and a bias.
+    """Fully connected layer: `outputs` perceptrons with a weight for each of `inputs`, and a bias.
 
     In the bank the weights come first, perceptron by perceptron, then the biases.
 
-    inputs      numbers of a sample that come in, at least 1
+    inputs      numbers of a sample, at least 1
     outputs     number of perceptrons, at least 1
     activation  name of a row of formulas/activations.py; by default "linear"
     bias        whether each perceptron has one; by default True
@@ -65,7 +65,7 @@ class Dense(PerceptronLayer):
 
     @cached_property
     def columns(self) -> list[tuple[Weight, ...]]:
-        """The weights by input: those from input 0 to every perceptron, then from input 1, ..."""
+        """The weights by input: those of input 0 to each perceptron, then those of input 1, ..."""
         return list(zip(*[p.weights for p in self.perceptrons.all()], strict=True))
 
     def forward_rows(self, batch: Batch) -> Batch:
@@ -82,7 +82,7 @@ class Dense(PerceptronLayer):
             deltas = [p.delta(g) for p, g in zip(perceptrons, sample, strict=True)]
             for bias, delta in zip(biases, deltas, strict=False):
                 bias.backward(delta)
-            # One input reaches every perceptron: what comes back along these paths adds up.
+            # The gradient of an input is the sum over all perceptrons that it reaches.
             gradients.append([sum(map(Weight.backward, column, deltas)) for column in columns])
         gradients.reverse()
         return gradients

@@ -1,4 +1,4 @@
-"""Dropout: while the network learns, some numbers are left out by chance."""
+"""Dropout: sets random numbers to 0 in training."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from scalarviz.model.program import Program
 
 @final
 class Dropout(Layer):
-    """Each number is 0 with probability `rate`, else divided by 1 - rate, while the network learns.
+    """Set each number to 0 with probability `rate` in training, else divide it by 1 - rate.
 
-    `shape` is how many numbers there are, or the shape of a picture. Which ones are left out
-    depends on the network's seed, on how many steps it has taken, and on the places of the sample
-    in its batch and of the number in its sample; on nothing else. Calling the layer changes
-    nothing.
+    The choice is determined by the network's seed, the number of steps taken, the index of the
+    sample in its batch and of the number in its sample. Calling the layer changes nothing.
+
+    shape  number of features, or the shape (channels, height, width) of a picture
+    rate   probability, from 0 to below 1; by default 0.5
 
     >>> layer = Dropout(8, 0.5)
     >>> sorted(set(layer.forward([1] * 8).tolist())), layer([1] * 8).tolist()[0]
@@ -34,7 +35,7 @@ class Dropout(Layer):
         picture, count = numbers_of(shape, "the numbers of Dropout")
         super().__init__(count, count)
         self.rate = number(rate, "the rate of Dropout", 0.0, 1.0, open_high=True)
-        self.state_size = 2  # the seed, in two halves
+        self.state_size = 2  # low and high half of the seed
         self.input_shape = self.output_shape = picture
 
     def initialize(self, init: Init, seed: int) -> None:
@@ -84,13 +85,13 @@ class Dropout(Layer):
 def dropout_factors(
     count: int, rate: float, sample: int, step: int, place: int, low: int, high: int
 ) -> list[float]:
-    """By what each number of a sample is multiplied; `place` is that of the layer's state."""
+    """Return the factor of each number of a sample; `place` is that of the layer's state."""
     words = [drop_word(number, sample, step, place, low, high) for number in range(count)]
     return [0.0 if word < rate else 1.0 / (1.0 - rate) for word in words]
 
 
 def times(rows: Batch, factors: Batch) -> Batch:
-    """Each number times its factor."""
+    """Return each number times its factor."""
     return [
         [x * factor for x, factor in zip(*pair, strict=True)]
         for pair in zip(rows, factors, strict=True)

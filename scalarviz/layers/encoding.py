@@ -1,4 +1,4 @@
-"""FrequencyEncoding: a coordinate as sines and cosines, so that fine detail can be learned."""
+"""FrequencyEncoding: coordinates as sines and cosines, so that fine detail can be learned."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scalarviz.layers.rowwise import Rowwise
 
 @final
 class FrequencyEncoding(Rowwise):
-    """sin and cos of pi x, 2 pi x, 4 pi x, ... for each input x in turn; nothing to learn.
+    """Map each input x to sin and cos of pi x, 2 pi x, 4 pi x, ...; no parameters.
 
     With 2 inputs and 3 octaves it gives 12 numbers: six of the first coordinate, then six of the
     second.
 
     inputs   numbers of a sample, at least 1
-    octaves  number of frequencies for each; by default 3
+    octaves  number of frequencies, at least 1; by default 3
 
     >>> FrequencyEncoding(1, octaves=2)([0.5]).round(3).tolist()
     [1.0, 0.0, 0.0, -1.0]

@@ -1,4 +1,4 @@
-"""A sequence whose items are made when they are first asked for."""
+"""OnDemand: a sequence whose items are made on first access."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @final
 class OnDemand(Sequence[T]):
-    """`count` items; `make(index)` makes one when it is first asked for, and it is kept."""
+    """`count` items; `make(index)` makes one on first access, and it is kept."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._items: list[T | None] = [None] * count
@@ -32,11 +32,11 @@ class OnDemand(Sequence[T]):
         return item
 
     def all(self) -> list[T]:
-        """Every item; those that were not there yet are made."""
+        """Return all items, making those that are missing."""
         return self[:]
 
     def made(self) -> list[T]:
-        """The items that are there so far."""
+        """Return the items made so far."""
         return [item for item in self._items if item is not None]
 
     def __repr__(self) -> str:

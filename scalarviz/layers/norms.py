@@ -1,4 +1,4 @@
-"""LayerNorm and RMSNorm: the numbers of a sample brought to one scale, then a gain for each."""
+"""LayerNorm and RMSNorm: each sample normalized, then a gain for each feature."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from scalarviz.model.weight import Weight
 
 
 class Norm(Layer):
-    """A row formula, then a gain (a weight) for each feature, and a shift if there is one.
+    """A row formula that normalizes, then a gain for each feature, and a shift if there is one.
 
-    features  numbers of a sample
-    eps       added before the root
+    features  numbers of a sample, at least 1
+    eps       added before the root, above 0
     formula   row of formulas/rowwise.py
     shift     whether there is a shift for each feature
     """
@@ -34,13 +34,13 @@ class Norm(Layer):
     @final
     @cached_property
     def gains(self) -> tuple[Weight, ...]:
-        """By what each feature is multiplied; 1 at first."""
+        """The factor of each feature, a Weight; at first 1."""
         return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.inputs)])
 
     @final
     @cached_property
     def shifts(self) -> tuple[Weight, ...]:
-        """What is added to each feature; 0 at first."""
+        """The term added to each feature, a Weight; at first 0."""
         first = self.first_row + self.inputs
         return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
 
@@ -107,7 +107,7 @@ class Norm(Layer):
         return [self._scaled(self._normalize(x)[0], Weight.evaluate) for x in batch]
 
     def _scaled(self, y: list[float], verb: Callable[[Weight, float], float]) -> list[float]:
-        """Each feature times its gain, plus its shift if there is one."""
+        """Return each feature times its gain, plus its shift if there is one."""
         scaled = list(map(verb, self.gains, y))
         if not self.has_shift:
             return scaled
@@ -120,10 +120,10 @@ class Norm(Layer):
 
 @final
 class LayerNorm(Norm):
-    """Each sample brought to mean 0 and variance 1, then a gain and a shift for each feature.
+    """Normalize each sample to mean 0 and variance 1, then apply a gain and a shift per feature.
 
     features  numbers of a sample, at least 1
-    eps       added to the variance before its root; by default 1e-5
+    eps       added to the variance before its root, above 0; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -132,10 +132,10 @@ class LayerNorm(Norm):
 
 @final
 class RMSNorm(Norm):
-    """Each sample brought to mean square 1, then a gain for each feature.
+    """Divide each sample by its root mean square, then apply a gain for each feature.
 
     features  numbers of a sample, at least 1
-    eps       added to the mean square before its root; by default 1e-5
+    eps       added to the mean square before its root, above 0; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:

@@ -1,4 +1,4 @@
-"""The perceptron: weights, a sum, an activation."""
+"""Perceptron: a weighted sum of inputs, a bias, and an activation."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from scalarviz.model.bank import Bank, Rows
 from scalarviz.model.weight import Part, Weight
 from scalarviz.process.memory import enough_memory
 
-BYTES = 870  # that a Weight takes, with its windows on the bank
+BYTES = 870  # memory of a Weight, about
 
 
 @final
 class Perceptron(Part):
-    """y = f(w0 x0 + w1 x1 + ... + b): one weight for each input, a bias, an activation f.
+    """y = f(w0 x0 + w1 x1 + ... + b): one weight for each input, a bias b, an activation f.
 
-    The bias is a weight too, whose input is always 1.
+    The bias is a weight whose input is always 1.
 
     inputs      number of weights, at least 1
     activation  name of a row of formulas/activations.py; by default "linear"
     bias        whether there is one; by default True
     init        initializer, a name or an Init; by default "pytorch"
-    seed        of the initial numbers; by default 0
+    seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float64", the default, or "float32"
 
     >>> p = Perceptron(2, "linear", seed=1)
@@ -81,12 +81,12 @@ class Perceptron(Part):
     def on(
         cls, bank: Bank, first: int, inputs: int, bias_row: int | None, activation: Formula
     ) -> Perceptron:
-        """The perceptron on rows of a bank that is there already.
+        """Return the perceptron on rows of an existing bank.
 
         bank        the Bank
         first       row of the first weight
         inputs      number of weights
-        bias_row    row of the bias; None: there is none
+        bias_row    row of the bias; None: no bias
         activation  row of ACTIVATIONS
         """
         perceptron = cls.__new__(cls)
@@ -108,7 +108,7 @@ class Perceptron(Part):
         self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward
 
     def set_activation(self, activation: Formula) -> None:
-        """Replace the activation by another row of ACTIVATIONS, `activation`."""
+        """Set the activation to another row of ACTIVATIONS, `activation`."""
         self.activation = activation
         self._derivative = activation.derivative
 
@@ -122,22 +122,22 @@ class Perceptron(Part):
 
     @property
     def unmatched(self) -> int:
-        """How many forwards no backward has matched yet, here and in every weight."""
+        """Number of unmatched forwards, here and in every weight."""
         return min(len(self._results), *[weight.unmatched for weight in self.parts])
 
     def __call__(self, inputs: Sequence[float]) -> float:
-        """The output, with nothing kept for a backward."""
+        """Return the output for `inputs`, without keeping anything for `backward`."""
         return self.evaluate_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def forward(self, inputs: Sequence[float]) -> float:
-        """The output for `inputs`, one float for each weight; every weight remembers its own."""
+        """Return the output for `inputs`, one float a weight, and keep what `backward` needs."""
         return self.forward_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def backward(self, upstream: float = 1.0) -> list[float]:
-        """Add to the gradients, for the newest unmatched forward; return that of each input.
+        """Add to the gradients for the newest unmatched forward; return those of its inputs.
 
-        `upstream` is the gradient by the output, by default 1.0. As for every part it need not be
-        finite: a step names what follows from that. Raises OrderError if no forward waits.
+        `upstream` is the gradient with respect to the output, by default 1.0. It may be infinite or
+        NaN: the next step raises GradientError. Raises OrderError without an unmatched forward.
         """
         upstream = number(upstream, "the upstream gradient of a perceptron", finite=False)
         if self.unmatched < 1:
@@ -147,26 +147,26 @@ class Perceptron(Part):
             self.bias.backward(delta)
         return [weight.backward(delta) for weight in self.weights]
 
-    # A layer calls these with what it has checked already: the inputs, then the 1 of the bias.
+    # Layers call these with checked inputs, followed by the 1 of the bias.
 
     def evaluate_sample(self, inputs: Sequence[float]) -> float:
-        """The output for checked `inputs`, with nothing kept."""
+        """Return the output for checked `inputs`, without keeping anything."""
         return self.activation.value(sum(map(Weight.evaluate, self.parts, inputs)))
 
     def forward_sample(self, inputs: Sequence[float]) -> float:
-        """The output for checked `inputs`; sum, output and inputs are kept for a backward."""
+        """Return the output for checked `inputs`; keep sum, output and inputs."""
         total = sum(map(Weight.forward, self.parts, inputs))
         output = self.activation.value(total)
         self._results.append((total, output))
         return output
 
     def delta(self, upstream: float) -> float:
-        """The gradient by the sum, for an `upstream` gradient; consumes the newest forward."""
+        """Return the gradient of the sum for an `upstream` one; consumes the newest forward."""
         total, output = self._results.pop()
         return upstream * self._derivative(total, output)
 
     def forget(self) -> None:
-        """Drop everything that waits for a backward."""
+        """Drop all forwards that wait for their backward."""
         self._results.clear()
         for weight in self.parts:
             weight.forget()
@@ -180,5 +180,5 @@ class Perceptron(Part):
 
 
 def row_name(inputs: int, row: int) -> str:
-    """What a row of a perceptron is called that stands by itself."""
+    """Return the name of a row of a perceptron that is in no layer."""
     return f"weight from input {row}" if row < inputs else "bias"

@@ -1,4 +1,4 @@
-"""What layers of perceptrons share: several of one size, each with its weights and its bias."""
+"""PerceptronLayer: the base of Dense and Conv2d, layers of equal perceptrons."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from scalarviz.model.weight import Weight
 
 
 class PerceptronLayer(Layer):
-    """`count` perceptrons that see `fan_in` numbers each.
+    """`count` perceptrons with `fan_in` weights each.
 
-    In the bank the weights come first, perceptron by perceptron, then the biases. `shape` is how a
-    seed sees the weights: the numbers that come in and that go out by them.
+    In the bank the weights come first, perceptron by perceptron, then the biases.
 
-    inputs, outputs  numbers of a sample that come in and go out
+    inputs, outputs  numbers of a sample, and of the result
+    count            number of perceptrons
+    fan_in           number of weights of each
     activation       name of a row of formulas/activations.py
     bias             whether each perceptron has one
     init             initializer of this layer, a name or an Init; None: that of the network
@@ -51,20 +52,20 @@ class PerceptronLayer(Layer):
 
     @abstractmethod
     def fans(self) -> tuple[int, int]:
-        """How many numbers an output is made of, and how many outputs an input takes part in."""
+        """Return fan-in and fan-out: inputs of an output, and outputs that an input reaches."""
 
     @abstractmethod
     def part_name(self, perceptron: int) -> str:
-        """The name of the perceptron with the number `perceptron`."""
+        """Return the name of the perceptron at index `perceptron`."""
 
     @abstractmethod
     def weight_name(self, place: int) -> str:
-        """The name of the weight at a `place` of a perceptron."""
+        """Return the name of the weight at index `place` of a perceptron."""
 
     @final
     @cached_property
     def perceptrons(self) -> OnDemand[Perceptron]:
-        """The perceptrons; each is made when it is first asked for."""
+        """The perceptrons; each is made on first access."""
         return OnDemand(self.count, self._perceptron)
 
     @final
@@ -114,7 +115,7 @@ class PerceptronLayer(Layer):
 
     @final
     def lower_sums(self, program: Program, kind: str, settings: tuple[float, ...] = ()) -> None:
-        """Append the operation that makes the sums, and the activation, to a `program`.
+        """Append the operation that computes the sums, and the activation, to a `program`.
 
         `kind` is a row of KINDS in model/operations.py, `settings` are its numbers.
         """

@@ -1,4 +1,4 @@
-"""MaxPool2d and AvgPool2d: a picture made smaller, one number for each window of it."""
+"""MaxPool2d and AvgPool2d: the largest number, or the mean, of each window of a picture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scalarviz.layers.shapes import padding_of, shape_of
 
 
 class Pool(Rowwise):
-    """A row formula on windows of a picture; `output_shape` is that of the result.
+    """A row formula on windows of a picture; `output_shape` is the shape of the result.
 
     shape    channels, height and width of the picture
     kernel   pixels along a side of a window
-    stride   pixels from one window to the next; None: as many as `kernel`
-    padding  pixels by which the first window reaches beyond the edge
+    stride   pixels from one window to the next; None: equal to `kernel`
+    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`
     formula  row of formulas/pooling.py
     more     further settings of the formula
     """
@@ -67,12 +67,13 @@ class Pool(Rowwise):
 
 @final
 class MaxPool2d(Pool):
-    """The largest number of each window of a picture; there its whole gradient goes back to.
+    """The largest number of each window of a picture, which receives the whole gradient.
 
-    shape    channels, height and width of the picture, whose numbers stand in that order
-    kernel   pixels along a side of a window
-    stride   from one window to the next; None: side by side
-    padding  how far the first window reaches beyond the edge, at most half a window
+    shape    channels, height and width of the picture, whose numbers are in that order
+    kernel   pixels along a side of a window; by default 2
+    stride   pixels from one window to the next; None, the default: equal to `kernel`
+    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`; by
+             default 0
 
     >>> MaxPool2d((1, 2, 4))([1, 5, 2, 0, 3, 4, 2, 7]).tolist()
     [5.0, 7.0]
@@ -86,12 +87,13 @@ class MaxPool2d(Pool):
 
 @final
 class AvgPool2d(Pool):
-    """The mean of each window of a picture; beyond the edge it is 0.
+    """The mean of each window of a picture; numbers beyond the edge count as 0.
 
-    shape    channels, height and width of the picture
+    shape    channels, height and width of the picture, whose numbers are in that order
     kernel   pixels along a side of a window; by default 2
-    stride   pixels from one window to the next; None, the default: as many as `kernel`
-    padding  pixels by which the first window reaches beyond the edge; by default 0
+    stride   pixels from one window to the next; None, the default: equal to `kernel`
+    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`; by
+             default 0
 
     >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
     [3.0, 2.0]
@@ -105,7 +107,7 @@ class AvgPool2d(Pool):
 
 
 def checked_padding(padding: object, kernel: int) -> int:
-    """A padding of at most half a window: then every window sees a part of the picture."""
+    """Return a padding; raise ShapeError above half a window, which could miss the picture."""
     found = padding_of(padding)
     if found > kernel // 2:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Residual: what some layers make of the inputs is added to the inputs."""
+"""Residual: adds the outputs of inner layers to their inputs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
-MOST_DEPTH = 20  # of layers in layers, which files keep too
+MOST_DEPTH = 20  # of Residuals within each other; files rely on this bound
 
 
 @final
 class Residual(Layer):
-    """y = x + f(x), f being one layer or several: the inputs go through them, and past them.
+    """y = x + f(x), where f is one layer or several.
 
     parts   the layers of f, as arguments, the first one first
     layers  the same as a list, instead
 
-    Raises InputError unless f has as many outputs as inputs.
+    Raises ShapeError unless f has as many outputs as inputs, InputError for unsuitable layers.
 
     >>> from scalarviz import Dense
     >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
@@ -81,7 +81,7 @@ class Residual(Layer):
         raise IndexError(f"{self} keeps {self.state_size} numbers")
 
     def weight(self, row: int) -> Weight:
-        self.bind_alone()  # its layers stand on the same bank
+        self.bind_alone()  # the inner layers are on the same bank
         layer, inner = self._at(row)
         return layer.weight(inner)
 
@@ -117,7 +117,7 @@ class Residual(Layer):
         return added(batch, rows)
 
     def _at(self, row: int) -> tuple[Layer, int]:
-        """The layer that a row belongs to, and which of its rows it is."""
+        """Return the inner layer of a row, and the row counted from the first of that layer."""
         for layer in self.layers:
             if row < layer.size:
                 return layer, row
@@ -126,15 +126,15 @@ class Residual(Layer):
 
 
 def depth_of(layers: Sequence[Layer]) -> int:
-    """How deep layers stand in layers."""
+    """Return how deep layers are nested: 1 for layers without inner layers."""
     return max((1 + depth_of(layer.layers) for layer in layers), default=0)
 
 
 def unlike(shape: Shape, other: Shape) -> bool:
-    """Whether both are pictures, and not of one shape."""
+    """Return whether both are shapes of pictures, and differ."""
     return bool(shape and other and shape != other)
 
 
 def added(rows: Batch, others: Batch) -> Batch:
-    """Number by number."""
+    """Return the sums, number by number."""
     return [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, others, strict=True)]

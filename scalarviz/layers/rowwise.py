@@ -1,4 +1,4 @@
-"""What layers share that are one row formula and have nothing to learn."""
+"""Rowwise: the base of layers that are one row formula without parameters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from scalarviz.model.program import Program
 
 
 class Rowwise(Layer):
-    """A row formula as a layer; `numbers` are the settings that the formula is told.
+    """A row formula as a layer.
 
-    inputs   numbers of a sample that come in
-    outputs  numbers of a sample that go out
+    inputs   numbers of a sample, at least 1
+    outputs  numbers of the result, at least 1
     formula  row of formulas/rowwise.py or formulas/pooling.py
+    numbers  settings that are passed to the formula
     """
 
     def __init__(
@@ -59,6 +60,6 @@ class Rowwise(Layer):
         return [self._done(x)[0] for x in batch]
 
     def _done(self, x: list[float]) -> tuple[list[float], float]:
-        """The outputs of a sample, and the number that its way back will need."""
+        """Return the outputs of a sample, and the number that the backward formula needs."""
         y = [0.0] * self.outputs
         return y, self.formula.forward(x, y, *self._told)

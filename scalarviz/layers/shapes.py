@@ -1,4 +1,4 @@
-"""Shapes of pictures, as users write them; Flatten and Reshape, which only see them differently."""
+"""Flatten and Reshape, which change only the shape of numbers; checks of picture shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PictureShape = tuple[int, int, int]  # channels, height, width
 
 
 def shape_of(shape: object, what: str) -> PictureShape:
-    """The shape of a picture: channels, height and width."""
+    """Return the shape of a picture, (channels, height, width); raise ShapeError for another."""
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
         raise ShapeError(
             f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
@@ -29,7 +29,7 @@ def shape_of(shape: object, what: str) -> PictureShape:
 
 
 def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
-    """What a layer is told of its inputs: the shape of a picture, or a count; and the count."""
+    """Return picture shape and count of numbers, given either; the shape of a count is ()."""
     if isinstance(shape, Sequence) and not isinstance(shape, str):
         picture = shape_of(shape, what)
         return picture, prod(picture)
@@ -37,21 +37,21 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
 
 
 def padding_of(padding: object) -> int:
-    """How far windows reach beyond the edge: a whole number, 0 if not at all."""
+    """Return a padding; raise InputError unless it is an integer of at least 0."""
     if isinstance(padding, (int, np.integer)) and not isinstance(padding, bool) and padding >= 0:
         return int(padding)
     raise InputError(f"padding must be an integer of at least 0, not {shorten(padding)}")
 
 
 class ReshapeLayer(Layer):
-    """Numbers that stay as they are, and are seen in another shape.
+    """A layer that changes the shape of its numbers only.
 
     `inputs`, `outputs` and `activation` are as in Layer.
     """
 
     @final
     def lower(self, program: Program) -> None:
-        if self.output_shape:  # else what was a picture may still be shown as one
+        if self.output_shape:  # without an output shape, the shape of the input still counts
             program.set_shape(self.output_shape)
 
     @final
@@ -69,9 +69,9 @@ class ReshapeLayer(Layer):
 
 @final
 class Flatten(ReshapeLayer):
-    """A picture as one row of numbers: channel by channel, line by line.
+    """Turn a picture into one row of numbers: channel by channel, line by line.
 
-    `shape` is that of the picture: channels, height and width.
+    shape  channels, height and width of the picture
 
     >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -88,7 +88,12 @@ class Flatten(ReshapeLayer):
 
 @final
 class Reshape(ReshapeLayer):
-    """As many numbers as `inputs`, seen as a picture of `shape`: channels, height, width.
+    """Turn a row of numbers into a picture; the numbers stay the same.
+
+    inputs  numbers of a sample, or the shape of a picture
+    shape   channels, height and width of the result
+
+    Raises ShapeError unless both have the same count of numbers.
 
     >>> Reshape(4, (1, 2, 2)).output_shape
     (1, 2, 2)

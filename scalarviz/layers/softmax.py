@@ -1,4 +1,4 @@
-"""Softmax: the numbers of a sample as shares of a whole."""
+"""Softmax: exp of each number, divided by the sum of all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from scalarviz.layers.rowwise import Rowwise
 
 @final
 class Softmax(Rowwise):
-    """exp of each number, as a share of the sum of all: the larger one is, the surer; no weights.
+    """exp of each number, divided by the sum over the sample: probabilities; no parameters.
 
-    To learn classes, train on what comes before it, with the loss `softmax_cross_entropy`; this
-    layer shows the shares, or mixes by them.
+    To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
+    includes it.
 
-    `features` is how many numbers a sample has, at least 1.
+    features  numbers of a sample, at least 1
 
     >>> Softmax(3)([0.0, 1.0, 0.0]).round(3).tolist()
     [0.212, 0.576, 0.212]

@@ -408,7 +408,7 @@ class Bank:
         self._moved[rows] = True
 
     def find_bad(self, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
-        """Return the first non-frozen row of `rows` with a gradient that is refused, or NONE."""
+        """Return the first non-frozen row of `rows` whose gradient `optimizer` refuses, or NONE."""
         if optimizer.not_finite != "error":
             return NONE
         bad = ~np.isfinite(self.grad[rows]) & ~self.frozen[rows]
