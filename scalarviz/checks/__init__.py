@@ -1,1 +1,1 @@
-"""What is asked of arguments: numbers, arrays, attributes, and the sizes that files may have."""
+"""Checks of arguments: numbers, arrays, attribute names, and the sizes that files may have."""

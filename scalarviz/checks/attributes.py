@@ -1,12 +1,13 @@
-"""Attributes that an object does not have: none is set in vain, and those of others are answered.
+"""Errors for unknown and read-only attributes, with a hint at what to write instead.
 
-A class takes them up with
+A class uses them by
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
-`__getattr__` slows down every attribute of a class, and `__setattr__` what sets some. Where a step
-reads or sets attributes by the thousand, in `Value` and `Weight`, a few names are `Absent` instead.
+`__getattr__` makes every attribute of a class slower, `__setattr__` every assignment. In `Value`
+and `Weight`, whose attributes a step uses by the thousand, a few names are `Absent` descriptors
+instead.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ put = object.__setattr__
 
 
 def unknown(self: object, name: str) -> Any:
-    """`__getattr__`: the error for an attribute that is not there, with what to write instead."""
+    """`__getattr__`: raise UnknownAttributeError with a hint at what to write instead."""
     if name.startswith("_") or hasattr(type(self), name):
-        return object.__getattribute__(self, name)  # Python's error, or that within a property
+        return object.__getattribute__(self, name)  # Python's error, or that of a property
     raise no_attribute(self, name)
 
 
 class Absent:
-    """A name that its class does not have, and that people ask for."""
+    """Descriptor for a name that other libraries have and this class lacks: raises an error."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -43,7 +44,7 @@ class Absent:
 
 @final
 class Elsewhere(Absent):
-    """What others call something that its class has: nor is it set, but on things of users."""
+    """Like Absent, but instances of the user's own subclasses can have the attribute."""
 
     def __get__(self, thing: object, kind: type) -> Any:
         if self.name in getattr(thing, "__dict__", ()):
@@ -57,11 +58,11 @@ class Elsewhere(Absent):
 
 
 def set_known(self: object, name: str, value: object) -> None:
-    """`__setattr__`: refuse what is not known, and what cannot be set.
+    """`__setattr__`: raise an error for an unknown or read-only attribute.
 
-    What code of this package sets is known from then on, and others can set it if its class names
-    it in `_settable`. Classes of users may have what they like. A thing with a `_sealed` takes
-    nothing: that is the reason.
+    Code of this package can set any attribute, and makes it known by that; other code can set those
+    that the class lists in `_settable`. Classes of users can have any attribute. If `_sealed` is
+    not empty, nothing can be set, and the error gives it as the reason.
     """
     if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
         check(self, name, value)
@@ -69,7 +70,7 @@ def set_known(self: object, name: str, value: object) -> None:
 
 
 def check(self: object, name: str, value: object) -> None:
-    """Refuse what somebody else sets and that is not there, or cannot be set."""
+    """Raise ReadOnlyError or UnknownAttributeError for an assignment from outside the package."""
     kind = type(self)
     if vars(self).get("_sealed"):
         raise ReadOnlyError(f"{kind.__name__}.{name} {vars(self)['_sealed']}")
@@ -91,7 +92,7 @@ def check(self: object, name: str, value: object) -> None:
 
 
 def no_attribute(thing: object, name: str) -> UnknownAttributeError:
-    """The error for an attribute that there is not."""
+    """Return the error for an unknown attribute."""
     kind = thing if isinstance(thing, type) else type(thing)
     public = [each for each in dir(thing) if not each.startswith("_")]
     names = [each for each in public if not isinstance(getattr_static(kind, each, 0), Absent)]
@@ -99,12 +100,12 @@ def no_attribute(thing: object, name: str) -> UnknownAttributeError:
 
 
 def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnlyError:
-    """The error for an attribute that cannot be set; `instead` where nothing better is known."""
+    """Return the error for a read-only attribute; `instead` is the remedy if no other is known."""
     meant = meant_by(kind, name) or instead
     return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
 
 
 def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
-    """What somebody meant by an attribute; tables of the classes above hold too."""
+    """Return what was probably meant by an attribute; base classes are searched, too."""
     found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
     return next(filter(None, found), "")

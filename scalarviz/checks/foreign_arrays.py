@@ -1,6 +1,6 @@
-"""What is wrong with something that is no array of numbers, and what makes one of it.
+"""Arrays, tensors and tables of other packages: conversion to floats, and remedies if it fails.
 
-The tensors and tables of other packages are known by their attributes: none of them is imported.
+They are recognized by their attributes; none of the packages is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scalarviz.errors.visible_text import visible
 
 MOST_LOOKED_AT = 1000  # items of a list, or columns of a table
 
-# What numpy does not know of a tensor, in words, and the method that mends it.
+# Properties of tensors that numpy cannot read: test, description, and the method that helps.
 TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
     (lambda x: x.requires_grad is True, "requires a gradient", ".detach()"),
     (lambda x: not str(x.layout).endswith("strided"), "is sparse", ".to_dense()"),
@@ -28,21 +28,21 @@ TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 
 
 def is_short(dtype: str) -> bool:
-    """Whether a type of numbers is one that numpy does not have, by its name."""
+    """Whether a dtype, given its name, is a short float that numpy lacks."""
     return dtype.rpartition(".")[2].startswith(("bfloat16", "float8_", "float6_", "float4_"))
 
 
 def is_numeric(dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this type can be read as real numbers, Python's own among them.
+    """Whether an array of this dtype can be read as real numbers; Python objects count, too.
 
-    Types that other packages add to numpy, such as ml_dtypes.bfloat16, say so themselves.
+    Dtypes that other packages register, such as ml_dtypes.bfloat16, count if they cast to float64.
     """
     added = dtype.isbuiltin == 2 and np.can_cast(dtype, np.float64)
     return added or dtype.kind in "biufO"
 
 
 def is_masked(x: object) -> bool:
-    """Whether numbers of an array, or of an array in a list, are masked: numpy drops the mask."""
+    """Whether numbers of an array, or of an array in a list, are masked; numpy drops the mask."""
     if isinstance(x, (list, tuple)):
         kinds = set(map(type, x))  # a long list has few
         return any(issubclass(k, np.ma.MaskedArray) for k in kinds) and any(map(np.ma.is_masked, x))
@@ -50,7 +50,7 @@ def is_masked(x: object) -> bool:
 
 
 def floats(x: object) -> npt.NDArray[np.float64]:
-    """Real numbers as a float64 array; whatever is none raises whatever it raises."""
+    """Return real numbers as a float64 array; raise an error of any kind for anything else."""
     array = np.asarray(x)
     if not is_numeric(array.dtype) or is_masked(x):
         raise TypeError(f"{array.dtype} are no numbers")
@@ -58,7 +58,7 @@ def floats(x: object) -> npt.NDArray[np.float64]:
 
 
 def remedy(x: object) -> str:
-    """What to do with something that `floats` does not take."""
+    """Return what to do with something that `floats` does not accept."""
     for one in islice(items(x), MOST_LOOKED_AT):
         if np.ma.is_masked(one):
             return remedy_of_mask(one, "it" if one is x else "one of its arrays")
@@ -75,7 +75,7 @@ def remedy(x: object) -> str:
 
 
 def remedy_of_mask(array: Any, what: str) -> str:
-    """What to do with a masked array."""
+    """Return what to do with a masked array."""
     count = int(np.ma.getmaskarray(array).sum())
     numbers = "number" if count == 1 else "numbers"
     return (
@@ -85,7 +85,7 @@ def remedy_of_mask(array: Any, what: str) -> str:
 
 
 def holds(known: Callable[[Any], bool], x: object) -> bool:
-    """Whether something is a tensor of that kind."""
+    """Whether something is a tensor with this property."""
     try:
         return known(x)
     except AttributeError:
@@ -93,7 +93,7 @@ def holds(known: Callable[[Any], bool], x: object) -> bool:
 
 
 def items(x: object) -> Iterator[object]:
-    """Something, what is in it if it is a list, and what is in the lists in it."""
+    """Yield something, the items if it is a list, and the items of lists in it, breadth first."""
     waiting = deque([x])
     while waiting:
         one = waiting.popleft()
@@ -103,7 +103,7 @@ def items(x: object) -> Iterator[object]:
 
 
 def remedy_of_table(table: Any) -> str:
-    """The column of a table, such as one of pandas, that has no numbers."""
+    """Return a remedy that names the first column of a pandas table that is not numeric."""
     for name in list(table.columns)[:MOST_LOOKED_AT]:
         for value in list(table[name]):
             if is_number(value):
@@ -116,8 +116,8 @@ def remedy_of_table(table: Any) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether one cell of a table is a number."""
+    """Whether a cell of a table is a finite number."""
     try:
         return bool(np.isfinite(floats(value)).all())
-    except Exception:  # as varied as what tables are made of
+    except Exception:  # tables raise errors of many kinds
         return False

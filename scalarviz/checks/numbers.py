@@ -1,4 +1,4 @@
-"""What comes in from a user is checked here, once, with messages that say what to do."""
+"""Checks and conversions of arguments: arrays, numbers, call signatures, with clear errors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 FloatArray = npt.NDArray[Any]
 
-MUCH = 100  # letters, or items
+MUCH = 100  # characters, or items
 MOST = 2**63
-NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although float() takes them
-LARGE = 10_000  # bits; Python refuses to write larger numbers in decimals
+NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although float() accepts them
+LARGE = 10_000  # bits; Python does not convert larger integers to decimal
 
 
 class Brief(reprlib.Repr):
-    """`repr`, which looks at a part only of what is large or deep."""
+    """`reprlib.Repr` with limits that suit error messages."""
 
     maxstring = maxother = maxlong = maxlist = maxtuple = maxset = maxdict = MUCH
 
@@ -38,10 +38,13 @@ class Brief(reprlib.Repr):
 def as_batch(
     x: object, width: int | None, who: str, *, finite: bool = True
 ) -> tuple[FloatArray, bool]:
-    """`x` as a 2-D float64 array, one row a sample, and whether it was a single sample.
+    """Return `x` as a 2-D float64 array, one row a sample, and whether it was a single sample.
 
-    `width` is how many numbers a sample must have (None: any), `who` says for whom. Data must be
-    `finite`; gradients need not be, a step looks at them by name.
+    width   numbers of a sample; None: any number
+    who     receiver of `x` in the error
+    finite  False: accept NaN and infinity, as in gradients, which a step checks by name
+
+    Raises InputError, ShapeError or NotFiniteError.
     """
     array = as_floats(x, who)
     shape = array.shape
@@ -65,19 +68,19 @@ def as_batch(
 
 
 def as_floats(x: object, who: str) -> FloatArray:
-    """Real numbers as a float64 array; what only looks like numbers is refused."""
+    """Return real numbers as a float64 array; raise InputError for anything else."""
     try:
         return floats(x)
     except MemoryError:
         raise
-    except Exception as error:  # whatever it is that the arrays of other packages raise
+    except Exception as error:  # arrays of other packages raise errors of many kinds
         raise InputError(
             f"{who} takes numbers, not {type(x).__name__} {shorten(x)}: {remedy(x)}"
         ) from error
 
 
 def refuse_mask(x: object, who: str) -> None:
-    """Raise InputError if some numbers are masked: numpy.asarray would ignore that."""
+    """Raise InputError if some numbers are masked, since numpy.asarray would drop the mask."""
     if is_masked(x):
         as_floats(x, who)
 
@@ -85,7 +88,7 @@ def refuse_mask(x: object, who: str) -> None:
 def as_pairs(
     inputs: object, targets: object, widths: tuple[int, int], who: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Inputs and targets as 2-D arrays with as many rows; `widths` are the columns of each."""
+    """Return inputs and targets as 2-D arrays with equally many rows; `widths` are the columns."""
     batch, _ = as_batch(inputs, widths[0], who)
     return batch, as_targets(targets, len(batch), widths[1], f"the target of {who}", "inputs")
 
@@ -93,7 +96,7 @@ def as_pairs(
 def as_targets(
     targets: object, samples: int, width: int, who: str, of_what: str = "predictions"
 ) -> FloatArray:
-    """Targets of so many samples, one row of `width` numbers for each."""
+    """Return targets as a 2-D array of shape (samples, width); raise ShapeError for others."""
     try:
         wanted, _ = as_batch(targets, width, who)
     except ShapeError as error:
@@ -107,7 +110,7 @@ def as_targets(
 
 
 def as_labels(targets: object, samples: int, width: int) -> str:
-    """What to do with targets of one number a sample, which may be class labels."""
+    """Return a remedy for targets with one number a sample, which may be class labels, or ""."""
     array = np.asarray(targets)
     numbers = array.astype(np.float64).ravel()
     if array.size != samples or array.shape[1:] not in ((), (1,)):
@@ -124,7 +127,7 @@ def as_labels(targets: object, samples: int, width: int) -> str:
 
 
 def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
-    """A function that answers a call with wrong arguments by a sentence, which ends in a remedy."""
+    """Wrap a function so that wrong arguments raise an error that ends in `remedy`."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -138,7 +141,7 @@ def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
 
 
 def answers(kind: type[R]) -> type[R]:
-    """A class that answers wrong arguments by a sentence: `answered`, as a decorator of classes."""
+    """Class decorator: `answered` for the constructor."""
     kind.__init__ = answered(kind.__init__)  # type: ignore[method-assign]  # the same arguments
     return kind
 
@@ -149,13 +152,13 @@ def check_call(
     kwargs: Mapping[str, object],
     remedy: str,
 ) -> None:
-    """Refuse arguments that do not go with a function."""
+    """Raise UnknownNameError or InputError if arguments do not fit a function's signature."""
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
         who = function.__qualname__
-        if function.__name__ == "__init__":  # the class that was called may have inherited it
+        if function.__name__ == "__init__":  # the constructor may be inherited
             who = type(args[0]).__name__
         known = signature.parameters.values()
         names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
@@ -169,10 +172,10 @@ def check_call(
 def check_signature(
     function: Callable[..., object], arguments: Sequence[str], what: str, example: str
 ) -> None:
-    """Refuse a function of the user's that cannot be called with so many arguments.
+    """Raise InputError if a function of the user cannot be called with these arguments.
 
-    `what` says which function it is, and `example` how one looks. Of some, such as numpy's, nothing
-    is known before they are called.
+    `what` names the function in the error, `example` shows a correct one. Functions without a
+    signature, such as numpy's, are accepted.
     """
     try:
         signature = inspect.signature(function)
@@ -189,13 +192,13 @@ def check_signature(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names side by side; of many, the first and the last."""
+    """Return names separated by commas; of more than four, the first two and the last."""
     few = names if len(names) <= 4 else [names[0], names[1], "...", names[-1]]
     return ", ".join(few)
 
 
 def not_copied(what: str, instead: str) -> Callable[[object, SupportsIndex], NoReturn]:
-    """The `__reduce_ex__` of what copy and pickle cannot take; the error says what to do."""
+    """Return a `__reduce_ex__` that raises InputError, for objects that cannot be copied."""
 
     def refuse(self: object, protocol: SupportsIndex) -> NoReturn:
         raise InputError(f"copy and pickle cannot take {what}: {instead}")
@@ -204,7 +207,7 @@ def not_copied(what: str, instead: str) -> Callable[[object, SupportsIndex], NoR
 
 
 def as_sample(x: object, width: int | None, who: str) -> list[float]:
-    """`x` as the `width` floats of one sample."""
+    """Return `x` as the `width` floats of one sample; raise ShapeError for a batch."""
     batch, single = as_batch(x, width, who)
     if not single:
         raise ShapeError(f"{who} takes one sample at a time, not an array of shape {batch.shape}")
@@ -213,13 +216,13 @@ def as_sample(x: object, width: int | None, who: str) -> list[float]:
 
 
 def shorten(x: object) -> str:
-    """`repr(x)`, cut where it would fill the screen; of what is large or deep, a part."""
+    """Return `repr(x)` in at most 40 characters; of large or deep objects only a part is read."""
     text = escaped(" ".join(Brief().repr(x).split()))
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 def size(value: object, what: str, least: int = 1) -> int:
-    """A count that must be an integer of at least 1, and one that kernels can count to."""
+    """Return an integer from `least` to 2**63 - 1; raise InputError for anything else."""
     asked = f"of at least {least}"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         if value < MOST:
@@ -238,12 +241,13 @@ def number(
     open_high: bool = False,
     finite: bool = True,
 ) -> float:
-    """A finite number from `low` to `high`; not these themselves if `open_low`, `open_high`.
+    """Return a number from `low` to `high`, or raise InputError.
 
-    If not `finite`, any number, NaN and infinity too.
+    `open_low` and `open_high` exclude the bounds. Unless `finite`, any number is accepted, NaN and
+    infinity too.
     """
     try:
-        # A text that float() would read is no number; that float() may fail is the point here.
+        # Strings are no numbers, although float() reads them; float() may fail here.
         result = None if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]  # it may fail
     except (TypeError, ValueError, OverflowError):
         result = None
@@ -261,13 +265,13 @@ def number(
 
 
 def true_or_false(value: object, what: str) -> bool:
-    """True or False."""
+    """Return True or False; raise InputError for anything else."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise InputError(f"{what} must be True or False, not {shorten(value)}")
 
 
 def as_array(rows: list[list[float]], dtype: str) -> FloatArray:
-    """Rows of Python floats as an array; what is too large for float32 becomes inf, silently."""
+    """Return rows of floats as an array; what is too large for float32 becomes inf."""
     with np.errstate(over="ignore"):
         return np.array(rows, dtype)
