@@ -1,1 +1,1 @@
-"""The process and its machine: memory, signals, child processes."""
+"""The process and its machine: child processes, signals, memory."""

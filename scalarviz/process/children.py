@@ -1,4 +1,4 @@
-"""Processes that work for this one, such as one that compiles or draws: they end with it."""
+"""Child processes, such as one that compiles or draws, which end with this process."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-PATIENCE = 2.0  # seconds that one has to end by itself
+PATIENCE = 2.0  # seconds that a child has to end after SIGTERM
 
 _children: set[Any] = set()
 
 
 def start(words: Sequence[str], **streams: Any) -> Any:
-    """Run Python with these words; what is not passed on of input and output is dropped.
+    """Run Python with these arguments; streams that are not passed go to /dev/null.
 
-    Ctrl-C in the terminal does not reach it: whoever started it decides when it ends.
+    The child is in a session of its own, so that Ctrl-C in the terminal does not reach it.
     """
     _children.difference_update([child for child in _children if child.poll() is not None])
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
@@ -26,7 +26,7 @@ def start(words: Sequence[str], **streams: Any) -> Any:
 
 
 def end(child: Any) -> None:
-    """End one, and wait until it has ended."""
+    """Terminate a child and wait until it has ended."""
     if child.poll() is None:
         child.terminate()
         try:
@@ -38,12 +38,12 @@ def end(child: Any) -> None:
 
 
 def let_go(child: Any) -> None:
-    """It need not end with this process."""
+    """Let a child outlive this process."""
     _children.discard(child)
 
 
 def end_all() -> None:
-    """Nobody waits for any of them."""
+    """Terminate all children at the end of this process."""
     for child in list(_children):
         if child.poll() is None:
             child.terminate()

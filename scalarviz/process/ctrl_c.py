@@ -1,4 +1,4 @@
-"""Ctrl-C while many steps are taken: heard where it may be, held back elsewhere."""
+"""CtrlC: delays Ctrl-C while kernels run, and delivers it between portions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Self, final
 
 @final
 class CtrlC:
-    """While it lasts, signals wait from `hold` on until `listen`, which raises what has waited.
+    """Context manager that delays SIGINT from `hold` until `listen`.
 
-    Until the first `hold` it costs nothing. While it listens, the first signal goes to the handler
-    of before, such as the one that raises KeyboardInterrupt; what comes after that one waits. What
-    waits at the end is heard then, unless a KeyboardInterrupt leaves already. Only the main thread
-    hears signals; elsewhere it does nothing.
+    Before the first `hold` it does nothing. After `listen`, the next signal goes to the previous
+    handler, which raises KeyboardInterrupt, for instance; further ones are delayed. A delayed
+    signal is delivered at the end, unless a KeyboardInterrupt is leaving the block. Does nothing
+    outside the main thread, which alone receives signals.
     """
 
     def __init__(self) -> None:
@@ -27,18 +27,18 @@ class CtrlC:
         return self
 
     def hold(self) -> None:
-        """Have signals wait from now on."""
+        """Delay signals from now on."""
         self._listening = False
         before = signal.getsignal(signal.SIGINT) if self._before is None else None
         if callable(before):
             try:
                 signal.signal(signal.SIGINT, self._hear)
-            except ValueError:  # this is not the main thread
+            except ValueError:  # not the main thread
                 return
             self._before = before
 
     def listen(self) -> None:
-        """Hear what has waited, and what comes from now on."""
+        """Deliver a delayed signal, and further ones from now on."""
         self._listening = True
         if self._waits:
             self._hear(signal.SIGINT, None)

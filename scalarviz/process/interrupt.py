@@ -1,7 +1,7 @@
-"""Stop: Ctrl-C as a wish that is heard between two steps, so that nothing is left half done.
+"""Stop and Program: Ctrl-C ends a program between two steps, so that nothing is left half done.
 
-SIGTERM, from whoever ends the program, and SIGHUP, from a terminal that is closed, are the same
-wish. Said once, it ends what goes on in order; said again, at once; how often, does not matter.
+SIGTERM and SIGHUP (a closed terminal) have the same effect. The first signal ends what is under way
+in order, the second at once; further ones have no effect.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from typing import Any, NoReturn, Self, final
 
 from scalarviz.process.children import end_all
 
-# Windows has no SIGHUP.
+# Windows has no SIGHUP
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-SCREEN_BACK = b"\x1b[?1049l\x1b[?25h"  # what was there before, and the cursor
+SCREEN_BACK = b"\x1b[?1049l\x1b[?25h"  # leave the alternate screen, show the cursor
 STOPPED = (KeyboardInterrupt, SystemExit)
-GRACE = 1.0  # seconds that a program has to end after the second wish; then it is ended
+GRACE = 1.0  # seconds from the second signal until the process is killed
 
 
-_program: Program | None = None  # that goes on
+_program: Program | None = None  # the running one
 
 
 @final
 class Interrupt:
-    """Raises KeyboardInterrupt, but not while the one before is being cleaned up after."""
+    """Raises KeyboardInterrupt, but not again within GRACE, while the first is being handled."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -48,11 +48,12 @@ class Interrupt:
 
 @final
 class Stop:
-    """While it lasts, `asked` becomes true on Ctrl-C; asking again stops at once, wherever it is.
+    """Context manager: a first signal sets `asked`, a second one raises KeyboardInterrupt.
 
-    code      what a program that was stopped so should exit with: 130 after Ctrl-C
-    hurried   whether it was asked again
-    at_once   called then, where a KeyboardInterrupt would be lost, as within Qt
+    asked     whether a signal has come
+    hurried   whether a second one has come
+    code      exit status for the program: 130 after Ctrl-C
+    at_once   called at the second signal instead, where an exception would be lost, as within Qt
     """
 
     def __init__(self) -> None:
@@ -83,18 +84,18 @@ class Stop:
 
 @final
 class Program:
-    """A whole program, which ends on Ctrl-C wherever it is; `with` it.
+    """Context manager around a whole program, which ends it on Ctrl-C wherever it is.
 
-    The first wish outside of every Stop is a KeyboardInterrupt. Where the program still goes on a
-    moment after the second, whoever has caught that, it is ended with its children. It exits with
-    130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+    The first signal outside of every Stop raises KeyboardInterrupt. If the program still runs GRACE
+    seconds after the second, process and children are killed. Exit status: 130 after Ctrl-C, 143
+    after SIGTERM, 129 after SIGHUP.
 
-    last  whether the process ends with it
+    last  whether the process ends with this block
     """
 
     def __init__(self, *, last: bool) -> None:
         self.last = last
-        self.code = 0  # from the first wish on
+        self.code = 0  # exit status, set by the first signal
         self.interrupt = Interrupt()
         self._before: dict[int, Any] = {}
         self._ears: tuple[socket.socket, socket.socket] | None = None
@@ -106,7 +107,7 @@ class Program:
         self._terminal = settings_of_terminal()
         self._before = handle(self._hear)
         if self._before:
-            # The system itself writes each signal there, also while Python does not get its turn.
+            # The system writes signals to this socket even while Python code cannot run.
             ears, mouth = self._ears = socket.socketpair()
             mouth.setblocking(False)
             self._fd = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
@@ -135,7 +136,7 @@ class Program:
             raise SystemExit(self.code) from None
 
     def _leave(self) -> NoReturn:
-        """End here: while Python takes itself down, a signal would end it with another code."""
+        """Exit now: a signal during Python's shutdown would change the exit status."""
         handle(lambda number, frame: os._exit(self.code))
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
@@ -161,7 +162,7 @@ class Program:
                     end.start()
 
     def _end_now(self) -> None:
-        """End this process and its children, whatever goes on, and give the terminal back."""
+        """Kill this process and its children, and restore the terminal."""
         end_all()
         if self._terminal is not None:
             termios, before = self._terminal
@@ -172,7 +173,7 @@ class Program:
 
 
 def note(number: int) -> None:
-    """A wish was heard: the first decides what the program exits with."""
+    """Set the exit status of the program after the first signal."""
     if number not in (signal.SIGINT, signal.SIGTERM):
         be_silent()
     if _program is not None:
@@ -180,7 +181,7 @@ def note(number: int) -> None:
 
 
 def settings_of_terminal() -> tuple[Any, Any] | None:
-    """How the terminal is that this program reads from; None if there is none."""
+    """Return the termios module and the settings of the terminal, or None without a terminal."""
     if sys.platform == "win32" or not (os.isatty(0) and os.isatty(1)):
         return None
     termios: Any = import_module("termios")
@@ -188,12 +189,12 @@ def settings_of_terminal() -> tuple[Any, Any] | None:
 
 
 def handle(hear: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
-    """Have `hear` called for all signals that are a wish to stop; who was called before."""
+    """Install a handler for all of HEARD; return the previous handlers."""
     before = {}
     for number in HEARD:
         try:
             before[number] = signal.signal(number, hear)
-        except ValueError:  # only the main thread hears signals
+        except ValueError:  # only the main thread receives signals
             break
     return before
 
@@ -205,11 +206,11 @@ def restore(before: dict[int, Any]) -> None:
 
 
 def be_silent() -> None:
-    """The terminal is gone: what is written to it from now on is dropped, and is no error."""
+    """Redirect writes to a closed terminal to /dev/null, so that they raise no error."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in range(3):
         with suppress(OSError):
-            # A terminal that is gone says that it is none; it is a device all the same.
+            # isatty() is False for a closed terminal, but it is still a character device
             if stat.S_ISCHR(os.fstat(fd).st_mode):
                 os.dup2(nowhere, fd)
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""How much memory this machine has: what cannot fit is refused before it is asked for."""
+"""Memory of this machine: InputError for what cannot fit, before it is allocated."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from scalarviz.errors import InputError
 
-# Where Linux says what a container may use: the newer way, then the older one.
+# Files with the memory limit of a container, cgroup v2 and v1.
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-LARGEST = 2**47  # bytes that a program can speak of, on most systems
-LOSS = 8  # bytes
+LARGEST = 2**47  # bytes of address space on most systems
+LOSS = 8  # bytes of a loss
 UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB", "EB")
 
 
 @cache
 def memory_size() -> int:
-    """Bytes of memory that this process can have; 0 where the system does not say so simply."""
+    """Return the bytes of memory available to this process; 0 if unknown."""
     try:
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (AttributeError, ValueError, OSError):
@@ -27,16 +27,18 @@ def memory_size() -> int:
     for limit in LIMITS:
         try:
             found.append(int(Path(limit).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # there is no such file, or it says "max"
+        except (OSError, ValueError):  # no such file, or it contains "max"
             continue
     return min(found, default=0)
 
 
 @contextmanager
 def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
-    """Refuse what takes more bytes than there are, before or when it is asked for.
+    """Context manager around an allocation: raise InputError if memory does not suffice.
 
-    `what` says what they are for, and `remedy` what to do instead.
+    needed  bytes
+    what    what they are for, in the error
+    remedy  what to do instead, in the error
     """
     there_is = memory_size()
     text = f"{what} would take {in_units(needed)} of memory"
@@ -50,24 +52,24 @@ def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
 
 
 def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[None]:
-    """`enough_memory` for the loss of every step of some networks."""
+    """`enough_memory` for the losses of `steps` steps of `networks` networks."""
     count = f"{steps:,} steps of {networks:,} networks" if networks > 1 else f"{steps:,} steps"
     return enough_memory(LOSS * steps * networks, f"the losses of {count}", "take fewer steps")
 
 
 def check_losses(steps: int, networks: int = 1) -> None:
-    """Refuse more steps than those whose losses can be kept."""
+    """Raise InputError if memory does not suffice for the losses of `steps` steps."""
     with room_for_losses(steps, networks):
         pass
 
 
 def most(size: int) -> int:
-    """How many things of so many bytes fit into memory."""
+    """Return how many objects of `size` bytes fit into memory."""
     return (memory_size() or LARGEST) // size
 
 
 def in_units(count: int) -> str:
-    """Bytes as people say them."""
+    """Return a number of bytes with a unit: "1.5 MB"."""
     power = min(max(0, (count.bit_length() - 1) // 10), len(UNITS) - 1)
     number = count / 1024**power
     digits = 1 if power and number < 1e4 else 0
