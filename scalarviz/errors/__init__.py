@@ -19,8 +19,8 @@
     └── GradientMismatchError  a derivative and its finite differences disagree
 
 A message is one sentence that says what was wrong, with the value, and what to do. When one of
-these is raised nothing is half-done: what cannot be used is refused first, a bad gradient before
-any parameter has moved, and a step that overflows is taken back. Names out of files are shown as
+these is raised nothing is half-done: unusable arguments are refused first, a bad gradient before
+any parameter has moved, and a step that overflows is undone. Names from files are shown as
 `visible_text.visible` writes them.
 
     KeyboardInterrupt
@@ -37,22 +37,22 @@ from typing import Any, Self
 from scalarviz.errors.near_names import meaning
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 
-MOST_NAMES = 40  # that a message lists
-MOST_SEARCHED = 2000  # for the nearest name
-LONGEST_SEARCHED = 100  # letters
+MOST_NAMES = 40  # most names that a message lists
+MOST_SEARCHED = 2000  # most names searched for the nearest one
+LONGEST_SEARCHED = 100  # characters
 
 
 class ScalarvizError(Exception):
-    """The root of the tree: catch this to catch everything that scalarviz raises on purpose.
+    """Base of all errors that scalarviz raises on purpose.
 
-    Its message is a line, or several; what a terminal would obey in them is made visible.
+    The message is one or several lines; control characters in them are escaped.
     """
 
     def __init__(self, *lines: object) -> None:
         super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Whatever a class of errors is made from, a pickle has its lines."""
+        """Pickle the lines of the message; constructors of subclasses take other arguments."""
         return remade, (type(self), self.args, self.__dict__)
 
     @property
@@ -67,14 +67,14 @@ class ScalarvizError(Exception):
 def remade(
     kind: type[ScalarvizError], lines: tuple[str, ...], about: dict[str, object]
 ) -> ScalarvizError:
-    """An error out of a pickle, such as one that another process has raised."""
+    """Return an unpickled error, such as one from another process."""
     error = kind.__new__(kind, *lines)
     error.__dict__.update(about)
     return error
 
 
 class InputError(ScalarvizError, ValueError):
-    """What was passed in cannot be used."""
+    """An argument that cannot be used."""
 
 
 class ShapeError(InputError):
@@ -86,7 +86,7 @@ class NotFiniteError(InputError):
 
 
 def lost_by_forward(statistic: str) -> NotFiniteError:
-    """The error of a forward outside a training that would make a running statistic infinite."""
+    """Return the error for a forward, outside a training, with an infinite running statistic."""
     return NotFiniteError(
         f"this forward would make {statistic}, so it was undone, and what waited for a backward "
         "was dropped: scale the data down"
@@ -94,7 +94,7 @@ def lost_by_forward(statistic: str) -> NotFiniteError:
 
 
 class UnknownNameError(InputError):
-    """A name that is no row of its table."""
+    """A name that is not in its table."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
@@ -110,7 +110,7 @@ class UnknownNameError(InputError):
 
 
 class UnknownAttributeError(UnknownNameError, AttributeError):
-    """An attribute that an object does not have; `meant` is one of its names, or what to write."""
+    """An attribute that an object lacks; `meant` is one of its names, or what to write instead."""
 
     def __init__(self, kind: str, name: str, names: list[str], meant: str = "") -> None:
         nearest = [meant] if meant else nearest_names(name, names)
@@ -120,7 +120,7 @@ class UnknownAttributeError(UnknownNameError, AttributeError):
 
 
 class UnknownSlotError(UnknownNameError, KeyError):
-    """A slot that a bank does not have."""
+    """A slot that a bank lacks."""
 
     def __init__(self, name: object, names: list[str]) -> None:
         super().__init__("slot", name, names)
@@ -136,7 +136,7 @@ class ReadOnlyError(InputError, AttributeError):
 
 
 def nearest_names(name: object, names: list[str]) -> list[str]:
-    """Names that may have been meant; long ones, and some of very many, are not looked at."""
+    """Return names similar to `name`, without very long ones and those beyond MOST_SEARCHED."""
     if not isinstance(name, str) or len(name) > LONGEST_SEARCHED:
         return []
     near = [known for known in names[:MOST_SEARCHED] if len(known) <= LONGEST_SEARCHED]
@@ -145,7 +145,7 @@ def nearest_names(name: object, names: list[str]) -> list[str]:
 
 
 class OrderError(ScalarvizError, RuntimeError):
-    """The verbs came in an order that has no meaning, such as backward before forward."""
+    """A verb called in the wrong order, such as backward before forward."""
 
 
 class OwnershipError(ScalarvizError, ValueError):
@@ -161,14 +161,14 @@ class DisplayError(ScalarvizError, RuntimeError):
 
 
 class SceneError(ScalarvizError, RuntimeError):
-    """The user's own code fails, in a scene; `frames` are the lines of it that led there."""
+    """An error in a scene, the user's own code; `frames` are the lines of its traceback."""
 
     def __init__(self, sentence: str, frames: Sequence[str] = ()) -> None:
         super().__init__(sentence)
         self.frames = "".join(frames)
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
+        """Text that IPython shows in place of a traceback."""
         return [f"{type(self).__name__}: {self}", *self.frames.splitlines()]
 
 
@@ -179,15 +179,15 @@ class FileError(ScalarvizError, ValueError):
 class GradientError(ScalarvizError, ArithmeticError):
     """A gradient is NaN or infinite, so no step was taken.
 
-    losses  of the steps before, if `Network.train` raised it
-    back    the step to go back to before something else can help, if a session raised it
+    losses  losses of the steps before, if `Network.train` raised it
+    back    the step to go back to before other settings can help, if a session raised it
     """
 
     losses: Any = ()
     back: int | None = None
 
     def with_way_back(self, step: int, why: str) -> Self:
-        """The same error in a session, where one stands within the step that was refused."""
+        """Return this error, with the step of a session to go back to, and why."""
         self.back = step
         line = f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
         self.args = (*self.args, line)
@@ -197,8 +197,8 @@ class GradientError(ScalarvizError, ArithmeticError):
 class UpdateError(GradientError):
     """A step would make a weight, a slot or a running statistic NaN or infinite: it was not taken.
 
-    step    the number of that step, the first being 0
-    change  which number would become what, and what to do about it
+    step    index of the step, from 0
+    change  which number would become infinite, and a remedy
     """
 
     def __init__(self, step: int, change: str) -> None:
@@ -206,14 +206,15 @@ class UpdateError(GradientError):
         self.change = change
 
     def at(self, step: int) -> UpdateError:
-        """The same error, for whoever counts steps in another way."""
+        """Return the same error with another step index."""
         return UpdateError(step, self.change)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a training of several steps, which ended after a whole one.
+    """Ctrl-C during `Network.train`, which ended after a whole step.
 
-    `losses` are those of the steps that were taken.
+    losses  losses of the steps that were taken
+    steps   number of steps that were requested
     """
 
     def __init__(self, losses: Any, steps: int) -> None:

@@ -1,7 +1,7 @@
-"""Messages of the library, such as that it compiles: they go to the logger "scalarviz".
+"""Messages of the library, such as that kernels are being compiled: the logger "scalarviz".
 
-They are shown on standard error as long as nobody takes them: an application that sets up `logging`
-has them in its own handlers. `logging.getLogger("scalarviz").setLevel("WARNING")` silences them.
+They are shown on standard error unless an application sets up `logging`; then its handlers get
+them. `logging.getLogger("scalarviz").setLevel("WARNING")` silences them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ LOG = logging.getLogger("scalarviz")
 
 
 class OnStandardError(logging.Handler):
-    """Shows messages that no other handler takes, every letter visible."""
+    """Prints messages on standard error if no other handler is set up."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the message of a `record`, one line, unless another handler has it."""
+        """Print the message of a `record` in one line, unless there is another handler."""
         others = [*LOG.handlers, *(logging.root.handlers if LOG.propagate else [])]
         if others != [self] or sys.stderr is None:
             return
         try:
             say(self.format(record), file=sys.stderr)
-        except Exception:  # as the handlers of logging do: a message must stop nothing
+        except Exception:  # like the handlers of logging: a message must not stop the program
             self.handleError(record)
 
 
@@ -34,5 +34,5 @@ def inform(message: str) -> None:
 
 
 LOG.addHandler(OnStandardError())
-if LOG.level == logging.NOTSET:  # nobody has chosen yet
+if LOG.level == logging.NOTSET:  # unless the application has set a level
     LOG.setLevel(logging.INFO)

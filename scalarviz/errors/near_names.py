@@ -1,14 +1,14 @@
-"""What other libraries call things: the words that people bring along, and ours for them.
+"""Hints in errors: names of other libraries, and what they are called here.
 
-Only errors ask for it. A word is looked up without capitals, hyphens and underscores; what stands
-beside it is a name of ours, or what to write instead.
+Words are looked up without capitals, hyphens and underscores. The value of each entry is a name of
+this package, or a sentence that says what to write instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-LONGEST = 100  # letters of a word that is looked up
+LONGEST = 100  # characters of a word that is looked up
 OWN = "there is none: sv.activation(function, derivative) adds one of your own"
 NONE = "leave it out: there is no such variant here"
 MODEL = "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say"
@@ -79,7 +79,7 @@ DTYPES = {
     ),
 }
 
-# Arguments, by their names alone, and for some calls first.
+# Arguments, by their names; CALLS, for single functions, is searched first.
 ARGUMENTS = {
     "learningrate": "lr",
     "betas": "write beta1=0.9, beta2=0.999",
@@ -175,7 +175,7 @@ PUBLIC = {
     **dict.fromkeys(("device", "cuda"), "write net.to('cuda')"),
 }
 
-# Attributes, by the class that has none of that name, or none that can be set.
+# Attributes, by the class that lacks the name, or on which it cannot be set.
 TO_CUDA = "write net.to('cuda'), or s.to('cuda') of a session"
 KEEP = "write net.save(path), and sv.load(path)"
 COMES_WITH = "pass {0}= to sv.Session: it holds for the whole training"
@@ -257,7 +257,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "public name": PUBLIC,
     **{f"attribute of {kind}": names for kind, names in ATTRIBUTES_OF.items()},
 }
-ENDINGS = {"loss": "loss", "initializer": "initializer"}  # of words such as "MSELoss"
+ENDINGS = {"loss": "loss", "initializer": "initializer"}  # suffixes of words such as "MSELoss"
 
 
 def meaning(
@@ -267,9 +267,9 @@ def meaning(
     activations: Iterable[str] = (),
     data_sets: Iterable[str] = (),
 ) -> str:
-    """What somebody meant by a name: one of `names`, or what to write; nothing if not known.
+    """Return what was probably meant by a name: one of `names`, a hint, or "".
 
-    A public name may also be meant as one of the activations or data sets that are given.
+    A public name can also be meant as one of these activations or data sets.
     """
     word = text_of(name)
     if len(word) > LONGEST:
@@ -286,7 +286,7 @@ def meaning(
 
 
 def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[str]) -> str:
-    """What to write for something that is a word here, and not a name of the package."""
+    """Return a hint for a word that is no public name but is in another table, or ""."""
     for each in data_sets:
         if word == each.lower():
             return f"it is in sv.data: write sv.data.{each}"
@@ -299,12 +299,12 @@ def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[s
 
 
 def plain(word: str) -> str:
-    """A word without what libraries disagree on."""
+    """Return a word in small letters without punctuation."""
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 
 def text_of(name: object) -> str:
-    """What somebody calls something that is no text: a function, a class, or an object of one."""
+    """Return the name of a function, class, dtype or object; a string as it is."""
     if isinstance(name, str):
         return name
     if type(name).__name__.lower().endswith("dtype"):  # numpy's and PyTorch's
