@@ -1,1 +1,1 @@
-"""What a notebook shows of an object: small pictures and tables, made of its own numbers."""
+"""How objects draw themselves in a notebook: SVG drawings and tables."""

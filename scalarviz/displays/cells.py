@@ -1,4 +1,4 @@
-"""Numbers as coloured cells: the colours of the view, in its hues and with its meaning of them."""
+"""Numbers as cells in the colors of the view, color scales, and matrices as PNG."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from scalarviz.displays.page import number_text
 from scalarviz.displays.svg import LOOK, NORMAL, SMALL, SvgDrawing, width_of
 from scalarviz.draw2d.colors import contrast, rgb, spread, to_bytes
 
-MOST_EXACT = 200  # numbers; of so many, the largest is the end of the scale
+MOST_EXACT = 200  # up to so many numbers, the scale ends at the largest
 MOST_PIXELS = 150_000
 LEGEND_WIDTH, LEGEND_HEIGHT = 160.0, 9.0
-WHITE, BLACK = "#ffffff", "#000000"  # one of the two has a contrast of 4.5 on any colour
+WHITE, BLACK = "#ffffff", "#000000"  # one of them has a contrast of at least 4.5 on any color
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Which number has the last colour of the map, and whether some are beyond it."""
+    """A color scale: the number with the strongest color, and whether larger ones exist."""
 
     end: float
     is_passed: bool
 
     @staticmethod
     def of(values: FloatArray) -> Scale:
-        """A scale for these numbers."""
+        """Return the scale for an array."""
         end = spread(values, 100.0 if values.size <= MOST_EXACT else 98.0)
         with np.errstate(invalid="ignore"):
             return Scale(end, bool((np.abs(values) > end).any()))
 
     def color(self, value: float) -> str:
-        """The colour of a number."""
+        """Return the color of a number."""
         return "#" + to_bytes(LOOK.map(value, self.end)).tobytes().hex()
 
 
 def ink_on(color: str) -> str:
-    """White or black, whichever reads better on a colour."""
+    """Return white or black, whichever has more contrast with a color."""
     white, black = contrast(rgb((color,)), rgb((WHITE, BLACK)))
     return WHITE if white > black else BLACK
 
@@ -53,7 +53,7 @@ def cell(
     size: float = NORMAL,
     radius: float = 4.0,
 ) -> None:
-    """A cell of a number's colour, with the number in it; `box` is x, y, width and height."""
+    """Draw a number in a cell of its color; `box` is x, y, width and height."""
     x, y, width, height = box
     color = scale.color(value)
     drawing.rect(x, y, width, height, color, radius=radius, kind="cell")
@@ -64,7 +64,7 @@ def cell(
 
 
 def legend(drawing: SvgDrawing, x: float, y: float, scale: Scale) -> None:
-    """A bar of the map's colours, and what its ends and its middle stand for; y is its top."""
+    """Draw a bar of the map's colors, with the numbers at its ends and middle; y is its top."""
     steps = 48
     for i in range(steps):
         color = scale.color((2 * i / (steps - 1) - 1) * scale.end)
@@ -79,7 +79,7 @@ def legend(drawing: SvgDrawing, x: float, y: float, scale: Scale) -> None:
 
 
 def pixels(values: FloatArray, scale: Scale, side: int) -> bytes:
-    """A matrix as a PNG, a number a square of so many pixels; of a huge one, means of blocks."""
+    """Return a matrix as PNG, `side` pixels per number; a huge matrix is averaged in blocks."""
     apart = math.ceil(math.sqrt(values.size / MOST_PIXELS))
     if apart > 1:
         for axis, length in enumerate(values.shape):
@@ -91,9 +91,9 @@ def pixels(values: FloatArray, scale: Scale, side: int) -> bytes:
 
 
 def png(colors: np.typing.NDArray[np.uint8]) -> bytes:
-    """Colours (row, column, 3) as a PNG file."""
+    """Return colors (row, column, 3) as a PNG file."""
     height, width, _ = colors.shape
-    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each begins with a 0: as it is
+    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # filter type 0 at the start of each line
     lines[:, 1:] = colors.reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))

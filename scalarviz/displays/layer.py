@@ -1,6 +1,6 @@
-"""A Layer: its parameters as coloured cells, a row for each perceptron.
+"""Display of a Layer: its parameters as colored cells, one row per perceptron.
 
-It is asked for its operations, as an engine asks it, so that a layer of your own is drawn too.
+It draws the operations that the layer lowers to, so that user-defined layers work, too.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from scalarviz.model.program import Program
 if TYPE_CHECKING:
     from scalarviz.layers.base import Layer
 
-NUMBERED = 10, 10  # rows and columns at most where each cell has its number
-DRAWN = 1600  # cells at most that are drawn one by one; of more, a picture is made
-ROOM = 520, 960  # pixels, of a picture: height and width
+NUMBERED = 10, 10  # most rows and columns of cells with numbers
+DRAWN = 1600  # most cells that are drawn singly; larger matrices become an image
+ROOM = 520, 960  # height and width of an image in pixels
 WIDTH, HEIGHT, GAP = 62.0, 27.0, 3.0  # of a cell with a number
-SIDE = 16.0  # of one without
+SIDE = 16.0  # of a cell without a number
 TILE_GAP = 7.0  # between two kernels
-MOST_EVALUATED = 1000  # inputs times outputs of a layer that is asked for curves
-WAVES = 12  # outputs at most that are drawn as curves
+MOST_EVALUATED = 1000  # inputs times outputs, for drawing a layer's response as curves
+WAVES = 12  # most outputs drawn as curves
 WAVE = 118.0, 44.0
 POINTS = 97
 
 
 @never_raises
 def layer_html(layer: Layer) -> str:
-    """A layer's kind, shape and activation, and its numbers."""
+    """Return a layer's kind, shape, activation and parameters."""
     drawing = SvgDrawing()
     head, about = type(layer).__name__, about_layer(layer)
     drawing.text(0, 13, head, LARGE, bold=True)
     drawing.text(width_of(head, LARGE, bold=True) + 10, 13, about, color=LOOK.quiet)
-    bank = layer._bank  # not layer.bank, which would give it numbers of its own
+    bank = layer._bank  # layer.bank would create a bank of the layer's own
     values = np.full(layer.size, np.nan) if bank is None else bank.value[layer.rows].astype(float)
     first = layer.first_row
     scale = Scale.of(values)
@@ -57,7 +57,7 @@ def layer_html(layer: Layer) -> str:
         own = values[rows.start - first : rows.stop - first] if rows else values[:0]
         for part in matrices(operation, own, is_new) if len(own) else ():
             y, drawn = parameters(drawing, y, part, scale), drawn + len(part.values)
-    if drawn < layer.size:  # a layer of your own whose operations do not tell
+    if drawn < layer.size:  # a user-defined layer whose operations do not cover its parameters
         words = "its parameters, in the order of the bank", "from the first to the last"
         part = ParameterMatrix(values, (1, layer.size), *words, has_biases=False, is_new=is_new)
         y = parameters(drawing, y, part, scale)
@@ -69,7 +69,7 @@ def layer_html(layer: Layer) -> str:
     return image(drawing, f"A {head} layer: {about}. {' '.join(told)}")
 
 
-# What is said of operations that have no numbers of their own, by their formula or their kind.
+# Descriptions of operations without parameters, by formula or kind.
 WORDS = {
     "max_pool": "the largest number of each window",
     "average_pool": "the mean of each window",
@@ -86,17 +86,17 @@ NEW = "no numbers yet: it gets them in a network, or when it is first used"
 
 
 def operations_of(layer: Layer) -> list[Operation]:
-    """What an engine would do for a layer; nothing if it cannot say."""
+    """Return the operations that a layer lowers to; empty if it cannot be lowered."""
     program = Program(layer.inputs)
     try:
         layer.lower(program)
-    except Exception:  # a layer of your own may be one for the python engine alone
+    except Exception:  # a user-defined layer may work in the python engine only
         return []
     return program.operations
 
 
 def about_layer(layer: Layer) -> str:
-    """Shape, activation and parameters, in one line."""
+    """Return shape, activation and parameters in one line."""
     parts = [f"{layer.inputs:,} → {layer.outputs:,}"]
     parts += [layer.activation] if layer.activation != "linear" else []
     parts.append(count_text(layer.size, "parameter") if layer.size else "nothing to learn")
@@ -104,14 +104,14 @@ def about_layer(layer: Layer) -> str:
 
 
 def range_text(values: FloatArray) -> str:
-    """The smallest and the largest of some numbers, in words."""
+    """Return the smallest and the largest number in words."""
     low, high = number_text(np.min(values)), number_text(np.max(values))
     return f"{count_text(values.size, 'number')} from {low} to {high}."
 
 
 @dataclass(frozen=True)
 class CellGrid:
-    """How large the cells of a matrix are, the gap between them, and how they are drawn."""
+    """Size of a matrix's cells, the gap between them, and how they are drawn."""
 
     width: float
     height: float
@@ -121,7 +121,7 @@ class CellGrid:
 
     @staticmethod
     def of(rows: int, columns: int) -> CellGrid:
-        """With numbers if they are few, cell by cell if they are not many, else a picture."""
+        """Choose by size: cells with numbers, cells without, or an image."""
         if rows <= NUMBERED[0] and columns <= NUMBERED[1]:
             return CellGrid(WIDTH, HEIGHT, GAP, numbered=True)
         if rows * columns <= DRAWN and rows * SIDE <= ROOM[0] and columns * SIDE <= ROOM[1]:
@@ -132,7 +132,7 @@ class CellGrid:
     def draw(
         self, drawing: SvgDrawing, place: tuple[float, float], values: FloatArray, scale: Scale
     ) -> tuple[float, float]:
-        """Draw a matrix, as much of it as there is room for; its right and its lower end."""
+        """Draw a matrix; return its right and lower end."""
         left, top = place
         rows, columns = values.shape
         if self.as_pixels:
@@ -152,7 +152,7 @@ class CellGrid:
     def draw_empty(
         self, drawing: SvgDrawing, place: tuple[float, float], rows: int, columns: int
     ) -> tuple[float, float]:
-        """The field of a matrix that has no numbers yet."""
+        """Draw the outline of a matrix without numbers yet; return its right and lower end."""
         wide, high = columns * (self.width + self.gap), rows * (self.height + self.gap)
         size = wide - self.gap, high - self.gap
         drawing.rect(*place, *size, LOOK.panel[:7], rim=LOOK.faint, radius=4.0, kind="empty")
@@ -160,7 +160,7 @@ class CellGrid:
 
 
 def parameters(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) -> float:
-    """The cells of an operation, y being their top; where what comes next begins."""
+    """Draw the parameters of an operation from y downwards; return where the next part begins."""
     if part.tile and fits(part):
         return kernels(drawing, y, part, scale)
     rows, columns = min(part.shape[0], ROOM[0]), min(part.shape[1], ROOM[1])
@@ -189,7 +189,7 @@ def parameters(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scal
 
 
 def fits(part: ParameterMatrix) -> bool:
-    """Whether there is room for the kernels of a convolution, each as it lies on a picture."""
+    """Return whether the kernels of a convolution fit, each drawn as a matrix."""
     high, wide = (side * SIDE + TILE_GAP for side in part.tile)
     across = part.shape[1] // prod(part.tile)
     is_small = part.count <= DRAWN and part.shape[0] * high <= ROOM[0]
@@ -197,7 +197,7 @@ def fits(part: ParameterMatrix) -> bool:
 
 
 def kernels(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) -> float:
-    """A small matrix for each kernel and each channel that it reads, and the biases beside."""
+    """Draw a small matrix per kernel and input channel, and the biases beside them."""
     drawing.text(0, y + 4, part.row_words, SMALL, color=LOOK.quiet)
     y += 12
     grid, (high, wide) = CellGrid(SIDE - 1.0, SIDE - 1.0, 1.0), part.tile
@@ -225,7 +225,7 @@ def kernels(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) 
 
 @dataclass(frozen=True)
 class ParameterMatrix:
-    """The parameters of an operation as a matrix, and what its rows and its columns are."""
+    """The parameters of an operation as a matrix, and labels of its rows and columns."""
 
     values: FloatArray
     shape: tuple[int, int]
@@ -233,16 +233,16 @@ class ParameterMatrix:
     column_words: str
     has_biases: bool
     is_new: bool
-    tile: Shape = ()  # rows and columns of small matrices, of which a row is made
+    tile: Shape = ()  # rows and columns of the tiles that make up a row
 
     @property
     def count(self) -> int:
-        """How many are in the matrix; biases follow."""
+        """Size of the matrix; biases follow it."""
         return self.shape[0] * self.shape[1]
 
 
 def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[ParameterMatrix]:
-    """The parameters of an operation, as matrices: a row for each perceptron, or each kernel."""
+    """Return the parameters of an operation as matrices, one row per perceptron or kernel."""
     shape, has_biases = operation.shape, operation.biases != NONE
     if len(shape) == 1:
         kind = "channel" if operation.target.shape else "feature"
@@ -263,7 +263,7 @@ def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[Parame
 
 
 def waves(drawing: SvgDrawing, y: float, layer: Layer, formula: str) -> float:
-    """What a layer without parameters makes of its first input, from -1 to 1, as curves."""
+    """Draw the response of a layer without parameters to its first input, -1 to 1, as curves."""
     if layer.inputs * layer.outputs > MOST_EVALUATED:
         return y
     xs = np.linspace(-1.0, 1.0, POINTS)
@@ -287,7 +287,7 @@ def waves(drawing: SvgDrawing, y: float, layer: Layer, formula: str) -> float:
 
 
 def curve(drawing: SvgDrawing, left: float, top: float, ys: FloatArray) -> None:
-    """One small curve on a field of its own."""
+    """Draw one small curve on a panel."""
     width, height = WAVE
     drawing.rect(left, top, width, height, LOOK.panel[:7], radius=3.0)
     low, high = float(ys.min()), float(ys.max())

@@ -1,9 +1,8 @@
-"""A small layered layout: a graph from left to right, in columns, with nothing on top of another.
+"""A layered graph layout, from left to right, without overlaps.
 
-Every node stands in a column to the right of all that it is made of. An edge that passes columns is
-led through a gap in each, shared by all edges from the same node. The order in a column is found by
-going back and forth and moving each node to the middle of its neighbours, and the heights by moving
-each as near to them as its place between the others lets it.
+Every node stands in a column to the right of its inputs. An edge that crosses columns passes each
+through a gap, shared by all edges from the same node. Sweeps in both directions order each column
+by the barycenters of its neighbors, then set heights as near to the neighbors as the order allows.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 SWEEPS = 12
-GAP = 18.0  # between two in a column
+GAP = 18.0  # between two nodes of a column
 PASSAGE = 6.0  # height of a gap for an edge
-STRAIGHT = 100.0  # how much more an edge wants to be straight than a node to be in the middle
+STRAIGHT = 100.0  # weight of keeping an edge straight, relative to centering a node
 
 
 @dataclass(eq=False)
 class Spot:
-    """A place in a column: of a node, or of an edge that passes.
+    """A place in a column, of a node or of a passing edge.
 
-    `chain` are all places where the same edge passes; that of a node is empty.
+    `chain` holds all places of the same edge; it is empty for a node.
     """
 
     column: int
@@ -30,17 +29,17 @@ class Spot:
     chain: list[Spot]
     before: list[Spot] = field(default_factory=list)
     after: list[Spot] = field(default_factory=list)
-    place: float = 0.0  # among those of its column
-    y: float = 0.0  # of its middle
+    place: float = 0.0  # order within its column, 0 to 1
+    y: float = 0.0  # of its center
 
 
 @dataclass(frozen=True)
 class GraphLayout:
-    """Where everything is.
+    """The layout of a graph.
 
     columns  the column of each node
-    heights  the y of the middle of each node
-    ways     for each edge, the (column, y) that it passes between its two ends
+    heights  the y of the center of each node
+    ways     for each edge, the (column, y) that it passes between its ends
     """
 
     columns: list[int]
@@ -49,11 +48,11 @@ class GraphLayout:
 
 
 def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> GraphLayout:
-    """Places for nodes of these heights; `inputs` are those of each, which come before it."""
+    """Lay out nodes of these heights; `inputs` lists the inputs of each, which precede it."""
     columns = columns_of(inputs)
     spots = [Spot(column, height, []) for column, height in zip(columns, heights, strict=True)]
     everything = list(spots)
-    chains: list[list[Spot]] = [[] for _ in inputs]  # the places where edges from each node pass
+    chains: list[list[Spot]] = [[] for _ in inputs]  # places of the edges from each node
     ways: list[list[Spot]] = []
     for target, sources in enumerate(inputs):
         for source in sources:
@@ -80,7 +79,7 @@ def lay_out(inputs: Sequence[Sequence[int]], heights: Sequence[float]) -> GraphL
 
 
 def columns_of(inputs: Sequence[Sequence[int]]) -> list[int]:
-    """The column of each node: right of its inputs, and a leaf just left of its first use."""
+    """Return the column of each node: right of its inputs; a leaf is just left of its first use."""
     columns: list[int] = []
     for sources in inputs:
         columns.append(1 + max((columns[source] for source in sources), default=-1))
@@ -100,7 +99,7 @@ def connect(source: Spot, target: Spot) -> None:
 
 
 def ordered(rows: list[list[Spot]]) -> list[list[Spot]]:
-    """The spots of each column in an order with few crossings."""
+    """Return the spots of each column in an order with few crossings."""
     number(rows)
     best, fewest = [list(row) for row in rows], crossings(rows)
     for sweep in range(SWEEPS):
@@ -120,14 +119,14 @@ def ordered(rows: list[list[Spot]]) -> list[list[Spot]]:
 
 
 def number(rows: list[list[Spot]]) -> None:
-    """Count the spots of each column, evenly over its height, so that columns compare."""
+    """Set the order of each column's spots, as shares of its height."""
     for row in rows:
         for i, spot in enumerate(row):
             spot.place = (i + 0.5) / len(row)
 
 
 def crossings(rows: list[list[Spot]]) -> int:
-    """How many pairs of edges cross."""
+    """Return the number of crossing pairs of edges."""
     total = 0
     for row in rows:
         ends = [(spot.place, after.place) for spot in row for after in spot.after]
@@ -138,7 +137,7 @@ def crossings(rows: list[list[Spot]]) -> int:
 
 
 def set_heights(rows: list[list[Spot]]) -> None:
-    """Give every spot its y, in the order of its column."""
+    """Set the y of every spot, keeping the order of its column."""
     for row in rows:
         stack(row, [(0.0, 1.0)] * len(row))
     for sweep in range(4 * SWEEPS):
@@ -148,9 +147,9 @@ def set_heights(rows: list[list[Spot]]) -> None:
 
 
 def wish(spot: Spot, forward: bool, settled: bool) -> tuple[float, float]:
-    """Where a spot wants to be, and how much: between its neighbours, on one side or on both.
+    """Return the wanted y of a spot, the mean of its neighbors', and its weight.
 
-    An edge that passes several columns wants to be straight, and more than anything.
+    An edge that crosses columns should be straight, with a larger weight.
     """
     beside = [*spot.before, *spot.after]
     if settled and spot.chain:
@@ -162,14 +161,14 @@ def wish(spot: Spot, forward: bool, settled: bool) -> tuple[float, float]:
 
 
 def stack(row: list[Spot], wishes: Sequence[tuple[float, float]]) -> None:
-    """Put a column's spots as near as possible to where they want to be, and none on another.
+    """Place a column's spots as near as possible to their wanted y, without overlaps.
 
-    Those that would meet move together, to the mean of what they want.
+    Spots that would overlap move together to the weighted mean of their wishes.
     """
     offsets = [0.0]
     for above, below in pairwise(row):
         offsets.append(offsets[-1] + (above.height + below.height) / 2 + GAP)
-    groups: list[tuple[float, float, int]] = []  # the mean of its wishes, their weight, its size
+    groups: list[tuple[float, float, int]] = []  # mean of the wishes, weight, number of spots
     for (y, weight), offset in zip(wishes, offsets, strict=True):
         groups.append((y - offset, weight, 1))
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:

@@ -1,4 +1,4 @@
-"""A Network as on a blackboard: discs in columns, and between them a line for each weight."""
+"""Display of a Network: columns of discs for neurons, and a line for each weight."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scalarviz.model.operations import NONE, Operation, Shape
 if TYPE_CHECKING:
     from scalarviz.network.network import Network
 
-MOST = 12  # discs of a layer; of more, the first and the last are drawn
+MOST = 12  # most discs of a layer; of a larger layer, the first and the last are drawn
 FIRST, LAST = 5, 4
 RADIUS = 8.5
 STEPS = (
     (3, 52.0),
     (6, 38.0),
     (MOST, 28.0),
-)  # from disc to disc, where a column has at most so many
-BETWEEN = 150.0  # columns; closer where there are many
-ROOM = 900.0  # pixels that the columns should stay within, if they can
+)  # distance of discs, by the number of discs in a column
+BETWEEN = 150.0  # between columns; less if there are many
+ROOM = 900.0  # wanted width in pixels
 CLOSEST = 84.0
-BELOW, ABOVE = LOOK.map.colors[1], LOOK.map.colors[-3]  # the two hues: below 0, above 0
+BELOW, ABOVE = LOOK.map.colors[1], LOOK.map.colors[-3]  # the hues for numbers below and above 0
 ZERO = LOOK.map.colors[4]
 NOT_A_NUMBER_COLOR = "#ff00ff"
 THIN, THICK = 0.35, 3.4
@@ -38,9 +38,9 @@ FAINTEST = 0.25
 
 @dataclass(frozen=True)
 class Column:
-    """The neurons of a layer, or its pictures: those that are drawn, and where.
+    """The neurons of a layer, or its feature maps: which are drawn, and where.
 
-    shape  (channels, height, width) of pictures, of which `size` is how many there are
+    shape  (channels, height, width) of feature maps, of which there are `size`
     """
 
     x: float
@@ -52,21 +52,21 @@ class Column:
 
     @property
     def count(self) -> str:
-        """How many numbers there are."""
+        """Number of neurons, or shape."""
         return "×".join(map(str, self.shape)) if self.shape else f"{self.size:,}"
 
     @property
     def shown(self) -> list[int]:
-        """Which of them are drawn."""
+        """Indices of those that are drawn."""
         if self.size <= MOST:
             return list(range(self.size))
         return [*range(FIRST), *range(self.size - LAST, self.size)]
 
     def y(self, neuron: int) -> float:
-        """The height of a neuron that is drawn."""
+        """Return the y of a neuron that is drawn."""
         place = neuron
         if self.size > MOST and neuron >= FIRST:
-            place = neuron - self.size + FIRST + LAST + 1  # one place is left to the ellipsis
+            place = neuron - self.size + FIRST + LAST + 1  # one place is left for the ellipsis
         return self.top + self.step * place
 
     @property
@@ -76,7 +76,7 @@ class Column:
 
 @never_raises
 def network_html(network: Network) -> str:
-    """A network's drawing, and under it the table of its layers."""
+    """Return a network's drawing, and the table of its layers."""
     sizes = " → ".join(f"{n:,}" for n in (network.inputs, *[x.outputs for x in network.layers]))
     count = count_text(len(network.bank), "parameter")
     about = f"{sizes}: {count}, {network.dtype}, engine {network.engine}"
@@ -91,7 +91,7 @@ def layer_words(layer: object) -> str:
 
 
 def lines(network: Network) -> list[tuple[str, ...]]:
-    """The table of a network's layers."""
+    """Return the table of a network's layers."""
     found: list[tuple[str, ...]] = [("layer", "kind", "shape", "activation", "parameters")]
     for i, layer in enumerate(network.layers):
         again = network.layers.index(layer)
@@ -102,7 +102,7 @@ def lines(network: Network) -> list[tuple[str, ...]]:
 
 
 def draw(network: Network) -> SvgDrawing:
-    """Discs in columns, the lines of the weights between them."""
+    """Draw columns of discs, and lines for the weights between them."""
     values = network.bank.value.astype(float)
     columns = columns_of(network)
     drawing = SvgDrawing()
@@ -129,7 +129,7 @@ def draw(network: Network) -> SvgDrawing:
 
 
 def station(drawing: SvgDrawing, column: Column, neuron: int, fill: str) -> None:
-    """A disc for a neuron, a square for a picture."""
+    """Draw a disc for a neuron, or a square for a feature map."""
     x, y = column.x, column.y(neuron)
     if column.shape:
         box = x - RADIUS, y - RADIUS, 2.0 * RADIUS, 2.0 * RADIUS
@@ -139,7 +139,7 @@ def station(drawing: SvgDrawing, column: Column, neuron: int, fill: str) -> None
 
 
 def legend(drawing: SvgDrawing, y: float) -> None:
-    """What a line says."""
+    """Draw the legend of the lines."""
     x = 0.0
     for color, words in ((BELOW, "below 0"), (ABOVE, "above 0")):
         drawing.path(f"M{x:.1f} {y - 4:.1f}h22", color, thick=THICK)
@@ -149,7 +149,7 @@ def legend(drawing: SvgDrawing, y: float) -> None:
 
 
 def columns_of(network: Network) -> list[Column]:
-    """A column for the inputs, and one for each layer."""
+    """Return a column for the inputs, and one for each layer."""
     shape = network.program.inputs.shape
     told: list[tuple[int, tuple[str, ...], Shape]] = [
         (shape[0] if shape else network.inputs, ("inputs",), shape)
@@ -177,16 +177,16 @@ def connect(
     operations: list[Operation],
     values: FloatArray,
 ) -> None:
-    """What a layer does, between the column before it and its own.
+    """Draw a layer between its input column and its own.
 
-    A line is a weight. A shadow says that one column depends on the other in another way.
+    A line is a weight; a band shows any other dependency of the two columns.
     """
     weighted = [each for each in operations if each.weights != NONE]
     sizes = [(each.source.size, each.target.size) for each in weighted]
     if len(weighted) > 1 or any(size != (before.size, after.size) for size in sizes):
-        weighted = []  # a layer with several steps inside
+        weighted = []  # a layer of several weighted operations
     if any(each.outputs_per_bias > 1 for each in weighted):
-        weighted = []  # a weight is not one line, but many
+        weighted = []  # a weight stands for many connections
     if not weighted or any(
         each.weights == NONE and each.kind != "activation" for each in operations
     ):
@@ -206,13 +206,13 @@ def connect(
 
 
 def drawn_when(weight: tuple[float, int, int]) -> tuple[float, int, int]:
-    """The large ones come last, and so lie on top."""
+    """Sort key: large weights are drawn last, on top."""
     share, j, i = weight
     return (abs(share) if share == share else np.inf), j, i
 
 
 def band(drawing: SvgDrawing, before: Column, after: Column) -> None:
-    """A shadow between two columns: one depends on the other, and not by a weight alone."""
+    """Draw a band between two columns that depend on each other by more than weights."""
     (x, a, b), (y, c, d) = [
         (column.x, column.top - RADIUS, column.top + column.height + RADIUS)
         for column in (before, after)
@@ -224,9 +224,9 @@ def band(drawing: SvgDrawing, before: Column, after: Column) -> None:
 def line(
     drawing: SvgDrawing, start: tuple[float, float], end: tuple[float, float], share: float
 ) -> None:
-    """A weight: its hue is its sign, and the thicker and the fuller, the larger it is.
+    """Draw a weight: hue shows its sign, thickness and opacity its size.
 
-    `share` is that of the largest; NaN has the colour that is on no map.
+    `share` is relative to the largest weight; NaN has a color outside every map.
     """
     color, size = NOT_A_NUMBER_COLOR, 1.0
     if share == share:

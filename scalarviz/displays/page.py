@@ -1,4 +1,4 @@
-"""What is around a drawing: numbers as words, tables, and a way out if a display fails."""
+"""HTML around drawings: numbers as text, tables, and a fallback if a display fails."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from scalarviz.displays.svg import escaped, shorten
 
-LONGEST = 24  # characters of what should be a number and is none
-LARGE = 1e9  # up to here with all digits before the point
+LONGEST = 24  # characters of something that is not a number
+LARGE = 1e9  # up to here, all digits before the decimal point are shown
 
 ThingT = TypeVar("ThingT")
 
@@ -22,7 +22,7 @@ SIDE = f"{LINE}; font-weight: 600"
 
 
 def number_text(number: object, digits: int = 4) -> str:
-    """A number for reading; a gradient that is a Value shows its number, one that is None says so.
+    """Return a number as text; the number of a Value, "none" for None.
 
     >>> number_text(-0.30000001), number_text(float("-inf")), number_text(None)
     ('−0.3', '−∞', 'none')
@@ -43,13 +43,13 @@ def number_text(number: object, digits: int = 4) -> str:
 
 
 def count_text(count: int, what: str) -> str:
-    """A count and what is counted, in the plural where it is not 1."""
+    """Return a count and its noun, in the plural unless it is 1."""
     plural = "es" if what.endswith(("ch", "s")) else "s"
     return f"{count:,} {what}{'' if count == 1 else plural}"
 
 
 def factors(*numbers: object) -> str:
-    """A product, as one writes it: a negative factor is in brackets, except where it comes first.
+    """Return a product as text; negative factors after the first are in parentheses.
 
     >>> factors(-2.0, -3.0)
     '−2 · (−3)'
@@ -59,9 +59,9 @@ def factors(*numbers: object) -> str:
 
 
 def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
-    """Rows of cells as an HTML table; its head is the first "row" or the first "column".
+    """Return rows of cells as an HTML table; the first row or column (`head`) is bold.
 
-    The colours are those of the page.
+    The colors are those of the page.
     """
     rows = []
     for i, line in enumerate(lines):
@@ -78,22 +78,22 @@ def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
 
 
 def never_raises(display: Callable[[ThingT], str]) -> Callable[[ThingT], str]:
-    """A display that shows the plain text of what it cannot draw."""
+    """Decorator of a display: if it raises, it shows the object's repr instead."""
 
     @wraps(display)
     def shown(thing: ThingT) -> str:
         try:
             return display(thing)
-        except Exception:  # a cell must not end in an error because of how something looks
+        except Exception:  # a cell must not fail because of a display
             return plain(thing)
 
     return shown
 
 
 def plain(thing: object) -> str:
-    """What is printed of something; its class, if even that fails."""
+    """Return the repr of an object, or its class if that raises."""
     try:
         text = repr(thing)
-    except Exception:  # a class of somebody's own may raise there
+    except Exception:  # the repr of a user's class may raise
         text = f"a {type(thing).__name__}"
     return f"<pre>{escaped(text)}</pre>"

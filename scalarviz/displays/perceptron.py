@@ -1,4 +1,4 @@
-"""A Perceptron: its weights as coloured cells in a row, their sum, its activation."""
+"""Display of a Perceptron: its weights as cells in a row, their sum, its activation."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image
 if TYPE_CHECKING:
     from scalarviz.layers.perceptron import Perceptron
 
-MOST = 10  # weights; of more, the first and the last are shown
+MOST = 10  # most weights; of more, the first and the last are shown
 FIRST, LAST = 5, 4
 WIDTH, HEIGHT, GAP = 66.0, 38.0, 6.0
-TOP = 46.0  # of the cells
+TOP = 46.0  # y of the cells
 GRADIENT = "grad"
 
 
 @never_raises
 def perceptron_html(perceptron: Perceptron) -> str:
-    """y = f(w0 x0 + w1 x1 + ... + b), in cells."""
+    """Return y = f(w0 x0 + w1 x1 + ... + b) as cells."""
     bank, rows = perceptron.bank, np.asarray(perceptron.rows)
     values, grads = bank.value[rows].astype(float), bank.grad[rows].astype(float)
     names = [f"w{i}" for i in range(perceptron.inputs)] + ["b"] * (perceptron.bias is not None)
@@ -66,12 +66,12 @@ def perceptron_html(perceptron: Perceptron) -> str:
 
 
 def shown(inputs: int, count: int) -> list[int | None]:
-    """The cells that are shown; None stands for those left out."""
+    """Return the cells that are shown; None stands for those left out."""
     if inputs <= MOST:
         return list(range(count))
     return [*range(FIRST), None, *range(inputs - LAST, count)]
 
 
 def where(perceptron: Perceptron) -> str:
-    """Its place in a network: "layer 0, perceptron 2"."""
+    """Return its place in a network: "layer 0, perceptron 2"."""
     return perceptron.parts[0].name.rpartition(", ")[0]

@@ -1,4 +1,4 @@
-"""A Program as a table."""
+"""Display of a Program as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @never_raises
 def program_html(program: Program) -> str:
-    """Its operations, one a line, in the order in which they run."""
+    """Return the operations as a table, in the order of execution."""
     lines = [("", "operation", "reads", "writes", "shape", "parameters")]
     for i, operation in enumerate(program.operations):
         rows = operation.parameters

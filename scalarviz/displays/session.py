@@ -1,6 +1,6 @@
-"""A Session: where its clock stands, how its loss went, and what it trains with.
+"""Display of a Session: its current operation, its losses, and its settings.
 
-It is read from outside, without a turn at it: a session that plays is not held up.
+It does not wait for the session's lock, so a playing session is not slowed down.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from scalarviz.session.state import SessionState
 
 WIDTH = 620.0
-MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # the widest a moment gets, its height, and between phases
+MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # of an operation: largest width, height, and gap
 NARROWEST = 3.0
-CURVE = 110.0  # height
+CURVE = 110.0  # height in pixels
 POINTS = 600
-LOGARITHMIC = 20.0  # from this ratio on, of the largest loss to the smallest
+LOGARITHMIC = 20.0  # ratio of largest to smallest loss from which on the scale is logarithmic
 LONGEST = 160  # characters in the table
 
 
 @never_raises
 def session_html(session: SessionState) -> str:
-    """Step, what is done and what is next, the losses, and a table of what is set."""
+    """Return the step, the current and next operation, the losses, and a table of settings."""
     course, clock = session.course, session.course.clock
     moments = course.trainer.moments
     following = moments[clock.operation].name
@@ -54,7 +54,7 @@ def session_html(session: SessionState) -> str:
 
 
 def lines(session: SessionState) -> list[tuple[str, str]]:
-    """What it trains, and with what."""
+    """Return the network, the data and the settings of the training."""
     course, trainer = session.course, session.course.trainer
     settings, network = trainer.settings, trainer.network
     precision = ", mixed precision" if settings.precision.mixed else ""
@@ -77,7 +77,7 @@ def lines(session: SessionState) -> list[tuple[str, str]]:
 
 
 def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now: int) -> None:
-    """The operations of a step, phase by phase: full those that are done, a rim for the next."""
+    """Draw the operations of a step by phase: completed ones filled, the next one with a rim."""
     wide = max(NARROWEST, min(MOMENT, (WIDTH - 60) / len(moments)))
     x, i = 0.0, 0
     for phase, group in groupby(moments, key=lambda moment: moment.phase):
@@ -94,7 +94,7 @@ def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now
 
 
 def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
-    """The curve of the losses, and the same in words."""
+    """Draw the loss curve, and return it in words."""
     xs, ys = thinned(losses) if len(losses) else (losses, losses)
     finite = ys[np.isfinite(ys)]
     drawing.rect(0, y, WIDTH, CURVE, LOOK.panel[:7], radius=5.0, kind="curve field")
@@ -111,7 +111,7 @@ def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
             f"{6 + steps[i] * (WIDTH - 12):.1f} {y + 8 + (1 - shares[i]) * (CURVE - 16):.1f}"
             for i in run
         ]
-        points = points if len(points) > 1 else points * 2  # a point is a line of no length
+        points = points if len(points) > 1 else points * 2  # a single point is a line of length 0
         drawing.path("M" + "L".join(points), LOOK.ink, thick=1.6, kind="curve")
     label = ("loss of each step" if len(xs) == len(losses) else "loss, mean of some steps each") + (
         ", logarithmic" if is_log else ""
@@ -128,7 +128,7 @@ def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
 
 
 def thinned(losses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Steps and losses, of many the mean of each of some equal stretches."""
+    """Return steps and losses; means of equal stretches if there are many."""
     stretch = -(-len(losses) // POINTS)
     starts = np.arange(0, len(losses), stretch)
     counts = np.diff([*starts, len(losses)])
@@ -137,7 +137,7 @@ def thinned(losses: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def heights(ys: FloatArray, low: float, high: float, is_log: bool) -> FloatArray:
-    """How high each loss stands, from 0 to 1; NaN for what is not finite."""
+    """Return heights of losses from 0 to 1; NaN where not finite."""
     ys = finite_or_nan(ys)
     if low == high:
         return np.where(np.isnan(ys), np.nan, 0.5)
@@ -151,6 +151,6 @@ def finite_or_nan(losses: FloatArray) -> FloatArray:
 
 
 def runs(shares: FloatArray) -> list[list[int]]:
-    """The stretches without a gap."""
+    """Return the stretches of indices without NaN."""
     places = groupby(range(len(shares)), key=lambda i: bool(np.isnan(shares[i])))
     return [list(group) for is_gap, group in places if not is_gap]

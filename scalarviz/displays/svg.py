@@ -1,8 +1,7 @@
-"""A drawing as SVG text, and as an image that a notebook shows wherever it is opened.
+"""SvgDrawing: a drawing as SVG text, and as an image for notebooks.
 
-An <img> with a data URI keeps a drawing apart from the page, and survives where a page that is not
-trusted is cleaned. So that it reads on a dark page as on a white one, every drawing is a card with
-a ground of its own.
+An <img> with a data URI isolates the drawing from the page, and is kept where untrusted pages are
+sanitized. Every drawing has its own background, readable on dark and on light pages.
 """
 
 from __future__ import annotations
@@ -18,40 +17,40 @@ from scalarviz.draw2d.theme import THEMES
 LOOK = THEMES["light"]
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 SMALL, NORMAL, LARGE = 11.0, 12.5, 15.0  # pixels
-MARGIN = 18.0  # between the rim of a card and what is on it
+MARGIN = 18.0  # between the border of a card and its content
 
-# How wide a character is, as a share of the size, in a wide typeface: no text is wider than this.
+# Widths of characters relative to the font size, in a wide typeface: an upper bound.
 NARROW = dict.fromkeys("iljI|!'.,:; ", 0.33) | dict.fromkeys('ftr()[]{}-/\\"*_', 0.45)
 WIDE = dict.fromkeys("mwMW%@+=<>−×→≈", 0.9) | dict.fromkeys("ABCDEFGHKNOPQRUVXYZ…", 0.78)
 WIDTHS = NARROW | WIDE
-OTHER, FAR = 0.64, 1.05  # of a usual character, and of one beyond European alphabets
+OTHER, FAR = 0.64, 1.05  # of ordinary characters, and of those beyond European alphabets
 BOLD = 1.1
 FIRST_FAR = "\u2e80"
-UNKNOWN = ("Cc", "Cs", "Cn")  # control characters, halves of characters, and no characters
-WIDEST = 1100.0  # pixels; what is wider is scrolled
+UNKNOWN = ("Cc", "Cs", "Cn")  # control characters, surrogates, unassigned
+WIDEST = 1100.0  # pixels; a wider drawing is scrolled
 
 
 def width_of(text: str, size: float = NORMAL, bold: bool = False) -> float:
-    """About how many pixels wide a text is; rather too many."""
+    """Return an upper estimate of the width of a text in pixels."""
     total = sum(WIDTHS.get(c, OTHER if c < FIRST_FAR else FAR) for c in text)
     return total * size * (BOLD if bold else 1.0)
 
 
 def shorten(text: str, longest: int) -> str:
-    """A text in at most so many characters, on one line."""
+    """Return a text on one line, with at most `longest` characters."""
     text = " ".join(text.split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def escaped(text: object) -> str:
-    """A text as XML holds it; a character that XML does not know becomes a question mark."""
+    """Return a text escaped for XML; characters that XML forbids become U+FFFD."""
     known = ["\ufffd" if category(c) in UNKNOWN else c for c in str(text)]
     return html.escape("".join(known), quote=True)
 
 
 @final
 class SvgDrawing:
-    """Shapes and texts, one after the other; y goes down. `right` and `bottom` are its far ends."""
+    """Shapes and texts in drawing order; y points down. `right` and `bottom` are its extent."""
 
     def __init__(self) -> None:
         self._shapes: list[str] = []
@@ -67,7 +66,7 @@ class SvgDrawing:
         self._shapes.append(f"<{name}{told}>{content}</{name}>" if content else f"<{name}{told}/>")
 
     def reach(self, right: float, bottom: float) -> None:
-        """Make the drawing at least so large."""
+        """Extend the drawing to at least this size."""
         self.right = max(self.right, right)
         self.bottom = max(self.bottom, bottom)
 
@@ -84,7 +83,7 @@ class SvgDrawing:
         radius: float = 0.0,
         kind: str | None = None,
     ) -> None:
-        """A rectangle; `kind` says what it stands for."""
+        """Add a rectangle; `kind` becomes its class."""
         thickness = thick if rim else None
         size: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height}
         size |= {"rx": radius} if radius else {}
@@ -102,7 +101,7 @@ class SvgDrawing:
         thick: float = 1.0,
         kind: str | None = None,
     ) -> None:
-        """A disc around a point."""
+        """Add a disc."""
         thickness = thick if rim else None
         place: dict[str, Any] = {"cx": x, "cy": y, "r": radius}
         self._add("circle", **place, fill=fill, stroke=rim, stroke_width=thickness, class_=kind)
@@ -119,7 +118,7 @@ class SvgDrawing:
         dashes: str | None = None,
         kind: str | None = None,
     ) -> None:
-        """A line or an area, in the words of SVG; it does not make the drawing larger."""
+        """Add an SVG path; it does not extend the drawing."""
         self._add(
             "path",
             d=way,
@@ -146,7 +145,7 @@ class SvgDrawing:
         italic: bool = False,
         kind: str | None = None,
     ) -> None:
-        """A line of text that stands on y; `anchor` is "start", "middle" or "end"."""
+        """Add a line of text with its baseline at y; `anchor` is "start", "middle" or "end"."""
         shown = str(text)
         wide = width_of(shown, size, bold)
         self._add(
@@ -164,7 +163,7 @@ class SvgDrawing:
         self.reach(x + {"start": wide, "middle": wide / 2, "end": 0.0}[anchor], y + 0.25 * size)
 
     def words(self, x: float, y: float, runs: Sequence[tuple[str, bool]]) -> None:
-        """One line of several texts, each strong or quiet, as far apart as words are."""
+        """Add one line of several texts, each bold or quiet, separated by spaces."""
         spans = [
             f'<tspan font-weight="600">{escaped(text)}</tspan>'
             if strong
@@ -177,13 +176,13 @@ class SvgDrawing:
         self.reach(x + wide, y + 0.25 * NORMAL)
 
     def image(self, x: float, y: float, width: float, height: float, png: bytes) -> None:
-        """A picture of pixels."""
+        """Add a PNG image."""
         data = f"data:image/png;base64,{base64.b64encode(png).decode()}"
         self._add("image", x=x, y=y, width=width, height=height, href=data)
         self.reach(x + width, y + height)
 
     def card(self) -> str:
-        """The whole, as SVG text, on a card with a margin; its shapes begin at (0, 0)."""
+        """Return the drawing as SVG text, on a card with a margin around its origin (0, 0)."""
         width, height = self.right + 2 * MARGIN, self.bottom + 2 * MARGIN
         size = f'width="{attribute(width)}" height="{attribute(height)}"'
         box = f'viewBox="0 0 {attribute(width)} {attribute(height)}"'
@@ -196,15 +195,12 @@ class SvgDrawing:
 
 
 def attribute(value: object) -> str:
-    """A number or a text, as an attribute holds it."""
+    """Return a number or text as the value of an attribute."""
     return f"{round(value, 2):g}" if isinstance(value, float) else escaped(value)
 
 
 def image(drawing: SvgDrawing, words: str) -> str:
-    """A drawing as HTML, with words for those who do not see it.
-
-    One that is wider than most pages keeps its size and is scrolled.
-    """
+    """Return a drawing as an HTML image with alt text; a wide one is scrolled."""
     text = drawing.card()
     data = base64.b64encode(text.encode("utf-8")).decode()
     wide = drawing.right + 2 * MARGIN

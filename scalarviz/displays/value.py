@@ -1,4 +1,4 @@
-"""A Value as the graph that it was made by: numbers and gradients, and the operations between."""
+"""Display of a Value: its graph, with numbers, gradients and operations."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from scalarviz.formulas.arithmetic import no_gradient
 if TYPE_CHECKING:
     from scalarviz.autograd.value import Value
 
-MOST = 60  # nodes; a picture of more cannot be read
+MOST = 60  # most nodes of a graph that is drawn
 LONGEST_LABEL = 26
 LONGEST_FORMULA = 320
 FORMULA_LINE = 80
-DEPTH = 4  # operations of a large formula that are shown, one in the other
+DEPTH = 4  # nested operations shown of a large formula
 SIGNS = {"-": "−", "*": "×", "<=": "≤", ">=": "≥", "!=": "≠"}
 COMMUTES = ("+", "*", "==", "!=", "maximum", "minimum")
 
 PADDING = 10.0  # inside a box
 ROW = 17.0
-RADIUS, ARROW = 13.0, 15.0  # of an operation; from it to its box
-BETWEEN = 46.0  # columns
-PORT = 6.0  # between two ends at one operation
+RADIUS, ARROW = 13.0, 15.0  # of an operation; length of the arrow to its box
+BETWEEN = 46.0  # between columns
+PORT = 6.0  # half the distance between the outermost ends of edges at an operation
 
 
 @dataclass
 class DrawnNode:
-    """One Value of a picture.
+    """One Value of a drawing.
 
-    number, grad   as texts; empty where there is none
-    operation      what made it; empty in a leaf
-    inputs         the places of what it was made of, in the order of the operation
-    is_plain       whether it is a plain number, by which nobody asks for a gradient
+    number, grad  as texts; "" if there is none
+    operation     that made it; "" for a leaf
+    inputs        indices of its operands, in order
+    is_plain      whether it is a constant that needs no gradient
     """
 
     label: str
@@ -48,7 +48,7 @@ class DrawnNode:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The lines of its box: a caption, and what is there."""
+        """The lines of its box: a caption, and the text."""
         if self.is_plain:
             return [("", self.number)]
         lines = [("value", self.number), ("grad", self.grad)]
@@ -66,7 +66,7 @@ class DrawnNode:
 
     @property
     def head(self) -> float:
-        """How much room its operation takes, to the left of its box."""
+        """Width of its operation with the arrow, to the left of its box."""
         return 2 * self.radius + ARROW if self.operation else 0.0
 
     @property
@@ -77,7 +77,7 @@ class DrawnNode:
 
 @never_raises
 def value_html(value: Value) -> str:
-    """The graph of a Value, from left to right; of a large one, how large it is."""
+    """Return the graph of a Value from left to right; a summary if it is large."""
     found = unlike(all_values(value))
     if len(found) > MOST:
         return large(value, found)
@@ -87,7 +87,7 @@ def value_html(value: Value) -> str:
 
 
 def unlike(values: list[Value]) -> list[Value]:
-    """The same Values, with each weight of a network once, however often it is a leaf."""
+    """Return the Values with each weight of a network only once."""
     return list({key_of(value): value for value in values}.values())
 
 
@@ -97,9 +97,9 @@ def key_of(value: Value) -> Any:
 
 
 def nodes_of(values: list[Value]) -> list[DrawnNode]:
-    """What is shown of each Value."""
+    """Return the node of each Value."""
     places = {key_of(value): i for i, value in enumerate(values)}
-    uses: list[list[bool]] = [[] for _ in values]  # whether somebody asks for a gradient
+    uses: list[list[bool]] = [[] for _ in values]  # whether a gradient is needed
     for value in values:
         partials = value._formula.partials
         for i, source in enumerate(value._inputs):
@@ -126,13 +126,13 @@ def nodes_of(values: list[Value]) -> list[DrawnNode]:
 
 
 def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
-    """The picture of a graph."""
+    """Draw a graph."""
     count = max(layout.columns) + 1
     heads, widths = [0.0] * count, [0.0] * count
     for node, column in zip(nodes, layout.columns, strict=True):
         heads[column] = max(heads[column], node.head)
         widths[column] = max(widths[column], node.width)
-    lefts = [0.0]  # where the boxes of each column begin
+    lefts = [0.0]  # x of the boxes of each column
     for i in range(1, count):
         lefts.append(lefts[-1] + widths[i - 1] + BETWEEN + heads[i])
     drawing = SvgDrawing()
@@ -152,7 +152,7 @@ def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
     for i, node in enumerate(nodes):
         column, y = layout.columns[i], layout.heights[i]
         draw_operation(drawing, node, lefts[column], y)
-        width = node.width if node.is_plain else widths[column]  # those of a column are alike
+        width = node.width if node.is_plain else widths[column]  # equally wide in a column
         left = lefts[column] + widths[column] - width
         draw_box(drawing, node, (left, y, width), is_root=i == len(nodes) - 1)
     return drawing
@@ -161,9 +161,9 @@ def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
 def ports(
     node: DrawnNode, ways: list[list[tuple[int, float]]], layout: GraphLayout
 ) -> list[tuple[float, float]]:
-    """Where edges end at an operation, from its left and its middle: one below the other.
+    """Return where edges end at an operation, relative to its left end and center.
 
-    In the order of the operands, or of where they come from if their order does not matter.
+    Ends are in the order of operands, or of the edges' heights if the operation commutes.
     """
     heights = [
         way[-1][1] if way else layout.heights[source]
@@ -180,7 +180,7 @@ def ports(
 
 
 def curve(points: list[tuple[float, float]]) -> str:
-    """A smooth line through points, that goes level through each; every second piece is level."""
+    """Return a smooth path through points, horizontal at each; every second piece is straight."""
     way = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for i in range(1, len(points)):
         (a, b), (x, y) = points[i - 1], points[i]
@@ -193,7 +193,7 @@ def curve(points: list[tuple[float, float]]) -> str:
 
 
 def draw_operation(drawing: SvgDrawing, node: DrawnNode, x: float, y: float) -> None:
-    """The circle of what made a node, and the arrow from it to the box, which begins at x."""
+    """Draw the operation of a node, and the arrow to its box, which begins at x."""
     if not node.operation:
         return
     middle = x - ARROW - node.radius
@@ -208,7 +208,7 @@ def draw_operation(drawing: SvgDrawing, node: DrawnNode, x: float, y: float) -> 
 def draw_box(
     drawing: SvgDrawing, node: DrawnNode, place: tuple[float, float, float], is_root: bool
 ) -> None:
-    """The box of a node: its label, its number, its gradient; `place` is left, middle and width."""
+    """Draw the box of a node: label, number, gradient; `place` is left, middle and width."""
     x, y, width = place
     top, height = y - node.height / 2, node.height
     radius = height / 2 if node.is_plain else 6.0
@@ -229,7 +229,7 @@ def draw_box(
 
 
 def large(value: Value, found: list[Value]) -> str:
-    """What is said of a graph that is too large for a picture."""
+    """Return the summary of a graph that is too large to draw."""
     made = sum(bool(each._inputs) for each in found)
     sizes = f"{count_text(len(found), 'Value')}, {count_text(made, 'operation')}"
     number, grad = ("", "") if value._is_recorded else map(number_text, (value.data, value.grad))
@@ -245,7 +245,7 @@ def large(value: Value, found: list[Value]) -> str:
 
 
 def outermost(value: Value, depth: int = DEPTH) -> str:
-    """The formula of the last few operations; what they were made of is left out."""
+    """Return the formula of the outermost operations; deeper operands become "…"."""
     if depth == 0 and value._inputs:
         return "…"
     pieces = [
@@ -256,7 +256,7 @@ def outermost(value: Value, depth: int = DEPTH) -> str:
 
 
 def words(value: Value, nodes: list[DrawnNode]) -> str:
-    """A graph in words."""
+    """Return a graph in words."""
     told = []
     for node in nodes:
         name = node.label or (f"the result of {node.operation}" if node.operation else "a number")

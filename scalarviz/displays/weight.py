@@ -1,4 +1,4 @@
-"""A Weight with its arithmetic: what it saw, and how its session moves it."""
+"""Display of a Weight: its numbers, and the arithmetic of its next update."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 70
 MOST_TERMS = 3
-PATIENCE = 0.25  # seconds; a display does not wait longer for a session that is at work
-MOST_WORK = 200_000  # weights times samples of a step that a display does again by objects
+PATIENCE = 0.25  # longest wait for a busy session, in seconds
+MOST_WORK = 200_000  # most weights times samples of a step that is replayed by objects
 LINE = 21.0
 CELL = (0.0, 0.0, 98.0, 46.0)
 
@@ -28,7 +28,7 @@ Row = tuple[str, ...]  # the sides of an equation, or a single sentence
 
 @never_raises
 def weight_html(weight: Weight) -> str:
-    """A weight: its name, its number, its gradient, and its arithmetic."""
+    """Return a weight's name, number, gradient, and arithmetic."""
     value, grad = weight.value, weight.grad
     sections = [("", inputs_rows(weight, value))]
     title, explanation = explained(weight)
@@ -58,7 +58,7 @@ def weight_html(weight: Weight) -> str:
 
 
 def equations(drawing: SvgDrawing, y: float, rows: list[Row]) -> float:
-    """Lines of arithmetic, their first equals signs one below the other; where the next would be.
+    """Draw lines of arithmetic with aligned equals signs; return the y of the next line.
 
     A row of one text is a sentence.
     """
@@ -76,7 +76,7 @@ def equations(drawing: SvgDrawing, y: float, rows: list[Row]) -> float:
 
 
 def inputs_rows(weight: Weight, value: float) -> list[Row]:
-    """y = w x for the newest inputs that wait for a backward, the next to be used first."""
+    """Return y = w x for the newest inputs that wait for a backward, the next one first."""
     waiting = list(weight._inputs)
     if not waiting:
         return [("y = w x; it keeps no input for a backward",)]
@@ -93,7 +93,7 @@ def inputs_rows(weight: Weight, value: float) -> list[Row]:
 
 
 def explanation_rows(explanation: Explanation) -> list[Row]:
-    """The gradient as a sum of products, then the optimizer's lines, to the new value."""
+    """Return the gradient as a sum of products, then the optimizer's lines to the new value."""
     if explanation.total is None:
         return [("no gradient yet",)]
     total, terms = number_text(explanation.total, 6), sum_text(explanation)
@@ -110,7 +110,7 @@ def explanation_rows(explanation: Explanation) -> list[Row]:
 
 
 def sum_text(explanation: Explanation) -> str:
-    """x g + x g + ..., for the first samples; empty where the gradient is no such sum."""
+    """Return x g + x g + ... for the first samples; "" if the gradient is no such sum."""
     if explanation.g is None or explanation.products is None:
         return ""
     pairs = list(zip(explanation.x.tolist(), explanation.g.tolist(), strict=True))
@@ -121,10 +121,10 @@ def sum_text(explanation: Explanation) -> str:
 
 
 def explained(weight: Weight) -> tuple[str, Explanation | None]:
-    """What the session of a weight does with it, and a heading; empty if it has none.
+    """Return a heading, and the session's explanation of a weight; "" without a session.
 
-    The session is asked only where asking changes nothing: not while it plays or is at work, and
-    not after something was written past it, which it would take down as an edit.
+    It explains only where that has no side effects: not while the session plays or is busy, and not
+    after writes from outside, which it would journal as edits.
     """
     session: Any = weight.bank.session
     if session is None:
@@ -156,10 +156,10 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
 
 @contextmanager
 def held(bank: Bank) -> Iterator[bool]:
-    """Nobody else at the numbers of a bank meanwhile; False where that takes too long to get."""
+    """Hold the lock of a bank; yields False if it is not free within PATIENCE."""
     acquire = getattr(bank.guard, "acquire", None)
     is_free = False
-    with suppress(EngineError):  # in a forked child, where it may be lost
+    with suppress(EngineError):  # in a forked child, whose lock may be lost
         is_free = acquire is not None and acquire(PATIENCE)
     try:
         yield is_free
@@ -170,7 +170,7 @@ def held(bank: Bank) -> Iterator[bool]:
 
 @contextmanager
 def kept(bank: Bank) -> Iterator[None]:
-    """A bank's gradients as they are, which a session computes anew to explain a step."""
+    """Restore a bank's gradients at the end: explaining a step recomputes them."""
     arrays = bank.grad, bank._moved, bank._cleared
     before, has_gradients = [array.copy() for array in arrays], bank.has_gradients
     try:
@@ -182,7 +182,7 @@ def kept(bank: Bank) -> Iterator[None]:
 
 
 def is_disturbed(course: Any) -> bool:
-    """Whether somebody has changed something past the session."""
+    """Return whether the session has been changed from outside."""
     trainer = course.trainer
     network, settings = trainer.network, trainer.settings
     as_set = settings.engine, settings.precision, settings.activations
@@ -192,12 +192,12 @@ def is_disturbed(course: Any) -> bool:
 
 
 def is_unfinished(course: Any) -> bool:
-    """Whether objects still keep what a step that was left needs: another would drop all inputs."""
+    """Return whether objects keep inputs of an interrupted step, which explaining would drop."""
     return bool(getattr(course.trainer.run, "_waiting", ()))
 
 
 def is_long(course: Any) -> bool:
-    """Whether doing a step again would keep somebody waiting."""
+    """Return whether replaying a step would take long."""
     trainer = course.trainer
     work = len(trainer.bank) * trainer.batches.size
     return bool(trainer.network.engine == "python" and work > MOST_WORK)
