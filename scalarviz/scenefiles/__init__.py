@@ -1,1 +1,1 @@
-"""Scene files: found by name or path, their options, and the errors of users' code."""
+"""Scene files: found by name or path, their options, and errors in their code."""

@@ -1,6 +1,6 @@
-"""Scenes: the files that come with the package, and a user's own.
+"""Finds scene files, those of the package and users' own.
 
-A scene is a file with a function `scene`, called by its name in `scenes/` or by a path.
+A scene is a file with a function `scene`, addressed by its name in `scenes/` or by a path.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ Scene = Callable[..., Any]
 
 
 def scenes() -> dict[str, Path]:
-    """The scenes that come with the package: inside it, or beside it in a checkout."""
+    """Return the scenes of the package by name."""
     return {path.stem: path for path in sorted(folder_of_scenes().glob("[!_]*.py"))}
 
 
 def find(name: str) -> Path:
-    """The file of a scene, from its name or its path."""
+    """Return the file of a scene, from its name or path.
+
+    Raise UnknownNameError for an unknown name, InputError for a path without a file.
+    """
     known = scenes()
     if name in known:
         return known[name]
@@ -40,7 +43,7 @@ def find(name: str) -> Path:
         raise UnknownNameError("scene", name, known)
     try:
         found = Path(name).is_file()
-    except (OSError, ValueError):  # such a name cannot be
+    except (OSError, ValueError):  # not a valid path
         found = False
     if not found:
         raise InputError(f"there is no file {shown}: pass the path of a scene, or a name")
@@ -48,9 +51,9 @@ def find(name: str) -> Path:
 
 
 def load(path: Path) -> Scene:
-    """The function `scene` of a file; a SceneError says where its code fails."""
+    """Return the function `scene` of a file; raise SceneError if its code fails."""
     path = path.absolute()
-    sys.path.insert(0, str(path.parent))  # it may import its neighbours, as `python FILE` lets it
+    sys.path.insert(0, str(path.parent))  # it may import its neighbors, as under `python FILE`
     with told_by_line(path):
         names: dict[str, Scene] = runpy.run_path(str(path))
     if not callable(names.get("scene")):
@@ -62,12 +65,12 @@ def load(path: Path) -> Scene:
 
 
 def about(path: Path) -> str:
-    """The first line of a file's docstring."""
+    """Return the first line of a file's docstring."""
     text = ast.get_docstring(ast.parse(path.read_bytes(), filename=str(path))) or ""
     return text.partition("\n")[0]
 
 
 def print_scenes() -> None:
-    """Print each scene's name and what it is about."""
+    """Print name and description of each scene."""
     for name, path in scenes().items():
         say(f"{name:12} {about(path)}")

@@ -1,9 +1,8 @@
-"""Options: what can be typed after a scene, and what becomes of it.
+"""Command-line options of a scene, and the Show that they make.
 
-The parameters of a scene are its options: `def scene(lr=0.5)` gives it an option `--lr`, of the
-default's type. A line of its docstring that begins with a parameter's name is the help. What every
-training has - a rate, a batch, a seed, an engine, a precision - can be given where a scene has no
-parameter for it too.
+The parameters of a scene are its options: `def scene(lr=0.5)` defines `--lr`, with the type of the
+default. A line of the scene's docstring that begins with the name is the help text. Common options
+(rate, batch, seed, engine, precision) exist even if a scene has no such parameter.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 @dataclass(frozen=True)
 class Option:
-    """Something that can be typed: its type, what it is if it is left out, and its help.
+    """An option: its type, its default, and its help text.
 
     `short` is another name for it, such as "-o".
     """
@@ -44,7 +43,7 @@ class Option:
     short: str = ""
 
 
-# These go to the scene, if it has a parameter of that name, else to the session.
+# Passed to the scene if it has a parameter of that name, else applied to the session.
 SHARED = {
     "lr": Option(float | None, None, "the learning rate"),
     "batch": Option(int | None, None, "how many samples a step sees"),
@@ -67,7 +66,7 @@ WATCHING = {
     "tour": Option(bool, False, "show the first step operation by operation, as the first time"),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
 }
-# A scene may have parameters of these names; then these cannot be given.
+# A scene may have parameters of these names, which replace the options.
 RENDERING = {
     "out": Option(Path | None, None, "the file: .png, .mp4, .gif or .html (one step)", "-o"),
     "every": Option(int | None, None, "steps from one picture of a video to the next"),
@@ -86,7 +85,7 @@ RENDERING = {
 
 
 def own_options(scene: Scene) -> dict[str, Option]:
-    """The parameters of a scene that can be typed."""
+    """Return the parameters of a scene that are options; raise SceneError for invalid ones."""
     where = place_of(scene)
     lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
     found = {}
@@ -108,10 +107,10 @@ def own_options(scene: Scene) -> dict[str, Option]:
 
 @contextmanager
 def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
-    """An error about a value names the option that it was given for.
+    """Name the option in an error about its value.
 
-    Where the sentence does not name it, it is the one whose value is in it, else all of them,
-    unless the cause is a package that is missing.
+    If the message does not name an option, it is the one whose value the message contains, else
+    all, unless the cause is a missing package.
     """
     try:
         yield
@@ -129,12 +128,12 @@ def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def is_in(value: object, text: str) -> bool:
-    """Whether a value stands in a text by itself."""
+    """Return whether a value stands in a text as a separate word."""
     return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
 
 
 def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
-    """The show that a scene returns; a SceneError says where its code fails."""
+    """Return the Show of a scene; raise SceneError if its code fails or returns something else."""
     with told_by_line():
         shown = scene(**chosen)
     if not isinstance(shown, (Session, Show)):
@@ -146,9 +145,11 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
 
 
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
-    """The show of a scene with the options that are given, or that goes on from a file.
+    """Return the Show of a scene with these options, or one resumed from a file.
 
-    `typed` are the names of those that count although they are what the scene has by itself.
+    scene  the function of a scene file
+    given  option values by name
+    typed  names of options that were given explicitly, even if equal to the default
     """
     own = own_options(scene)
     chosen = {name: given[name] for name in own}
@@ -181,12 +182,12 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
     show = replace(show, session=session)
     with told_by_option(values):
         if "lr" in values and session.clock.operation:
-            session.back(1)  # within a step, perhaps one that was refused, it would hold after it
+            session.back(1)  # within a step, a new rate would take effect only after it
         return with_extra(show, values)
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
-    """The same show after what a scene has no parameter for was set in its session."""
+    """Return the show after applying options that the scene has no parameter for."""
     if "seed" in extra or "batch" in extra:
         show = replace(show, session=made_again(show.session, **extra))
     session = show.session
@@ -200,7 +201,7 @@ def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
 def made_again(
     session: Session, seed: int | None = None, batch: int | None = None, **others: Any
 ) -> Session:
-    """The same training from its start, with another seed or batch."""
+    """Return the same training at its start, with another seed or batch."""
     trainer = session.course.trainer
     network = session.network
     if seed is not None:
@@ -220,7 +221,7 @@ def made_again(
 
 
 def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
-    """The values of `--set name=value`, each of the type of its option."""
+    """Return the values of `--set name=value`, converted to the options' types."""
     found = {}
     for pair in pairs:
         name, sign, text = pair.partition("=")
@@ -232,7 +233,7 @@ def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
 
 
 def as_kind(text: str, kind: Any, name: str) -> Any:
-    """A text as a number, as yes or no, or as it is."""
+    """Convert a text to a number, a bool, or leave it a string."""
     try:
         return YES_OR_NO[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):

@@ -1,6 +1,6 @@
-"""Errors in a user's own code: told by file and line, without a frame of ours.
+"""Errors in users' code, reported by file and line without frames of scalarviz.
 
-What a scene runs when it is loaded, when it is called, and later while it trains is the user's.
+Users' code runs when a scene is loaded, when it is called, and while it trains.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 from scalarviz.errors import FileError, ScalarvizError, SceneError
 
 PACKAGE = Path(__file__).parent.parent
-MOST_FRAMES = 10  # the last ones, where a function calls itself without end
-LONGEST = 300  # letters of an error
+MOST_FRAMES = 10  # the last ones, for endless recursion
+LONGEST = 300  # characters of an error
 
 
 def folder_of_scenes() -> Path:
-    """Where the scenes are that come with the package: inside it, or beside it in a checkout."""
+    """Return the folder of the package's scenes: inside the package, or beside it in a checkout."""
     folders = [PACKAGE / "scenes", PACKAGE.parent / "scenes"]
     return next((folder for folder in folders if (folder / "__init__.py").exists()), folders[0])
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is neither ours, nor Python's, nor that of a package that was installed."""
+    """Return whether a file belongs to neither scalarviz, Python nor an installed package."""
     path = Path(file)
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     library = Path(sysconfig.get_path("stdlib"))
@@ -38,9 +38,9 @@ def is_users(file: str) -> bool:
 
 @contextmanager
 def told_by_line(path: Path | None = None) -> Iterator[None]:
-    """Turn an error of the user's code into one sentence; an error of ours stays what it is.
+    """Turn an error in users' code into a SceneError; other errors pass.
 
-    `path` is a file of the user's that is being loaded, so that whatever happens is its doing.
+    `path` is a user's file being loaded: then every error is attributed to it.
     """
     try:
         yield
@@ -52,10 +52,10 @@ def told_by_line(path: Path | None = None) -> Iterator[None]:
 
 
 def answer(error: Exception) -> ScalarvizError | None:
-    """What a command line says of an error; None of a mistake of ours, which needs its traceback.
+    """Return the error to print on a command line; None for a bug, which needs its traceback.
 
-    Errors of ours are sentences already. Besides those of the user's code there are those of the
-    system about a file, such as a name that is too long.
+    Errors of scalarviz are returned as they are, errors in users' code as SceneError, and errors of
+    the operating system about a file as FileError.
     """
     if isinstance(error, ScalarvizError):
         return error
@@ -66,7 +66,7 @@ def answer(error: Exception) -> ScalarvizError | None:
 
 
 def scene_error(error: BaseException, path: Path | None = None) -> SceneError | None:
-    """An error of the user's code in a sentence; None if none of that was at work.
+    """Return an error in users' code as a SceneError; None if no user's code was involved.
 
     The traceback of `error` is cut to the user's frames.
     """
@@ -90,7 +90,7 @@ def scene_error(error: BaseException, path: Path | None = None) -> SceneError | 
 
 
 def walk(trace: TracebackType | None) -> Iterator[TracebackType]:
-    """The steps of a traceback, from the outermost on."""
+    """Yield the entries of a traceback, outermost first."""
     while trace is not None:
         yield trace
         trace = trace.tb_next
@@ -101,7 +101,7 @@ def file_of(step: TracebackType) -> str:
 
 
 def place(file: str, line: int | None) -> str:
-    """A file, relative to the current folder if it is in there, and a line of it."""
+    """Return a file, relative to the current folder if possible, and a line."""
     path = Path(file)
     if path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
@@ -109,13 +109,13 @@ def place(file: str, line: int | None) -> str:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Where a function begins."""
+    """Return where a function begins."""
     code = getattr(function, "__code__", None)
     return place(code.co_filename, code.co_firstlineno) if code else repr(function)
 
 
 def in_words(error: BaseException) -> str:
-    """An error in one line; those of ours are sentences already."""
+    """Return an error in one line."""
     text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     text = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     if isinstance(error, ScalarvizError):

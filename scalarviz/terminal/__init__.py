@@ -1,1 +1,1 @@
-"""The face of a training in a terminal."""
+"""Training in a terminal: pictures, keys, progress bars."""

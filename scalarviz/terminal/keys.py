@@ -1,7 +1,7 @@
-"""Keys: what someone presses while they watch, without waiting for Return.
+"""Keyboard input in a terminal, read without waiting for Return.
 
-Whatever happens, the terminal is given back as it was. Where there is no keyboard - a pipe, a log,
-a terminal of an unknown kind - nothing is ever pressed.
+The terminal's settings are restored in any case. Without a keyboard (a pipe, a log, an unknown
+terminal) there are no keys.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Protocol, final
 
-# What a terminal sends, and what it is called here.
+# Escape sequences of terminals, and the names of their keys.
 SEQUENCES = {
     "\x1b[A": "up",
     "\x1b[B": "down",
@@ -30,12 +30,12 @@ WINDOWS = {"H": "up", "P": "down", "M": "right", "K": "left"}
 
 
 class Keys(Protocol):
-    """Where pressed keys come from; `there` says whether there is a keyboard at all."""
+    """A source of pressed keys; `there` says whether there is a keyboard."""
 
     there: bool
 
     def read(self) -> list[str]:
-        """The keys that were pressed since the last time, by their names."""
+        """Return the names of the keys pressed since the last call."""
         ...
 
 
@@ -64,7 +64,7 @@ class PosixKeys:
         while self._select([self.file], [], [], 0.0)[0]:
             part = os.read(self.file, 1024)
             text += part
-            if not part:  # the terminal is gone
+            if not part:  # the terminal was closed
                 break
         return names(text.decode(errors="ignore"))
 
@@ -90,13 +90,13 @@ class WindowsKeys:
 
 
 def names(text: str) -> list[str]:
-    """The names of keys in what a terminal sent."""
+    """Return the names of keys in a terminal's input."""
     found = []
     while text:
         known = next((name for name in SEQUENCES if text.startswith(name)), "")
         if known:
             found.append(SEQUENCES[known])
-        elif text[0] == "\x1b":  # a key that means nothing here
+        elif text[0] == "\x1b":  # an unknown key
             known = text[: 1 + max(1, length(text[1:]))]
         else:
             known = text[0]
@@ -106,7 +106,7 @@ def names(text: str) -> list[str]:
 
 
 def length(text: str) -> int:
-    """How many letters belong to an escape sequence, its first one left out."""
+    """Return the length of an escape sequence without its first character."""
     if text[:1] not in ("[", "O"):
         return 0
     end = next((i for i, letter in enumerate(text[1:], 1) if letter.isalpha() or letter == "~"), 0)
@@ -115,7 +115,7 @@ def length(text: str) -> int:
 
 @contextmanager
 def keyboard() -> Iterator[Keys]:
-    """The keyboard of whoever watches, for as long as they do."""
+    """Return the keyboard, set to single keys for the block."""
     if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
         yield NoKeys()
     elif sys.platform == "win32":
@@ -136,7 +136,7 @@ def keyboard() -> Iterator[Keys]:
 
 
 def single_keys(terminal: Any, before: list[Any]) -> list[Any]:
-    """Settings under which keys come one by one and unseen; Ctrl-C stays, Ctrl-Z becomes a key."""
+    """Return settings for single, unechoed keys; Ctrl-C stays a signal, Ctrl-Z becomes a key."""
     mode = [*before[:6], list(before[6])]
     mode[3] &= ~(terminal.ICANON | terminal.ECHO)
     mode[6][terminal.VMIN], mode[6][terminal.VTIME] = 1, 0

@@ -1,6 +1,6 @@
-"""The picture in a terminal: numbers in, something that rich can print out.
+"""The picture in a terminal, as a rich renderable.
 
-`picture` is a pure function: the same moment, size and look give the same picture.
+`picture` is a pure function: equal frames, sizes and styles give equal pictures.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from scalarviz.draw2d.text_blocks import (
 )
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 
-# In lines; a panel's frame takes two of its own.
+# In lines; the frame of a panel takes two more.
 HEAD, FOOT = 3, 1
 LEAST_TOP, LEAST_WEIGHTS = 5, 6
 PLAIN = Style(dim=False)
-SIDE_BY_SIDE = 64  # the columns that two panels need beside each other
+SIDE_BY_SIDE = 64  # columns that two panels side by side need
 
 
 @dataclass(frozen=True)
 class TerminalFrame:
-    """All that one picture shows.
+    """Everything that one picture shows.
 
-    scale     the size of weight with the strongest colour
-    exhibit   what is learned, if there is a way to show it
-    held_out  the loss on samples that are never trained on, if there are any
-    note      why it goes as fast as it does, or where the clock stands
-    keys      what one can do, the most important first
+    scale     the absolute weight with the strongest color
+    exhibit   panel of what is learned, if there is one
+    held_out  loss on held-out samples, if there are any
+    note      the reason for the speed, or the current operation
+    keys      help on keys, most important first
     """
 
     title: str
@@ -72,7 +72,7 @@ class TerminalFrame:
 
 
 def picture(moment: TerminalFrame, look: BlockStyle, width: int, height: int) -> RenderableType:
-    """The whole picture of one moment, in so many columns and lines."""
+    """Return the picture of a frame in `width` columns and `height` lines."""
     room = height - HEAD - (FOOT if moment.note else 0)
     rows = [Layout(head(moment, width), size=HEAD)]
     if moment.exhibit is not None and moment.exhibit.wide and room >= 2 * LEAST_TOP:
@@ -91,7 +91,7 @@ def picture(moment: TerminalFrame, look: BlockStyle, width: int, height: int) ->
 def under(
     moment: TerminalFrame, exhibit: Exhibit | None, look: BlockStyle, width: int, room: int
 ) -> list[Layout]:
-    """The loss, with something beside it or not, and the weights below, if there is room."""
+    """Return the loss, with an exhibit beside it or not, and the weights below if they fit."""
     wish = exhibit.lines(width, room) if exhibit else max(LEAST_TOP, room // 3)
     least = max(LEAST_WEIGHTS, least_lines(moment.plates, width - 4) + 2) if moment.plates else 0
     top = max(LEAST_TOP, min(wish, max(room - least, room // 2)))
@@ -104,12 +104,12 @@ def under(
 
 
 def shade(moment: TerminalFrame, look: BlockStyle) -> Shade | None:
-    """How values become colours, if they do."""
+    """Return the color map of the weights; None without colors."""
     return (lambda values: look.map(values, moment.scale)) if look.color else None
 
 
 def head(moment: TerminalFrame, width: int) -> RenderableType:
-    """Three lines: what it is, the numbers, and how far the training has come."""
+    """Return three lines: title, numbers, progress bar."""
     loss = f"{moment.losses[-1]:#.3g}" if len(moment.losses) else "-"
     steps = f"{moment.steps:,}"
     fields = [
@@ -118,7 +118,7 @@ def head(moment: TerminalFrame, width: int) -> RenderableType:
         ("steps/s ", f"{moment.speed:,.0f}", len("steps/s 10,000")),
         ("learning rate ", f"{moment.learning_rate:g}", len("learning rate 0.0001")),
     ]
-    # Columns of one width, so that nothing moves sideways while the numbers run.
+    # Fixed column widths keep the numbers from moving sideways.
     gap = max(2, (width - 2 - sum(columns for _, _, columns in fields)) // 3)
     numbers = Text(no_wrap=True, overflow="ellipsis")
     for name, value, columns in fields:
@@ -136,7 +136,7 @@ def head(moment: TerminalFrame, width: int) -> RenderableType:
 
 
 def title_line(moment: TerminalFrame, width: int) -> Text:
-    """The title, and on the right the epoch and the engine, if there is room for them."""
+    """Return the title, and at its right epoch and engine if they fit."""
     title = Text.assemble(("scalarviz", ACCENT + STRONG), "  ", moment.title)
     place = f"epoch {moment.epoch:,.1f}  engine {moment.engine}" if moment.engine else ""
     spare = width - 2 - title.cell_len - len(place)
@@ -149,7 +149,7 @@ def title_line(moment: TerminalFrame, width: int) -> Text:
 def tops(
     moment: TerminalFrame, exhibit: Exhibit | None, look: BlockStyle, width: int, height: int
 ) -> RenderableType:
-    """The loss and what is learned, side by side; where it is narrow, the latter alone."""
+    """Return the loss and the exhibit side by side; the exhibit alone if narrow."""
     if exhibit is None:
         return loss_panel(moment, width, height)
     if width < SIDE_BY_SIDE:
@@ -164,7 +164,7 @@ def tops(
 
 
 def loss_panel(moment: TerminalFrame, width: int, height: int) -> Panel:
-    """The curve of the losses."""
+    """Return the loss curve."""
     title = Text("loss", STRONG)
     if moment.held_out is not None and math.isfinite(moment.held_out):
         title.append(f"  (held out: {moment.held_out:#.3g})", PLAIN)
@@ -173,7 +173,7 @@ def loss_panel(moment: TerminalFrame, width: int, height: int) -> Panel:
 
 
 def exhibit_panel(exhibit: Exhibit, look: BlockStyle, width: int, height: int) -> Panel:
-    """What is learned."""
+    """Return the exhibit in a panel."""
     block = exhibit.block(look, max(1, width - 4), max(1, height - 2))
     title = Text(exhibit.title, STRONG)
     title.truncate(max(1, width - 4), overflow="ellipsis")
@@ -181,7 +181,7 @@ def exhibit_panel(exhibit: Exhibit, look: BlockStyle, width: int, height: int) -
 
 
 def legend(moment: TerminalFrame, look: BlockStyle) -> Text:
-    """The scale of colours with its ends as numbers, and how many weights lie beyond them."""
+    """Return the color scale with its ends, and the number of weights beyond them."""
     text = Text.assemble(("weights", STRONG), f"  {-moment.scale:g} ", style=PLAIN)
     if look.color:
         for i, color in enumerate(to_bytes(look.map(np.linspace(-1.0, 1.0, 15))).tolist()):
@@ -195,10 +195,10 @@ def legend(moment: TerminalFrame, look: BlockStyle) -> Text:
 
 
 def foot(moment: TerminalFrame, width: int) -> RenderableType:
-    """One line: how fast it goes and why, or where it stands; and the keys, as many as fit."""
+    """Return one line: the note, and as many keys as fit."""
     keys = list(moment.keys)
     while len(keys) > 1 and len(moment.note) + sum(len(key) + 2 for key in keys) > width - 2:
-        del keys[-2]  # the last one says how to leave
+        del keys[-2]  # the last one tells how to quit
     line = Table.grid(expand=True, padding=(0, 1))
     line.add_column(ratio=1, no_wrap=True)
     line.add_column(justify="right", no_wrap=True)
@@ -207,7 +207,7 @@ def foot(moment: TerminalFrame, width: int) -> RenderableType:
 
 
 def panel(title: Text, block: Block) -> Panel:
-    """A block in a frame, as wide as there is room."""
+    """Return a block of text in a panel with a title."""
     return Panel(
         SegmentLines(block, new_lines=True),
         title=title,

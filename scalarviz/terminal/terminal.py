@@ -1,10 +1,9 @@
-"""Watching a network learn in a terminal, and stepping through it by hand.
+"""Watching a session in a terminal, and stepping through it by keys.
 
     session = sv.Session(network, data, "mse", sv.SGD(0.5), batch=8)
     watch(session)
 
-The picture asks the session for its data, its network and where its clock stands, and for nothing
-else; keys become the session's own verbs.
+The picture only reads the session; keys call the session's methods.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train
 from scalarviz.view.exhibits.exhibit import BlockStyle
 
-DRAWING = 1 / 4  # of the time at most, if training could use it
+DRAWING = 1 / 4  # most of the time spent on drawing
 HANDLE = ("←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
 
 
@@ -49,11 +48,15 @@ def watch(
     theme: str = "auto",
     keep: Keep | None = None,
 ) -> int:
-    """Train in front of someone's eyes, and say at the end what came of it.
+    """Train a session with a live picture in the terminal; return the exit code.
 
-    `show` is a Show or a Session. `speed` is in steps a second, 0 for flat out; None is the show's
-    own way. `theme` is "dark", "light", or "auto" to ask the terminal. The exit code that suits
-    comes back: 0, or 130 after Ctrl-C.
+    show   a Show or a Session
+    steps  number of steps; None: those of the show
+    speed  steps a second, 0 for as fast as possible; None: the speed of the show
+    theme  "dark", "light", or "auto" for the terminal's
+    keep   saves the training
+
+    Returns 0, or 130 after Ctrl-C. Raises InputError for an invalid option.
     """
     show, keep = Show.of(show), keep or Keep()
     pace, end = Pace(show, speed), end_of(show, steps)
@@ -67,7 +70,7 @@ def watch(
 
 
 def color_map(theme: str) -> ColorMap:
-    """The colours of a theme; those that tell their programs so name the background's last."""
+    """Return the colors of a theme; "auto" reads the background from COLORFGBG."""
     if theme == "auto":
         background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
         theme = "light" if background in ("7", "15") else "dark"
@@ -76,7 +79,7 @@ def color_map(theme: str) -> ColorMap:
 
 @final
 class TerminalSession:
-    """A show on a screen of its own, which is given back whatever happens."""
+    """Shows a session on the alternate screen of a terminal."""
 
     def __init__(
         self, show: Show, pace: Pace, end: int, look: BlockStyle, console: Console, keep: Keep
@@ -96,7 +99,7 @@ class TerminalSession:
         self.keys: Keys = NoKeys()
 
     def run(self) -> int:
-        """Watch until the last step, or until someone has seen enough."""
+        """Run until the last step, or until the user quits; return the exit code."""
         compile_kernels(self.session, self.console)
         warm_up(self.session, self.end)
         with Stop() as stop:
@@ -112,7 +115,7 @@ class TerminalSession:
                     self.pace.stop()
                 if self.suspend:
                     stop_here()
-            height = self.console.height - 3  # room for the closing lines and the prompt
+            height = self.console.height - 3  # leaves room for the closing lines and the prompt
             moment = replace(self.moment(""), speed=rate)
             last = picture(moment, self.look, self.console.width, height)
             self.console.print(last, height=height)
@@ -125,7 +128,7 @@ class TerminalSession:
             self.console.print(visible(text, LONGEST_LINE), highlight=False, markup=False)
 
     def go(self, live: Live, stop: Stop) -> None:
-        """Draw, obey, train, twenty times a second; less often where drawing is slow."""
+        """Loop: draw, handle keys, train; twenty frames a second, fewer if drawing is slow."""
         while not (self.leave or self.suspend):
             began = perf_counter()
             if not self.paused:
@@ -142,7 +145,7 @@ class TerminalSession:
             sleep(max(0.0, began + FRAME - perf_counter()))
 
     def obey(self, key: str) -> None:
-        """Do what a key asks for, by the verbs of the session."""
+        """Execute the command of a key."""
         verbs: dict[str, Callable[[Session], None]] = {
             "right": lambda s: s.advance(1),
             "left": lambda s: s.back(1),
@@ -165,7 +168,7 @@ class TerminalSession:
                 self.pace.restart()
 
     def pause(self, paused: bool) -> None:
-        """Stop going on by itself, or go on."""
+        """Pause or continue."""
         if paused and not self.paused:
             self.pace.stop()
         elif self.paused and not paused:
@@ -174,24 +177,24 @@ class TerminalSession:
         self.paused = paused
 
     def picture(self) -> RenderableType:
-        """What to see now."""
+        """Return the current picture."""
         moment = self.moment(self.note())
         return picture(moment, self.look, *self.console.size)
 
     def note(self) -> str:
-        """Why it goes as fast as it does; in a pause, where the clock stands."""
+        """Return the reason for the speed; in a pause, the current operation."""
         if not self.paused:
             return self.pace.note
         return f"paused  done: {self.session.done or 'nothing'}  next: {self.session.next}"
 
     def handle(self) -> tuple[str, ...]:
-        """What the keys do."""
+        """Return the help on keys."""
         if not self.keys.there:
             return ("Ctrl-C stops",)
         return ("space goes on" if self.paused else "space pauses", *HANDLE)
 
     def moment(self, note: str) -> TerminalFrame:
-        """What there is to see of the session now."""
+        """Return what the picture shows of the session now."""
         session = self.session
         with session.doing():
             values = np.asarray(session.network.bank.value, np.float64)
@@ -215,13 +218,13 @@ class TerminalSession:
 
 
 def stop_here() -> None:
-    """What Ctrl-Z does elsewhere, now that the terminal is given back; `fg` goes on."""
+    """Suspend the process as Ctrl-Z does; `fg` continues."""
     if sys.platform != "win32":
         os.kill(0, signal.SIGTSTP)
 
 
 def compile_kernels(session: Session, console: Console) -> None:
-    """Have all kernels compiled that the session takes, and say so until it is done."""
+    """Compile all kernels that the session needs, with a status line."""
     compiling = Compiling()
     try:
         if compiling.lacking(kinds_of(session)):
@@ -234,7 +237,7 @@ def compile_kernels(session: Session, console: Console) -> None:
 
 
 def warm_up(session: Session, end: int) -> None:
-    """Load all that a step and a picture take, before the screen is taken."""
+    """Load everything that a step and a picture need, before the screen is switched."""
     if session.engine != "python" and session.step_index < end:
         exhibit_of(session)
         session.advance(1)

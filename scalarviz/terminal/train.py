@@ -1,4 +1,4 @@
-"""Training with a bar in a terminal, or with lines of plain text where there is none."""
+"""Training with a progress bar in a terminal, or with lines of text elsewhere."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.process.memory import check_losses
 from scalarviz.session.session import Session
 
-LINES = 10  # of a training without a bar
+LINES = 10  # lines of progress without a bar
 
 
 def train(show: object, steps: int | None = None, keep: Keep | None = None) -> int:
-    """Take so many steps and say what came of it; the exit code that suits.
+    """Train a session with a progress bar; return the exit code.
 
-    0, 130 on Ctrl-C, or 1 if the loss is not finite at the end.
+    show   a Show or a Session
+    steps  number of steps; None: those of the show
+    keep   saves the training
+
+    Returns 0, 130 on Ctrl-C, or 1 if the last loss is not finite. Raises InputError if `steps` is
+    not a positive number.
     """
     show, keep = Show.of(show), keep or Keep()
     end = end_of(show, steps)
@@ -50,25 +55,25 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
 
 
 def can_draw(console: Console) -> bool:
-    """Whether someone looks at a terminal that can place characters, and braille among them."""
+    """Return whether the output is a terminal that can position text and show braille."""
     looking = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
     return looking and console.encoding.startswith("utf")
 
 
 def end_of(show: Show, steps: int | None) -> int:
-    """The step at which a training ends that takes so many steps; None: as many as the show has."""
+    """Return the last step of a training; `steps` of None is the show's number."""
     steps = show.steps if steps is None else size(steps, "steps")
     check_losses(show.session.step_index + steps)
     return show.session.step_index + steps
 
 
 def about(session: Session) -> str:
-    """One line: how large it is, how it learns, and on what."""
+    """Return parameters, optimizer and engine in one line."""
     return f"{len(session.network.bank)} parameters, {session.optimizer!r}, engine {session.engine}"
 
 
 def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Console) -> None:
-    """A bar that fills, the loss, steps a second, and how long it will take."""
+    """Train with a progress bar, the loss, steps a second, and the remaining time."""
     columns = [
         TextColumn("step {task.completed:,.0f} of {task.total:,.0f}"),
         BarColumn(complete_style=ACCENT, finished_style=ACCENT),
@@ -92,7 +97,7 @@ def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Consol
 
 
 def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
-    """Ten lines, evenly spaced in steps."""
+    """Train with ten lines of progress, evenly spaced in steps."""
     portions, first = Portions(session), session.step_index
     for part in range(1, LINES + 1):
         start, before = perf_counter(), session.step_index
@@ -105,7 +110,7 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
 
 
 def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
-    """Go on to a step, or until somebody stops it; save now and then."""
+    """Train to the step `goal`, or until stopped; autosave meanwhile."""
     session = portions.session
     while session.step_index < goal and not stop.asked:
         portions.take(goal - session.step_index)
@@ -113,7 +118,7 @@ def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
 
 
 def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
-    """What came of it, in words, and where it was saved."""
+    """Print the result, and where it was saved."""
     exhibit = exhibit_of(show.session)
     say(*exhibit.words() if exhibit else ())
     say(closing(show, start, end))
@@ -122,7 +127,7 @@ def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
 
 
 def closing(show: Show, start: int, end: int) -> str:
-    """What came of it, and what to try next."""
+    """Return the result in words, and a hint on what to try next."""
     session = show.session
     losses, step = session.losses[start:], session.step_index
     course = "nothing learned yet"
@@ -137,7 +142,7 @@ def closing(show: Show, start: int, end: int) -> str:
 
 
 def why_lost(session: Session) -> str:
-    """Since when the loss is not finite, and why; nothing if it is finite."""
+    """Return since when the loss is not finite, and why; "" if it is finite."""
     step = lost_since(session)
     if step is None:
         return ""
