@@ -1,1 +1,1 @@
-"""The programs: what a user starts."""
+"""The command line `scalarviz`."""

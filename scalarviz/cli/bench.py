@@ -1,6 +1,6 @@
-"""A short benchmark: how many steps a second some scenes take, on each engine that runs here.
+"""`scalarviz bench`: steps a second of some scenes, on each available engine.
 
-The large one, beside micrograd and PyTorch, is `make bench`.
+The full benchmark, against micrograd and PyTorch, is `make bench`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scalarviz.scenefiles.find import find, load
 from scalarviz.session.session import Session
 
 SCENES = ("rgb", "xor", "circle", "texture")
-SECONDS = 1.5  # of each
-ROUNDS = 3  # the best of them counts, as other programs can only make it slower
-LARGEST = 1_000_000  # weights times samples that the python engine is asked to go through
+SECONDS = 1.5  # for each scene
+ROUNDS = 3  # the best counts, because other programs only slow it down
+LARGEST = 1_000_000  # most weights times samples for the python engine
 
 
 def measure() -> None:
-    """Print steps a second, a row a scene, a column an engine."""
+    """Print steps a second, one row per scene, one column per engine."""
     console = Console()
     engines = [name for name, row in ENGINES.items() if not row.lack()]
     table = Table(box=box.SIMPLE_HEAD, title="steps a second", title_justify="left")
@@ -54,13 +54,13 @@ def measure() -> None:
 
 
 def words_for(rate: float) -> str:
-    """A rate with three digits that count."""
+    """Return a rate with three significant digits."""
     digits = max(0, 2 - math.floor(math.log10(rate)))
     return f"{round(rate, digits):,.{digits}f}"
 
 
 def steps_a_second(session: Session) -> float:
-    """The best of some rounds; what is compiled first is left out."""
+    """Return the best rate of several rounds, after compiling."""
     portions, best = Portions(session), 0.0
     portions.take(1)
     for _ in range(ROUNDS):

@@ -18,7 +18,7 @@ from scalarviz.process.interrupt import Program
 from scalarviz.scenefiles.find import Scene, about, find, load, print_scenes, scenes
 from scalarviz.scenefiles.user_code import answer
 
-# What reads options, draws and trains is imported where it is used: an error or a list is quick.
+# Modules that read options, draw or train are imported in functions: errors and lists are quick.
 if TYPE_CHECKING:
     from typer import Typer
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from scalarviz.scenefiles.options import Option
 
 INTERRUPTED = 130
-CONTEXT = "_context"  # of typer: what was typed, and what is a default
+CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
 VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
     "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
     "train": "Train a scene with a progress bar, or line by line where nobody looks.",
 }
-# Options that people look for, and how they are called here.
+# Frequent names of options that are called otherwise here.
 MEANT = dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels")
 ABOUT = "See a neural network learn."
 EXAMPLES = (
@@ -48,25 +48,27 @@ EXAMPLES = (
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Do what the words say and leave.
+    """Run a command line, and exit.
 
-    0 done, 1 an error of ours or of a scene, 2 a word that is not known, 130 after Ctrl-C, 143
-    after SIGTERM.
+    words  the arguments; None: those of the process
+
+    Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
+    SIGTERM.
     """
     with Program(last=words is None):
         obey(list(sys.argv[1:] if words is None else words))
 
 
 def obey(words: Sequence[str]) -> None:
-    """Do what the words say; an error is told in a sentence."""
+    """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
         application(words or words_to_complete())(words, prog_name="scalarviz")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # whoever read this has stopped reading
+    except BrokenPipeError:  # the reader of a pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as error:  # those that are not ours are raised again below
+    except Exception as error:  # unexpected errors are raised again below
         told = answer(error)
         if told is None:
             raise
@@ -77,7 +79,7 @@ def obey(words: Sequence[str]) -> None:
 
 
 def words_to_complete() -> list[str]:
-    """The words so far, up to a scene that is known, when a shell asks how a line could go on."""
+    """Return the typed words up to a known scene, for shell completion."""
     if "_SCALARVIZ_COMPLETE" not in os.environ:
         return []
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
@@ -86,12 +88,12 @@ def words_to_complete() -> list[str]:
 
 
 def application(words: Sequence[str]) -> Typer:
-    """All commands. Of the scenes, only the one that the words ask for is loaded."""
+    """Return all commands; only the scene that the words name is loaded."""
     import typer
     from typer.core import TyperGroup
 
     class Commands(TyperGroup):
-        """The commands; what typer says of words that it does not know can be seen."""
+        """The commands, with escaped control characters in typer's errors."""
 
         def make_context(self, *given: Any, **more: Any) -> Any:
             with visible_errors():
@@ -145,10 +147,10 @@ def application(words: Sequence[str]) -> Typer:
 
 @contextmanager
 def visible_errors() -> Iterator[None]:
-    """What typer says of the command line quotes it: as `visible` writes it."""
+    """Escape control characters that typer's errors quote from the command line."""
     try:
         yield
-    except Exception as error:  # of typer and of what it is made of; raised again
+    except Exception as error:  # any error of typer or click, raised again
         if isinstance(said := getattr(error, "message", None), str):
             error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
         meant = MEANT.get(getattr(error, "option_name", ""))
@@ -159,7 +161,7 @@ def visible_errors() -> Iterator[None]:
 
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
-    """A function with the parameters of the scene and of the verb, for typer to make options of."""
+    """Return a function with the options of a scene and a command as parameters, for typer."""
     from typer import Context
 
     from scalarviz.scenefiles.options import RENDERING, RUNNING, SHARED, WATCHING, own_options
@@ -187,7 +189,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
 
 
 def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Parameter]:
-    """Options as parameters of a function, as typer reads them."""
+    """Return options as parameters of a function, in typer's form."""
     import typer
 
     return [
@@ -207,7 +209,7 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
 
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
-    """Open a window on a scene; the exit code."""
+    """Open a window on a scene; return the exit code."""
     from scalarviz.controller.options import Recipe
     from scalarviz.faces import watch
     from scalarviz.scenefiles.options import make_show
@@ -226,7 +228,7 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 
 
 def without_a_window(scene: Scene, name: str) -> str:
-    """What to type where no window can be opened."""
+    """Return what to type where no window can be opened."""
     word = name if name in scenes() else shlex.quote(scene.__globals__["__file__"])
     kind, what = (".mp4", "video") if find_spec("av") else (".png", "picture")
     return (
@@ -236,7 +238,7 @@ def without_a_window(scene: Scene, name: str) -> str:
 
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
-    """Train a scene with a bar or line by line; the exit code."""
+    """Train a scene with a progress bar; return the exit code."""
     from scalarviz.scenefiles.options import make_show
     from scalarviz.terminal.train import train
 
@@ -247,7 +249,7 @@ def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 
 
 def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
-    """Draw a scene into a file; the exit code."""
+    """Draw a scene into a file; return the exit code."""
     from scalarviz.cli.render_scene import render
     from scalarviz.scenefiles.options import make_show, own_options
 
@@ -263,7 +265,7 @@ DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene}
 
 
 def keep_of(given: Mapping[str, Any], name: str) -> Keep:
-    """Where the training is kept, as the words say."""
+    """Return where the training is saved."""
     from scalarviz.controller.autosave import Keep
 
     path = given["save"] or (given["resume"] if given["autosave"] else None)
@@ -271,12 +273,12 @@ def keep_of(given: Mapping[str, Any], name: str) -> Keep:
 
 
 def with_examples(what: str, *examples: str) -> str:
-    """A help text; what follows "\b" keeps its lines."""
+    """Return a help text with examples; lines after "\b" are not rewrapped."""
     return "\n".join([what, "", "\b", "Examples:", *(f"  {line}" for line in examples)])
 
 
 def help_of(verb: str, scene: str, what: str) -> str:
-    """The help of a scene: what it is about, and examples."""
+    """Return the help of a scene: its description, and examples."""
     start = f"scalarviz {verb} {scene}"
     return with_examples(
         what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
@@ -289,7 +291,7 @@ def replay(
     terminal: bool = False,
     limit: int | None = None,
 ) -> None:
-    """Open a training that was kept in a file, where it stood; see `Session.load` for --limit."""
+    """Open a saved training; see `Session.load` for --limit."""
     from scalarviz.faces import watch
     from scalarviz.presenter.show import Show
     from scalarviz.session.session import Session
@@ -307,21 +309,21 @@ def replay(
 
 
 def doctor(for_class: bool) -> None:
-    """Find out what works here, and what mends the rest."""
+    """Check what works here, and print what would fix the rest."""
     from scalarviz.cli.doctor import examine
 
     sys.exit(examine(for_class=for_class))
 
 
 def bench() -> None:
-    """Measure steps a second, in some 20 seconds."""
+    """Measure steps a second, in about 20 seconds."""
     from scalarviz.cli.bench import measure
 
     measure()
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version and leave, if that is what is wanted."""
+    """Print the version and exit, if wanted."""
     if wanted:
         say(import_module("scalarviz").__version__)
         sys.exit()

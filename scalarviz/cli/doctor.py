@@ -1,4 +1,4 @@
-"""Doctor: what works on this machine, and the exact command that mends what does not."""
+"""`scalarviz doctor`: what works on this machine, and commands that fix what does not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scalarviz.cli.probes import COMMAND, PIP, SYSTEM
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.window import libraries
 
-SECONDS = 60.0  # a probe that takes longer hangs
+SECONDS = 60.0  # timeout of a probe
 AT_ONCE = 4
 
 APT = "sudo apt-get install "
@@ -33,15 +33,16 @@ ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
 
 @dataclass(frozen=True)
 class Check:
-    """Something that is tested: its probe, what it is for, and what mends it.
+    """Something to test: its probe, its use, and how to fix it.
 
-    extra     of scalarviz, whose packages pip installs; "" for what scalarviz always needs
-    debian    packages of Debian and Ubuntu
-    macos     a command, or what to do
-    windows   the same there
-    ubuntu    a command that does it better there
-    only      when it is worth it
-    command   arguments of Python that see to it, where that is all it takes
+    extra    extra of scalarviz whose packages pip installs; "" for required packages
+    debian   packages of Debian and Ubuntu
+    macos    a command or an instruction
+    windows  a command or an instruction
+    ubuntu   a better command for Ubuntu
+    only     when it is useful
+    command  arguments of Python that fix it
+    needed   whether it is required
     """
 
     name: str
@@ -86,7 +87,7 @@ CHECKS = (
     Check("onnx", "ONNX models", "onnx"),
 )
 
-# What a lesson takes, and each of it is needed.
+# Required for the lessons.
 FOR_ALL = {check.name: replace(check, use="everything", needed=True) for check in CHECKS}
 CLASS = (
     *(FOR_ALL[name] for name in ("python", "packages", "numba")),
@@ -107,7 +108,7 @@ CLASS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a check; `mend` is a command, or nothing."""
+    """Result of a check; `mend` is a command that fixes it, or ""."""
 
     check: Check
     works: bool
@@ -121,9 +122,9 @@ def examine(
     *,
     for_class: bool = False,
 ) -> int:
-    """Test everything and print it: 0 if a scene can be watched in a terminal, else 1.
+    """Run all checks and print them; return 0 if a scene can be watched in a terminal, else 1.
 
-    With `for_class`: 0 if all lessons can be taught here.
+    With `for_class`, return 0 if all lessons can be taught here.
     """
     console, run = console or Console(), run or run_probe
     checks = CLASS if for_class else CHECKS
@@ -146,7 +147,7 @@ def examine(
 
 
 def of_scenes(lacking: list[str], works: set[str]) -> str:
-    """What all of it means for who wants to watch a scene."""
+    """Return a summary for users of scenes."""
     if lacking:
         return f"No scene can be watched yet: {', '.join(lacking)} must work first."
     how, option = ("a window", "") if "window" in works else ("this terminal", " --terminal")
@@ -154,14 +155,14 @@ def of_scenes(lacking: list[str], works: set[str]) -> str:
 
 
 def of_class(lacking: list[str], works: set[str]) -> str:
-    """What it means for who teaches."""
+    """Return a summary for teachers."""
     if lacking:
         return f"[bold]Not ready for a class: {', '.join(lacking)} must work first.[/]"
     return "[bold]Ready for a class:[/] make notebooks, or jupyter lab in the folder notebooks"
 
 
 def run_probe(name: str) -> str:
-    """What a probe says, in a process of its own, as JSON; if it dies or hangs, that."""
+    """Run a probe in a process of its own; return its JSON, or a failure if it dies or hangs."""
     command = [sys.executable, "-m", "scalarviz.cli.probes", name]
     try:
         done = subprocess.run(
@@ -183,7 +184,7 @@ def failed(why: str) -> str:
 
 
 def find(check: Check, text: str) -> Finding:
-    """A finding from what a probe said."""
+    """Return the finding of a probe's JSON."""
     answer = json.loads(text)
     exactly = replace(check, debian=answer.get("debian", check.debian))
     mend = command_for(exactly, answer["mend"], sys.platform)
@@ -191,7 +192,7 @@ def find(check: Check, text: str) -> Finding:
 
 
 def command_for(check: Check, kind: str, system: str) -> str:
-    """What to type, or to do, to mend a lack on this system."""
+    """Return the command or instruction that fixes a finding on this system."""
     if kind == COMMAND:
         return shlex.join([sys.executable, *check.command.split()])
     if kind == PIP and not (check.name == "cuda" and system == "darwin"):
@@ -210,19 +211,19 @@ def command_for(check: Check, kind: str, system: str) -> str:
 
 
 def pip_command(extra: str, system: str) -> str:
-    """The line that installs what an extra needs with the Python that runs this."""
+    """Return the pip command that installs an extra with this Python."""
     words = [sys.executable, "-m", "pip", "install", *requirements(extra)]
     if system == "win32":
         line = " ".join(f'"{word}"' if re.search(r"[^\w.\\:-]", word) else word for word in words)
-        return f"& {line}" if line.startswith('"') else line  # as PowerShell wants it
+        return f"& {line}" if line.startswith('"') else line  # PowerShell's syntax
     return shlex.join(words)
 
 
 def requirements(extra: str) -> list[str]:
-    """What pip must install for an extra of scalarviz; for "", what is always needed."""
+    """Return the requirements of an extra of scalarviz; of scalarviz itself for ""."""
     try:
         listed = requires("scalarviz") or []
-    except PackageNotFoundError:  # it runs from a folder, without having been installed
+    except PackageNotFoundError:  # run from a folder without being installed
         return [f"scalarviz[{extra}]" if extra else "scalarviz"]
     found = []
     for line in listed:
@@ -230,11 +231,11 @@ def requirements(extra: str) -> list[str]:
         of = re.search(r"extra\s*==\s*['\"](\w+)['\"]", marker)
         if (of.group(1) if of else "") == extra:
             found.append(requirement.strip())
-    return found or [f"scalarviz[{extra}]"]  # an older one is installed, without this extra
+    return found or [f"scalarviz[{extra}]"]  # an older version without this extra is installed
 
 
 def as_table(findings: list[Finding]) -> Table:
-    """A row a check."""
+    """Return a table with one row per finding."""
     table = Table(box=box.SIMPLE_HEAD)
     for head in ("", "what", "for", "found"):
         table.add_column(head, no_wrap=head != "found", overflow="fold")

@@ -1,8 +1,8 @@
-"""Probes: each finds out whether something works here; `doctor` runs each in a process of its own.
+"""Probes: each tests whether something works here; `doctor` runs each in its own process.
 
     python -m scalarviz.cli.probes numba
 
-A probe imports what it tests, which may be heavy, absent or broken. It returns what it found, or
+A probe imports what it tests, which may be slow, missing or broken. It returns what it found, or
 raises a Lack.
 """
 
@@ -25,18 +25,18 @@ from time import perf_counter
 from typing import Any
 
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
-RFB = "1.0.2"  # the version of jupyter_rfb that what we add to it is written for
+RFB = "1.0.2"  # the version of jupyter_rfb that notebook/canvas.py extends
 SMOOTH = 15.0  # pictures a second
 GIGABYTES = 2.0
 
 
 class Lack(Exception):
-    """Something does not work, or not well: why, and who has what is missing.
+    """Something does not work, or not well.
 
-    That is pip, the system, a command of ours, or nobody.
-
-    `works` says that one can do without; `debian`, which packages of Debian it takes, where that is
-    known more exactly than beforehand.
+    why     the reason
+    mend    what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
+    works   whether it works nevertheless, with a restriction
+    debian  the exact packages of Debian, if known
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Lack(Exception):
 
 
 def need(*modules: str) -> str:
-    """The names and versions of modules that must be there."""
+    """Return names and versions of modules; raise Lack if one is not installed."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise Lack(f"{missing[0]} is not installed", PIP)
@@ -84,7 +84,7 @@ def packages() -> str:
 
 
 def numba() -> str:
-    """It compiles a parallel kernel and runs it."""
+    """Compile and run a parallel kernel."""
     found = need("numba")
     import numpy as np
 
@@ -117,7 +117,7 @@ def cuda() -> str:
 
 
 def opengl() -> str:
-    """vispy draws a red frame and reads it back."""
+    """Draw a red frame with vispy and read it back."""
     found = need("vispy", "OpenGL") if sys.platform == "linux" else need("vispy", "PySide6")
     if sys.platform == "linux":
         os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
@@ -130,7 +130,7 @@ def opengl() -> str:
             gloo.clear("red")
             pixel = gloo.read_pixels((0, 0, 1, 1))[0, 0]
             maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
-    except Exception as error:  # whatever a driver may raise
+    except Exception as error:  # drivers raise errors of any class
         raise Lack(f"no OpenGL context: {first_line(error)}") from error
     if tuple(pixel[:3]) != (255, 0, 0):
         raise Lack("a red frame did not come back red")
@@ -138,7 +138,7 @@ def opengl() -> str:
 
 
 def window() -> str:
-    """Qt opens a connection to the display."""
+    """Connect Qt to the display."""
     found = need("PySide6")
     if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
         check_libraries()
@@ -151,7 +151,7 @@ def window() -> str:
     except ImportError as error:
         raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
     os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
-    application = toolkit.QGuiApplication([])  # aborts where libraries are missing
+    application = toolkit.QGuiApplication([])  # aborts if libraries are missing
     context = toolkit.QOpenGLContext()
     if not context.create():
         raise Lack("Qt finds no OpenGL on this display")
@@ -159,7 +159,7 @@ def window() -> str:
 
 
 def check_libraries() -> None:
-    """Name the libraries that Qt would miss on X11; it would name none, or only the first."""
+    """Raise Lack with the libraries that Qt lacks on X11; Qt names only the first, or none."""
     libraries = import_module("scalarviz.window.libraries")
     why = libraries.lack_of_qt()
     absent = libraries.missing(why) if why else []
@@ -178,7 +178,7 @@ def notebook() -> str:
 
 
 def images() -> str:
-    """Pillow writes and reads both kinds of pictures."""
+    """Write and read PNG and JPEG with Pillow."""
     found = need("PIL")
     pillow = import_module("PIL.Image")
     for kind in ("PNG", "JPEG"):
@@ -193,20 +193,20 @@ def video() -> str:
     av = import_module("av")
     try:
         av.Codec("libx264", "w")
-    except Exception as error:  # its own kind of error
+    except Exception as error:  # an error class of av
         raise Lack("av has no encoder libx264", PIP) from error
     return f"{found} with libx264"
 
 
 def digits() -> str:
-    """scikit-learn has the small pictures of digits."""
+    """Load the digits of scikit-learn."""
     found = need("sklearn")
     count = len(import_module("sklearn.datasets").load_digits().images)
     return f"{found}, {count:,} pictures"
 
 
 def onnx() -> str:
-    """A network goes to ONNX and back."""
+    """Save a network as ONNX and load it."""
     found = need("onnx")
     sv = import_module("scalarviz")
     with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +217,7 @@ def onnx() -> str:
 
 
 def jupyter() -> str:
-    """JupyterLab, a port that only this machine reaches, and what the lessons draw with."""
+    """JupyterLab, a local port, and the packages that the lessons draw with."""
     found = need("jupyterlab", "matplotlib", "ipykernel")
     try:
         socket.create_server(("127.0.0.1", 0)).close()
@@ -227,7 +227,7 @@ def jupyter() -> str:
 
 
 def pictures() -> str:
-    """How many pictures of a lesson are drawn in a second, at the size they have there."""
+    """Measure the pictures per second at the size of the lessons."""
     view, stage = import_module("scalarviz.view.canvas"), import_module("scalarviz.presenter.stage")
     scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
     seen, canvas = stage.Stage(scene), view.Canvas(800, 500)
@@ -244,7 +244,7 @@ def pictures() -> str:
 
 
 def kernels() -> str:
-    """Whether the kernels have been compiled on this machine."""
+    """Whether the kernels are compiled on this machine."""
     warm = import_module("scalarviz.controller.precompile")
     lacking = [kind for kind in ("float32", "float64", "replicas") if not warm.is_ready(kind)]
     if lacking:
@@ -279,17 +279,17 @@ def first_line(error: BaseException) -> str:
 
 
 def answer(name: str) -> dict[str, Any]:
-    """What a probe found, as data."""
+    """Return the result of a probe as data."""
     try:
         return {"works": True, "said": PROBES[name](), "mend": NOTHING}
     except Lack as lack:
         more = {"debian": lack.debian} if lack.debian else {}
         return {"works": lack.works, "said": str(lack), "mend": lack.mend, **more}
-    except Exception as error:  # whatever is broken here must not break the doctor
+    except Exception as error:  # a broken package must not break the doctor
         return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
 
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(answer(sys.argv[1])))
     sys.stdout.flush()
-    os._exit(0)  # some libraries crash when they are unloaded, which is no matter here
+    os._exit(0)  # some libraries crash when they are unloaded

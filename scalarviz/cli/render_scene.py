@@ -1,4 +1,4 @@
-"""`scalarviz render`: what was typed becomes a picture, a video or a page."""
+"""`scalarviz render`: options become a picture, a video or a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scalarviz.session.session import Session
 from scalarviz.terminal.train import closing, end_of, take_steps, why_lost
 
 INTERRUPTED = 130
-SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of a picture; a video has another
+SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
 VIDEOS = (".mp4", ".gif")
@@ -30,7 +30,7 @@ OF_VIDEOS = ("every", "operations", "fps", "move")
 
 
 def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
-    """Train as long as was asked for, draw, and keep the training; the exit code."""
+    """Train, draw and save; return the exit code."""
     try:
         with keep.kept(show.session):
             draw(show, given, name, keep)
@@ -45,7 +45,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
 
 
 def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
-    """Into the file that was asked for; what came of it is said."""
+    """Draw into the file of the options, and print a summary."""
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
@@ -93,14 +93,14 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
 
 
 def tell_lost(show: Show) -> None:
-    """Say why the loss is not finite, if it is not."""
+    """Print why the loss is not finite, if it is not."""
     if why := why_lost(show.session):
         say(why)
 
 
 @contextmanager
 def saving(keep: Keep, session: Session) -> Iterator[Callable[[int, int], None]]:
-    """A bar that fills as a video grows, while its training is saved now and then."""
+    """Return a progress function for a video that also autosaves the training."""
     with ExitStack() as stack:
         bars: list[Callable[[int, int], None]] = []
 
@@ -114,7 +114,7 @@ def saving(keep: Keep, session: Session) -> Iterator[Callable[[int, int], None]]
 
 
 def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
-    """Refuse options that a file of this kind would not show."""
+    """Raise InputError for options that this kind of file does not support."""
     given = [each for each in OF_VIDEOS if chosen[each] != RENDERING[each].default]
     if given and kind not in VIDEOS:
         raise InputError(
@@ -127,7 +127,7 @@ def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
 
 
 def pixels(text: str) -> tuple[int, int] | None:
-    """Width and height from a text such as "1280x720"; None from an empty one."""
+    """Return width and height of a text such as "1280x720"; None for ""."""
     if not text:
         return None
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text.strip())
