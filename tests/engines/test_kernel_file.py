@@ -14,6 +14,9 @@ from types import ModuleType
 import pytest
 
 from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.cpu import replicas_kernel
+from scalarviz.engines.expression import kernels as expression_kernels
+from scalarviz.errors import EngineError
 from scalarviz.formulas import activations, losses, rowwise
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
@@ -164,6 +167,49 @@ def test_a_warm_start_compiles_nothing(template: Path) -> None:
     run(WARM, template)
     done = run(WARM, template)
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+# ---- one meaning for each name ------------------------------------------------------------------
+
+KERNEL = (
+    "from scalarviz.engines.codegen.dispatch import kernel\n{}\n\n\n@kernel\ndef {}(x):\n    {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("LIMIT = 1", "one", "return x"), ("LIMIT = 2", "two", "return x")),
+        (("LOW, HIGH = 1, 2", "one", "return x"), ("HIGH, LOW = 1, 2", "two", "return x")),
+        (("", "same", "return x"), ("", "same", "return x + 1")),
+        (("", "load_tile", "return x"), ("load_tile = 2", "two", "return x")),
+    ],
+    ids=["constant", "several", "kernel", "kernel and constant"],
+)
+def test_a_file_gives_no_name_two_meanings(
+    first: tuple[str, ...], second: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    text = "\n".join([SMALL, KERNEL.format(*first), "kernel = numba.njit"])
+    kernel_file.check_names(text)
+    with pytest.raises(EngineError, match=r"would give \w+ two meanings, in the lines"):
+        kernel_file.import_text("\n".join([text, KERNEL.format(*second)]), "twice")
+    assert not list(tmp_path.glob("*.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        (replicas_kernel.__name__, "cpu"),
+        (expression_kernels.__name__, "cpu"),
+        ("scalarviz.engines.cuda.kernels", "cuda"),
+        ("scalarviz.engines.cuda.steps", "cuda"),
+    ],
+)
+def test_every_file_of_kernels_gives_each_name_one_meaning(
+    name: str, target: kernel_file.Target
+) -> None:
+    kernel_file.check_names(kernel_file.text_of(name, "float32", target))
 
 
 # ---- the file on disk ---------------------------------------------------------------------------

@@ -28,8 +28,14 @@ from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, float_
 from scalarviz.engines.codegen.compiling import aside, keep_whole
 from scalarviz.engines.codegen.kernel_cache import keep_apart
 from scalarviz.engines.codegen.kernel_choice import with_choices, write_dispatcher
-from scalarviz.engines.codegen.kernel_source import AnyFunction, KernelWriter, variables
+from scalarviz.engines.codegen.kernel_source import (
+    AnyFunction,
+    KernelWriter,
+    assigned_names,
+    variables,
+)
 from scalarviz.engines.common.cores import Guard, Refused, may_call_kernels, start_threads
+from scalarviz.errors import EngineError
 from scalarviz.errors.messages import inform
 
 Dtype = Literal["float32", "float64"]
@@ -263,6 +269,32 @@ def template_parts(module: str, done: list[str]) -> Iterator[str]:
     yield "\n".join([*outside, *lines])
 
 
+def check_names(text: str) -> None:
+    """Raise an EngineError if a text gives one name two meanings.
+
+    The modules of a template share one namespace: a later definition would take the place of an
+    earlier one in everything that uses it.
+    """
+    found: dict[str, ast.stmt] = {}
+    for node in ast.parse(text).body:
+        for name in names_defined(node):
+            other = found.setdefault(name, node)
+            if other is not node and ast.dump(other) != ast.dump(node):
+                raise EngineError(
+                    f"a file of kernels would give {name} two meanings, in the lines "
+                    f"{other.lineno} and {node.lineno}: rename one of them"
+                )
+
+
+def names_defined(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module gives a meaning to, imports apart."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from assigned_names(target)
+
+
 def module_text(module: str) -> str:
     """The source of a module, which need not have been imported."""
     found = importlib.util.find_spec(module)
@@ -318,10 +350,14 @@ def is_private(folder: Path) -> bool:
 
 
 def write(path: Path, text: str) -> None:
-    """Make the file, unless it is there and right. Another process may do so at the same time."""
+    """Make the file, unless it is there and right. Another process may do so at the same time.
+
+    Raises EngineError if the text gives one name two meanings.
+    """
     content = text.encode()
     if path.is_file() and path.read_bytes() == content:
         return
+    check_names(text)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -5,13 +5,13 @@ row r of a tile of n samples begins at r * n. So the rows of neighbouring operat
 one long row, and a loop over them fills vector registers even where a batch is small. Gradients lie
 in rows of the same numbers in a second workspace, the flow.
 
-A step of the program is a row of `code`; which number it is in which column stands below. All
-indices are unsigned, as in `products`.
+A step of the program is a record of `code`; `tables` says what its fields are. All indices are
+unsigned, as in `products`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,41 +26,36 @@ from scalarviz.engines.codegen.dispatch import (
     unary_backward,
     unary_forward,
 )
+from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, Index, Numbers
 from scalarviz.engines.cpu.step import LOSS
+from scalarviz.engines.cpu.tiles import Table
 from scalarviz.engines.cpu.updates import move
 
-Numbers = Any
-Table = Any
-Index = Any  # an unsigned integer
-
-# The columns of `code`, and the kinds of steps.
-KIND, FORMULA, X, Y, Z, TARGET, COUNT, SOURCE, FIRST, MIDDLE, LAST = [
-    np.uint64(i) for i in range(11)
-]
-COLUMNS = 11
+# The kinds of steps.
 (
     SUM, UNARY_FORWARD, BINARY_FORWARD, TERNARY_FORWARD,
-    SLOPES, GATHER, UNARY_BACKWARD, BINARY_BACKWARD, TERNARY_BACKWARD,
+    SLOPES, SUM_BACKWARD, UNARY_BACKWARD, BINARY_BACKWARD, TERNARY_BACKWARD,
 ) = [np.uint64(i) for i in range(9)]  # fmt: skip
 
-# The fields of a plan: how many steps go forward, how many numbers, parameters and outputs there
-# are, and how many samples a tile has.
-STEPS, ROWS, PARAMETERS, OUTPUTS, SAMPLES = [np.uint64(i) for i in range(5)]
-FIELDS = 5
+
+class Terms(NamedTuple):
+    """The terms of all sums: a sign, a scalar (a parameter or a constant), and a row or none.
+
+    A factor is the scalar with its sign.
+    """
+
+    signs: Numbers
+    scalars: Table
+    rows: Table
+    factors: Numbers
 
 
 @kernel
 def combine(
-    factors: Numbers,
-    rows: Table,
-    first: Index,
-    last: Index,
-    space: Numbers,
-    target: Index,
-    n: Index,
+    terms: Terms, first: Index, last: Index, space: Numbers, target: Index, n: Index
 ) -> None:
     """space[target] += sum over k from `first` of factors[k] * space[rows[k]], for n samples."""
-    ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    factors, rows = terms.factors, terms.rows
     a = target * n
     k = first
     while k + FOUR <= last:
@@ -80,22 +75,21 @@ def combine(
 
 @kernel
 def slopes(
-    signs: Numbers, scalars: Table, rows: Table, step: Table, space: Numbers, flow: Numbers,
-    sums: Numbers, n: Index,
-) -> None:  # fmt: skip
+    terms: Terms, step: Table, space: Numbers, flow: Numbers, sums: Numbers, n: Index
+) -> None:
     """What one sum adds to the gradients of the parameters that are factors in it."""
-    ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    signs, scalars, rows = terms.signs, terms.scalars, terms.rows
     zero = flow.dtype.type(0)
-    a = step[TARGET] * n
-    k = step[FIRST]
-    if k < step[MIDDLE]:
+    a = step.target * n
+    k = step.first
+    if k < step.middle:
         total = zero
         for t in range(n):
             total += flow[a + t]
-        while k < step[MIDDLE]:
+        while k < step.middle:
             sums[scalars[k]] += signs[k] * total
             k += ONE
-    while k + FOUR <= step[LAST]:
+    while k + FOUR <= step.last:
         b0, b1, b2, b3 = rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
         s0 = s1 = s2 = s3 = zero
         for t in range(n):
@@ -109,7 +103,7 @@ def slopes(
         sums[scalars[k + TWO]] += signs[k + TWO] * s2
         sums[scalars[k + THREE]] += signs[k + THREE] * s3
         k += FOUR
-    while k < step[LAST]:
+    while k < step.last:
         b0 = rows[k] * n
         s0 = zero
         for t in range(n):
@@ -119,21 +113,19 @@ def slopes(
 
 
 @kernel
-def tile_forward(
-    plan: Table, code: Table, factors: Numbers, rows: Table, space: Numbers, n: Index
-) -> None:
+def tile_forward(sizes: Table, code: Table, terms: Terms, space: Numbers, n: Index) -> None:
     """Every step forward, for a tile whose inputs are in their rows."""
-    for i in range(plan[STEPS]):
+    for i in range(sizes.steps):
         step = code[i]
-        kind, formula, length = step[KIND], step[FORMULA], step[COUNT] * n
-        a, x, y, z = step[TARGET] * n, step[X] * n, step[Y] * n, step[Z] * n
+        kind, formula, length = step.kind, step.formula, step.count * n
+        a, x, y, z = step.target * n, step.x * n, step.y * n, step.z * n
         if kind == SUM:
             start = space.dtype.type(0)
-            for k in range(step[FIRST], step[MIDDLE]):
-                start += factors[k]
+            for k in range(step.first, step.middle):
+                start += terms.factors[k]
             for t in range(n):
                 space[a + t] = start
-            combine(factors, rows, step[MIDDLE], step[LAST], space, step[TARGET], n)
+            combine(terms, step.middle, step.last, space, step.target, n)
         elif kind == UNARY_FORWARD:
             unary_forward(formula, space[x : x + length], space[a : a + length])
         elif kind == BINARY_FORWARD:
@@ -152,23 +144,22 @@ def tile_forward(
 
 @kernel
 def tile_backward(
-    plan: Table, code: Table, signs: Numbers, scalars: Table, factors: Numbers, rows: Table,
-    space: Numbers, flow: Numbers, sums: Numbers, n: Index,
-) -> None:  # fmt: skip
+    sizes: Table, code: Table, terms: Terms, space: Numbers, flow: Numbers, sums: Numbers, n: Index
+) -> None:
     """Every step backward; `flow` holds the gradients by the outputs, and 0 elsewhere.
 
     What it adds to the gradient of each parameter goes to `sums`.
     """
-    for i in range(plan[STEPS], np.uint64(len(code))):
+    for i in range(sizes.steps, np.uint64(len(code))):
         step = code[i]
-        kind, formula, length = step[KIND], step[FORMULA], step[COUNT] * n
-        if kind == GATHER:
-            combine(factors, rows, step[FIRST], step[LAST], flow, step[TARGET], n)
+        kind, formula, length = step.kind, step.formula, step.count * n
+        if kind == SUM_BACKWARD:
+            combine(terms, step.first, step.last, flow, step.target, n)
         elif kind == SLOPES:
-            slopes(signs, scalars, rows, step, space, flow, sums, n)
+            slopes(terms, step, space, flow, sums, n)
         else:
-            a, x, y, z = step[TARGET] * n, step[X] * n, step[Y] * n, step[Z] * n
-            b = step[SOURCE] * n
+            a, x, y, z = step.target * n, step.x * n, step.y * n, step.z * n
+            b = step.source * n
             out, upstream = space[a : a + length], flow[a : a + length]
             gradient = flow[b : b + length]
             if kind == UNARY_BACKWARD:
@@ -191,16 +182,15 @@ def tile_backward(
 
 @kernel
 def make_factors(
-    plan: Table, signs: Numbers, scalars: Table, constants: Numbers, owned: Table, value: Numbers,
-    factors: Numbers,
-) -> None:  # fmt: skip
+    sizes: Table, terms: Terms, constants: Numbers, owned: Table, value: Numbers
+) -> None:
     """The factor of each term: a parameter or a constant, with its sign."""
-    for k in range(len(factors)):
-        scalar = scalars[k]
-        if scalar < plan[PARAMETERS]:
-            factors[k] = signs[k] * value[owned[scalar]]
+    for k in range(len(terms.factors)):
+        scalar = terms.scalars[k]
+        if scalar < sizes.parameters:
+            terms.factors[k] = terms.signs[k] * value[owned[scalar]]
         else:
-            factors[k] = signs[k] * constants[scalar - plan[PARAMETERS]]
+            terms.factors[k] = terms.signs[k] * constants[scalar - sizes.parameters]
 
 
 @kernel
@@ -226,13 +216,14 @@ def forward(
     results: Numbers,
 ) -> None:  # fmt: skip
     """The outputs for a batch. A tile's numbers stay in `spaces` if it has room for all tiles."""
-    make_factors(plan, signs, scalars, constants, owned, value, factors)
+    sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
+    make_factors(sizes, terms, constants, owned, value)
     samples, first, tile = np.uint64(len(data)), np.uint64(0), np.uint64(0)
     while first < samples:
-        n = min(plan[SAMPLES], samples - first)
+        n = min(sizes.samples, samples - first)
         space = spaces[min(tile, np.uint64(len(spaces) - 1))]
         load_rows(space, data, first, n)
-        tile_forward(plan, code, factors, rows, space, n)
+        tile_forward(sizes, code, terms, space, n)
         store_rows(space, outputs, results, first, n)
         first += n
         tile += np.uint64(1)
@@ -245,22 +236,23 @@ def backward(
     spaces: Numbers, flow: Numbers, sums: Numbers, grad: Numbers, by_inputs: Numbers,
 ) -> None:  # fmt: skip
     """The gradients by the inputs; those of the parameters are added to `grad`."""
-    make_factors(plan, signs, scalars, constants, owned, value, factors)
+    sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
+    make_factors(sizes, terms, constants, owned, value)
     sums[:] = sums.dtype.type(0)
     samples, first, tile = np.uint64(len(upstream)), np.uint64(0), np.uint64(0)
     while first < samples:
-        n = min(plan[SAMPLES], samples - first)
-        flow[: plan[ROWS] * n] = flow.dtype.type(0)
+        n = min(sizes.samples, samples - first)
+        flow[: sizes.rows * n] = flow.dtype.type(0)
         for i in range(np.uint64(len(outputs))):
             for t in range(n):
                 flow[outputs[i] * n + t] += upstream[first + t, i]
-        tile_backward(plan, code, signs, scalars, factors, rows, spaces[tile], flow, sums, n)
+        tile_backward(sizes, code, terms, spaces[tile], flow, sums, n)
         for i in range(np.uint64(by_inputs.shape[1])):
             for t in range(n):
                 by_inputs[first + t, i] = flow[i * n + t]
         first += n
         tile += np.uint64(1)
-    for i in range(plan[PARAMETERS]):
+    for i in range(sizes.parameters):
         grad[owned[i]] += sums[i]
 
 
@@ -278,15 +270,16 @@ def train(
     Without arguments for the optimizer nothing moves.
     `ends` has room for a tile of results, targets, and gradients by the results.
     """
-    make_factors(plan, signs, scalars, constants, owned, value, factors)
+    sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
+    make_factors(sizes, terms, constants, owned, value)
     sums[:] = sums.dtype.type(0)
     p, t, g = ends[0], ends[1], ends[2]
     samples, first, total = np.uint64(len(data)), np.uint64(0), 0.0
     while first < samples:
-        n = min(plan[SAMPLES], samples - first)
+        n = min(sizes.samples, samples - first)
         load_rows(space, data, first, n)
-        tile_forward(plan, code, factors, rows, space, n)
-        flow[: plan[ROWS] * n] = flow.dtype.type(0)
+        tile_forward(sizes, code, terms, space, n)
+        flow[: sizes.rows * n] = flow.dtype.type(0)
         for i in range(np.uint64(len(outputs))):
             for k in range(n):
                 p[i, k] = space[outputs[i] * n + k]
@@ -296,10 +289,10 @@ def train(
         for i in range(np.uint64(len(outputs))):
             for k in range(n):
                 flow[outputs[i] * n + k] += g[i, k]
-        tile_backward(plan, code, signs, scalars, factors, rows, space, flow, sums, n)
+        tile_backward(sizes, code, terms, space, flow, sums, n)
         first += n
     errors[0] = total * loss_scale
-    for i in range(plan[PARAMETERS]):
+    for i in range(sizes.parameters):
         grad[owned[i]] = sums[i]
     if len(arguments) == 0:
         return -1

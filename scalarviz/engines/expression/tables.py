@@ -13,12 +13,24 @@ from scalarviz.engines.codegen.dispatch import (
     TERNARY_PARTIALS,
     UNARY,
 )
+from scalarviz.engines.cpu.records import record_type
 from scalarviz.engines.expression import kernels
 from scalarviz.engines.expression.steps import Lowering, Term, TraceStep, find_slopes, in_order
 from scalarviz.model.trace import MOST_OPERANDS, NONE, Trace
 
 CACHE = 1 << 18  # bytes that the numbers and gradients of a tile may take
 MOST_SAMPLES, LEAST_SAMPLES = 128, 8
+
+# A step: its kind and formula; the rows of up to three operands and of its result; how many rows it
+# does at once; the row whose gradient it adds to; and, of a sum, its terms: from `first` on those
+# that are scalars alone, from `middle` to before `last` products with a row.
+STEP = record_type(
+    "kind", "formula", "x", "y", "z", "target", "count", "source", "first", "middle", "last"
+)
+# How many steps go forward, how many rows and samples a tile has, how many parameters there are.
+SIZES = record_type("steps", "rows", "samples", "parameters")
+
+Code = tuple[int, ...]  # the fields of a STEP
 
 # By the number of operands: the rows and their derivatives, and the kinds of code there and back.
 ROWS: tuple[tuple[list[str], list[str], np.uint64, np.uint64], ...] = (
@@ -48,7 +60,7 @@ class ExpressionTables:
         self.terms: list[tuple[float, int, int]] = []
         forward = [self._forward(run) for run in runs]
         code = forward + list(self._backward(runs))
-        self.code = np.array(code, np.uint64).reshape(len(code), kernels.COLUMNS)
+        self.code = np.array(code, STEP)
         signs, scalars, rows = zip(*self.terms, strict=True) if self.terms else ((), (), ())
         self.signs = np.array(signs, dtype)
         self.scalars = np.array(scalars, np.uint64)
@@ -58,13 +70,10 @@ class ExpressionTables:
         self.numbers = len(self.row)
         fitting = CACHE // (2 * self.constants.itemsize * self.numbers)
         self.samples = min(MOST_SAMPLES, max(LEAST_SAMPLES, fitting))
-        self.plan = np.zeros(kernels.FIELDS, np.uint64)
-        self.plan[kernels.STEPS] = len(forward)
-        self.plan[kernels.ROWS] = self.numbers
-        self.plan[kernels.PARAMETERS] = len(recording.parameters)
-        self.plan[kernels.SAMPLES] = self.samples
+        sizes = len(forward), self.numbers, self.samples, len(recording.parameters)
+        self.plan = np.array([sizes], SIZES)
 
-    def _forward(self, run: list[TraceStep]) -> list[int]:
+    def _forward(self, run: list[TraceStep]) -> Code:
         """One row of code for a run of steps."""
         first = run[0]
         if first.formula is None:
@@ -105,12 +114,12 @@ class ExpressionTables:
         count: int = 1,
         source: int = 0,
         terms: tuple[int, int, int] = (0, 0, 0),
-    ) -> list[int]:
+    ) -> Code:
         places = [*operands, 0, 0, 0][:MOST_OPERANDS]
         rows = [self.row.get(place, 0) for place in [*places, target]]
-        return [int(kind), formula, *rows, count, self.row.get(source, 0), *terms]
+        return int(kind), formula, *rows, count, self.row.get(source, 0), *terms
 
-    def _backward(self, runs: list[list[TraceStep]]) -> Iterator[list[int]]:
+    def _backward(self, runs: list[list[TraceStep]]) -> Iterator[Code]:
         """The rows of code for the way back."""
         readers = self._readers()
         for run in reversed(runs):
@@ -135,15 +144,15 @@ class ExpressionTables:
                     readers.setdefault(term.number, []).append(turned)
         return readers
 
-    def _gather(self, place: int, readers: dict[int, list[Term]]) -> Iterator[list[int]]:
+    def _gather(self, place: int, readers: dict[int, list[Term]]) -> Iterator[Code]:
         """The gradient by a number, from those by the sums it is part of."""
         if place in readers:
             begin = len(self.terms)
             self._add(readers[place], [])
             terms = (begin, begin, len(self.terms))
-            yield self._code(kernels.GATHER, target=place, terms=terms)
+            yield self._code(kernels.SUM_BACKWARD, target=place, terms=terms)
 
-    def _slopes(self, step: TraceStep) -> Iterator[list[int]]:
+    def _slopes(self, step: TraceStep) -> Iterator[Code]:
         """The gradients by the parameters that are factors in a sum."""
         learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
         shifts = [term for term in learned if term.number == NONE]
@@ -154,7 +163,7 @@ class ExpressionTables:
             terms = (begin, begin + len(shifts), len(self.terms))
             yield self._code(kernels.SLOPES, target=step.target, terms=terms)
 
-    def _partials(self, run: list[TraceStep]) -> Iterator[list[int]]:
+    def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
         """The gradients by the operands of a run."""
         first = run[0]
         assert first.formula is not None
