@@ -5,7 +5,7 @@ if __name__ == "__main__":
         import os
         import signal
 
-        # Until the program hears by itself, Ctrl-C has nothing to clean up after.
+        # Before the program installs its own handlers, Ctrl-C has nothing to clean up.
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
         from scalarviz.cli.commands import main
     except KeyboardInterrupt:

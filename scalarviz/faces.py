@@ -1,4 +1,4 @@
-"""Watching a training: `sv.watch(session)` opens a window, or shows it where it is asked from."""
+"""watch: shows a training in a window, a notebook or a terminal."""
 
 from __future__ import annotations
 
@@ -41,30 +41,28 @@ def watch(
     reduced_motion: bool = False,
     instead: str = INSTEAD,
 ) -> Any:
-    """Open a window on a session, a show or a scene, and let it play; the exit code that suits.
+    """Open a window on a session and play it; return the exit code.
 
-    In a notebook: show it in the cell that runs; what shows it is returned. A scene is called by
-    its name, or by the path of a file of one's own. The window's thread never waits for a training,
-    and any other thread may call the session meanwhile.
+    In a notebook, show it below the running cell, and return what shows it. Training runs in the
+    background: the window stays responsive, and any thread may call the session meanwhile.
 
     show            a Session, a Show, or the name or path of a scene
-    steps           after how many steps it pauses; None, the default: never
-    speed           steps a second, 0 for flat out; None, the default: the show's own way
-    theme           "dark", "light", or "auto", the default: as the system or the page has it
+    steps           number of steps after which it pauses; None, the default: no limit
+    speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
+    theme           "dark", "light", or "auto", the default: that of the system or page
     keep            where and when the session is saved; None, the default: nowhere
     recipe          how the scene was made, so that its options can be changed while it is shown
     terminal        True: draw in the terminal instead; by default False
-    size            width and height of the window or of the picture in a notebook, in pixels;
-                    None, the default: as the screen allows, and (800, 500) in a notebook
-    play            False: begin with a pause; None, the default: play at once in a window, and in a
+    size            width and height of the window, or of the picture in a notebook, in pixels;
+                    None, the default: fitted to the screen, and (800, 500) in a notebook
+    play            False: start paused; None, the default: play at once in a window, and in a
                     notebook when its button is pressed
     tour            True: show the first step operation by operation; by default False
-    reduced_motion  True: nothing glides; by default False
-    instead         what an error says that can be done without a window
+    reduced_motion  True: no animations; by default False
+    instead         what an error suggests where no window can be opened
 
-    If only PySide6 is missing it says so and draws in the terminal. Raises InputError for what
-    cannot be shown or chosen, and DisplayError, which says what is missing, where no window can be
-    opened.
+    If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
+    invalid arguments, and DisplayError, which says what is missing, where no window can be opened.
     """
     from scalarviz.notebook import show as notebook
     from scalarviz.terminal import terminal as in_terminal

@@ -1,4 +1,4 @@
-"""What objects do by means of packages below them: draw, save and export themselves.
+"""Calls into packages below: objects draw, save and export themselves by them.
 
 A package imports only from those above it. These calls are the exceptions: `Network.save`,
 `Weight._repr_html_` and the like end in one of them. Each function imports inside its body, so

@@ -1,1 +1,1 @@
-"""A session as it is looked at: what a picture shows of it, moment by moment."""
+"""Turns a session into the frame data of one picture."""

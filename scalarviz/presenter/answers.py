@@ -1,4 +1,4 @@
-"""Answers: what a picture asks that may take long, such as a step that is done once more."""
+"""Answer: a result that may take long, computed on a background thread."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Generic, TypeVar, final
 
 from scalarviz.session.worker import Background, Job
 
-AT_ONCE = 0.05  # seconds that a face waits for what a session computes; more would be felt
+AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
 
 Value = TypeVar("Value")
 
 
 @final
 class Answer(Generic[Value]):
-    """The answer to one question; `key` is what it depends on, and it is asked once for each.
+    """The result of one question, computed once for each `key`.
 
-    Where it takes longer than some patience, the value before stands until it is there, and the
-    answer is `pending`.
+    If it takes longer than the caller's patience, the previous value is used until the result is
+    there; meanwhile the answer is `pending`.
     """
 
     def __init__(self, before: Value) -> None:
@@ -29,11 +29,18 @@ class Answer(Generic[Value]):
 
     @property
     def pending(self) -> bool:
-        """Whether the value is that of another key than was asked for."""
+        """Whether the value belongs to another key than the one asked for."""
         return self._asked != self._key
 
     def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:
-        """The answer for a key, by `ask`: here, or with less patience on a thread of its own."""
+        """Return the result of `ask` for a key, computed here or, with less patience, on a thread.
+
+        key       what the result depends on
+        ask       computes it
+        patience  seconds to wait; infinite, the default: compute it on this thread
+
+        Errors of `ask` are raised here.
+        """
         if key != self._key and not (key == self._asked and self._thread.busy):
             if patience == math.inf:
                 self.value, self._key = ask(), key
@@ -49,6 +56,6 @@ class Answer(Generic[Value]):
     def _answer(self, key: object, ask: Callable[[], Value]) -> Job:
         try:
             self.value = ask()
-        finally:  # what fails is not asked again
+        finally:  # a failed question is not asked again
             self._key = key
         yield 0.0

@@ -1,4 +1,4 @@
-"""CameraController: from where the scene is seen, and smooth moves from one place to another."""
+"""CameraController: the camera of a stage, with smooth moves between views."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scalarviz.view.scene.camera import CAMERAS, Camera
 from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.plates import Layout
 
-SECONDS = 0.7  # that a move takes
-NEAR = 7.0  # cells from top to bottom when one cube is looked at
-DEGREES = 0.35  # that a pixel of dragging turns it
+SECONDS = 0.7  # duration of a move
+NEAR = 7.0  # visible height in cells when a single cube is framed
+DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
 @final
 class CameraController:
-    """A camera, which of `CAMERAS` it came from, and where it is going.
+    """A camera, the name of its preset in `CAMERAS`, and the move in progress.
 
-    As long as nobody has moved it, it keeps the whole network in the picture.
+    Until the user moves it, it keeps the whole network in the picture.
     """
 
     def __init__(self, layout: Layout, name: str = "perspective", *, cuts: bool = False) -> None:
@@ -37,7 +37,7 @@ class CameraController:
         self.frame(self._size)
 
     def frame(self, size: tuple[float, float]) -> None:
-        """The picture is so large, in logical pixels."""
+        """Set the size of the picture in logical pixels."""
         self._size = size
         if self._framed and self._from is None:
             self.camera = self.whole(self.camera)
@@ -47,7 +47,7 @@ class CameraController:
         self.go(self.whole(self.camera), framed=True)
 
     def look(self, name: str) -> None:
-        """Go over to one of `CAMERAS`, with the whole network in the picture."""
+        """Move to a preset of `CAMERAS`, with the whole network in the picture."""
         chosen = pick(CAMERAS, name, "camera")
         self.name = name
         self.go(self.whole(replace(chosen, target=self.camera.target)), framed=True)
@@ -56,7 +56,7 @@ class CameraController:
         self.go(self.whole(self.camera), framed=True)
 
     def frame_cube(self, index: int) -> None:
-        """Go near one cube."""
+        """Move close to one cube."""
         found = self.layout.plate_of(index)
         if found is not None:
             plate, row, column = found
@@ -64,7 +64,7 @@ class CameraController:
             self.go(replace(self.camera, target=target, height=min(NEAR, self.camera.height)))
 
     def go(self, goal: Camera, *, framed: bool = False) -> None:
-        """Move there."""
+        """Start a move to a camera; with `cuts`, jump there."""
         self._framed = framed
         if self.cuts:
             self.camera, self._from = goal, None
@@ -72,7 +72,7 @@ class CameraController:
             self._from, self._goal, self._started = self.camera, goal, None
 
     def tick(self, now: float) -> bool:
-        """Go on with a move; whether there is one."""
+        """Advance a move to the time `now`; return whether there was one."""
         if self._from is None:
             return False
         self._started = now if self._started is None else self._started
@@ -85,20 +85,20 @@ class CameraController:
         return True
 
     def orbit(self, right: float, down: float) -> None:
-        """Turn as the mouse drags, by pixels."""
+        """Rotate by dragging, in pixels."""
         self._stay()
         if self.name == "flat" and (right or down):
             self.name = "orthographic"
         self.camera = self.camera.orbited(-DEGREES * right, DEGREES * down)
 
     def move(self, right: float, down: float) -> None:
-        """Move as the mouse drags, by pixels."""
+        """Move sideways by dragging, in pixels."""
         self._stay()
         high = Division.of(*self._size).inner.height
         self.camera = self.camera.moved(-right / high, down / high)
 
     def zoom(self, factor: float, x: float, y: float) -> None:
-        """Go nearer to what is at a pixel."""
+        """Zoom in on a pixel."""
         self._stay()
         box = Division.of(*self._size).inner
         right = (x - box.x - box.width / 2.0) / box.height
@@ -110,7 +110,7 @@ class CameraController:
         self._from = None
 
     def whole(self, camera: Camera) -> Camera:
-        """The same direction, with the whole network in the picture."""
+        """Return the camera with the whole network in the picture, in the same direction."""
         box = Division.of(*self._size).inner
         points = self.layout.points()
         if not len(points) or not np.isfinite(points).all():

@@ -1,4 +1,4 @@
-"""Cards: what the inspector says of a weight that is hovered over, or pinned."""
+"""Cards of the inspector, for the hovered and for the pinned weight."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from scalarviz.session.session import Session
 from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Card
 
-TERMS = 3  # of a sum that are spelled out
+TERMS = 3  # terms of a sum that are written out
 
 
 def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[str, str]]:
-    """Value, gradient and last change of a weight, as they are shown."""
+    """Return value, gradient and last change of a weight, as names and texts."""
     value, grad = float(source.numbers.value[row]), float(source.numbers.grad[row])
     change = value - float(source.before[row])
     found = [
@@ -37,7 +37,7 @@ def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[
 
 
 def hover_card(session: Session, row: int | None, source: Source, since: int) -> Card | None:
-    """The small card beside a cube."""
+    """Return the card beside a hovered cube; None if there is none."""
     if row is None:
         return None
     name = session.network.bank.name_of(row)
@@ -47,7 +47,7 @@ def hover_card(session: Session, row: int | None, source: Source, since: int) ->
 
 @final
 class PinnedCard:
-    """The card of the pinned weight; its arithmetic is asked for only when the clock has moved."""
+    """The card of the pinned weight; its arithmetic is recomputed only when the clock has moved."""
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
@@ -58,7 +58,7 @@ class PinnedCard:
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
     def card(self, row: int | None, source: Source, since: int, key: object) -> Card | None:
-        """Numbers, history, and while nothing moves the arithmetic of the step."""
+        """Return the card: numbers, history, and, unless the session plays, arithmetic."""
         if row is None:
             return None
         if self.session.playing:
@@ -70,7 +70,7 @@ class PinnedCard:
         return Card(row, name, facts(self.session, row, source, since), lines, self._history(row))
 
     def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
-        """What it has been so far; while it plays, asked for only now and then."""
+        """Return steps and values so far; while the session plays, refreshed only at intervals."""
         if row not in self.session.pinned:
             return None
         if row != self._recalled[0] or not self.session.playing or self._recalling.due:
@@ -81,7 +81,7 @@ class PinnedCard:
 
 
 def arithmetic(session: Session, row: int) -> list[str]:
-    """How the gradient of a weight adds up, and what the optimizer makes of it."""
+    """Return the sum that makes the gradient of a weight, and the optimizer's lines."""
     try:
         said = session.explain(row)
     except ScalarvizError:
@@ -99,7 +99,7 @@ def arithmetic(session: Session, row: int) -> list[str]:
 
 
 def gradient_lines(said: Explanation, *, largest_first: bool = False) -> list[str]:
-    """The sum over the batch: some terms, how many more there are, and the total."""
+    """Return the sum over the batch: some terms, the number of others, and the total."""
     if said.total is None:
         return [text("explanation.unknown")]
     if said.products is None or said.g is None:
@@ -109,7 +109,7 @@ def gradient_lines(said: Explanation, *, largest_first: bool = False) -> list[st
         return [text("explanation.beyond")]
     lines = [plural("explanation.terms", count)]
     order = np.arange(count)
-    if largest_first:  # of a weight that is used at many places most may be 0
+    if largest_first:  # most terms of a shared weight may be 0
         order = np.argsort(-np.abs(said.products), kind="stable")
         lines = [text("explanation.largest_first", terms=lines[0])]
     for i in order[:TERMS].tolist():

@@ -1,4 +1,4 @@
-"""Channels: what colors and sizes of cubes can stand for, and the scales that go with them."""
+"""CHANNELS: what colors and sizes of cubes can show, and their scales."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from scalarviz.presenter.sample_pass import SamplePass, forward_products, gradie
 from scalarviz.view.scene.plates import Plate
 
 CHANGE = "last change"
-FEW = 4096  # numbers, up to which the largest sets the scale, and none is clipped at first
+FEW = 4096  # up to so many numbers, the scale covers the largest
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the numbers of a channel come from.
+    """Inputs of a channel.
 
-    numbers  of the bank at one moment, and `before`, the values one picture earlier
-    way      of the focus sample
+    numbers  numbers of the bank at one moment; `before`, the values one picture earlier
+    program  the program of the network
+    way      the focus sample's pass
     """
 
     numbers: SnapshotValues
@@ -35,15 +36,15 @@ class Source:
 
 
 def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
-    """Products of a sample; zeros while none is followed, as in a large network that plays."""
+    """Return products of the sample; zeros without a sample pass, as in a large network."""
     return products() if source.way.values else np.zeros(len(source.numbers.value))
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Something that colours and sizes of cubes can stand for: `read` gives a number each.
+    """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
 
-    `of_sample` ones are of the focus sample, and there only where a network is made of layers.
+    `of_sample` channels belong to the focus sample, and need a network with layers.
     """
 
     name: str
@@ -59,7 +60,7 @@ def products_backward(s: Source) -> FloatArray:
     return known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way))
 
 
-# The slots of the optimizer are channels too; `names_of` puts them before those of a sample.
+# The slots of the optimizer are channels, too; `names_of` inserts them before those of a sample.
 CHANNELS = table(
     [
         Channel("value", lambda source: source.numbers.value),
@@ -72,14 +73,14 @@ CHANNELS = table(
 
 
 def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
-    """The channels that there are, given the optimizer's slots."""
+    """Return the names of the available channels, given the optimizer's slots."""
     plain = [row.name for row in CHANNELS.values() if not row.of_sample]
     of_sample = [row.name for row in CHANNELS.values() if row.of_sample and has_layers]
     return [*plain, *slots, *of_sample]
 
 
 def read(name: str, source: Source) -> FloatArray:
-    """The numbers of a channel, one a row of the bank; zeros of a slot that is not there yet."""
+    """Return the numbers of a channel; zeros for a slot that does not exist yet."""
     if name in CHANNELS:
         return CHANNELS[name].read(source)
     found = source.numbers.slots.get(name)
@@ -87,7 +88,7 @@ def read(name: str, source: Source) -> FloatArray:
 
 
 def scales_of(plates: Sequence[Plate], numbers: FloatArray, *, per_layer: bool) -> FloatArray:
-    """A plain number for each plate that most of its numbers, or of all, stay within."""
+    """Return a round number for each plate that covers all of its numbers, or most."""
     if not per_layer:
         return np.full(len(plates), scale_of(numbers))
     layers = {plate.layer: plate_numbers(plates, plate.layer, numbers) for plate in plates}
@@ -104,7 +105,7 @@ def scale_of(numbers: FloatArray) -> float:
 
 
 def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArray) -> int:
-    """How many numbers the strongest color is too weak for."""
+    """Return how many numbers exceed the scales."""
     return sum(
         int(np.count_nonzero(np.abs(numbers[plate.indices]) > scale))
         for plate, scale in zip(plates, scales.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""What there is to see of a session, found from its data and its network: numbers, not pictures."""
+"""EXHIBITS: the panels that show what a session learns, chosen by its data."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.swatches import Swatches
 
-SMALL = 2000  # weights; those of a larger network are too many to be looked at one by one
-SIDE = 40  # cells of a map, points of a graph: SIDE * SIDE of them are asked at every picture
-FEW = 8  # samples whose answers are spelled out
-MOST = 256  # samples that are looked at
-PIXELS = 64  # along the longer side of a picture
+SMALL = 2000  # weights; larger networks are not shown weight by weight
+SIDE = 40  # cells along a map, which needs SIDE * SIDE evaluations per picture
+FEW = 8  # most samples whose outputs are written out
+MOST = 256  # samples that are shown
+PIXELS = 64  # along the longer side of an image
 
 
 Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
@@ -37,10 +37,11 @@ Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 def exhibit_of(
     session: Session, ask: Ask | None = None, batch: Pair | None = None
 ) -> Exhibit | None:
-    """What is learned, as something to look at; None if there is no way to show it.
+    """Return the exhibit of a session; None if there is no way to show its data.
 
-    `ask` is the session's network, or a copy of it that can be asked at any time; `batch` is the
-    first one of data that code makes, if it is there already.
+    session  the session
+    ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
+    batch    the first batch, if known; for data made by code
     """
     ask, data = ask or session.network, session.data
     make = EXHIBITS.get(getattr(data, "name", ""))
@@ -56,7 +57,7 @@ def exhibit_of(
 
 
 def samples_of(session: Session, batch: Pair | None = None) -> Pair:
-    """Some of the samples that a session trains on."""
+    """Return some of the samples that a session trains on."""
     data = session.data
     if isinstance(data, TableSet):
         batch = data.training
@@ -65,7 +66,7 @@ def samples_of(session: Session, batch: Pair | None = None) -> Pair:
 
 
 def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
-    """What the network says over the plane of two inputs; the others stay as they are."""
+    """Return the output over the plane of two inputs; other inputs are constant."""
     inputs, targets = samples
     low, high = bounds_of(data, inputs[:, axes])
     across = low[0] + (np.arange(SIDE) + 0.5) / SIDE * (high[0] - low[0])
@@ -85,7 +86,7 @@ def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
 
 
 def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The lower left and the upper right corner of what is worth showing."""
+    """Return the lower left and the upper right corner of the map."""
     if data.bounds is not None:
         return np.full(2, data.bounds[0]), np.full(2, data.bounds[1])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -94,7 +95,7 @@ def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:
-    """A line for each sample, where there are few: inputs, what is said, what should be said."""
+    """Return a line per sample, if they are few: inputs, outputs, targets."""
     if len(inputs) > FEW:
         return []
     said = ask(inputs)
@@ -109,7 +110,7 @@ def numbers(row: FloatArray, style: str) -> str:
 
 
 def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
-    """What the network says along one input."""
+    """Return the output along one input."""
     inputs, targets = samples
     low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
     places = np.repeat(inputs[:1], SIDE * 4, axis=0)
@@ -120,13 +121,13 @@ def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
 
 
 def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
-    """The palette: colours that go in, that come out, and that should."""
+    """Return the palette: inputs, outputs and targets as colors."""
     inputs, targets = data.palette
     return Swatches(inputs, ask(inputs), targets)
 
 
 def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
-    """Target and output at the middles of some pixels, and where they differ."""
+    """Return target and output at some pixel centers, and their difference."""
     points, target, (rows, columns) = some_pixels(data)
     output = ask(points)
     shape = (rows, columns, 3)
@@ -143,7 +144,7 @@ def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
 
 @lru_cache(maxsize=2)
 def some_pixels(data: Texture) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
-    """The middles of evenly spaced pixels, their colours, and how many rows and columns."""
+    """Return centers of evenly spaced pixels, their colors, and the number of rows and columns."""
     height, width, _ = data.picture.shape
     apart = -(-max(height, width) // PIXELS)
     points, colors = [part.reshape(height, width, -1) for part in data.pixels()]
@@ -152,8 +153,9 @@ def some_pixels(data: Texture) -> tuple[FloatArray, FloatArray, tuple[int, int]]
     return points[chosen].reshape(-1, 2), colors[chosen].reshape(-1, 3), (rows, columns)
 
 
-# What is shown of a data set, by its name: made of the network, the data and the engine's name. Any
-# other data set is shown by its samples: over a plane, or as a function, where few inputs vary.
+# Exhibits by the name of a data set: functions of the network, the data and the engine's name.
+# Other data sets are shown by their samples, over a plane or as a function, if one or two inputs
+# vary.
 EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
     "rgb": swatches,
     "digits": sorting,
@@ -162,7 +164,7 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
 
 
 def held_out_loss(session: Session) -> float | None:
-    """The loss on samples that are never trained on; None if there are none."""
+    """Return the loss on held-out samples; None if there are none."""
     if session.data.held_out is None:
         return None
     inputs, targets = session.data.held_out
@@ -170,7 +172,7 @@ def held_out_loss(session: Session) -> float | None:
 
 
 def plates_of(session: Session) -> list[TextPlate]:
-    """The weights, layer by layer; none if they are too many to look at."""
+    """Return the weights layer by layer; empty for a large network."""
     network = session.network
     if len(network.bank) > SMALL:
         return []
@@ -191,7 +193,7 @@ def plates_of(session: Session) -> list[TextPlate]:
 
 
 def expression_plate(expression: Any) -> TextPlate:
-    """The parameters of a compiled expression: one below the other if they are few."""
+    """Return the parameters of a compiled expression, in a column if they are few."""
     values = np.asarray(expression.bank.value[expression.rows], np.float64)
     names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
     about = f"{len(names)} parameters"
@@ -201,7 +203,7 @@ def expression_plate(expression: Any) -> TextPlate:
 
 
 def plate(session: Session, index: int, layer: Layer) -> TextPlate:
-    """The numbers of a Dense layer."""
+    """Return the numbers of a Dense layer."""
     values = np.asarray(layer.bank.value[layer.rows], np.float64)
     is_last = layer is session.network.layers[-1]
     inputs = numbered(layer.inputs, session.data.input_names if index == 0 else ())
@@ -218,14 +220,14 @@ def plate(session: Session, index: int, layer: Layer) -> TextPlate:
 
 
 def numbered(count: int, names: Sequence[str]) -> list[str]:
-    """Names for so many neurons; the numbers of those that have none."""
+    """Return names of neurons; numbers for those without a name."""
     return [*names[:count], *map(str, range(len(names), count))]
 
 
 def plate_of(session: Session, operation: Operation, layer: Layer) -> TextPlate:
-    """The numbers of an operation: of a norm its gains in a row, and its shifts below them.
+    """Return the parameters of an operation; for a norm, gains and shifts as rows.
 
-    Of a convolution a row is a kernel; the number of a channel stands where its part begins.
+    A row of a convolution is a kernel; each channel's part is labelled with its number.
     """
     own, shape = operation.parameters, operation.shape
     values = np.asarray(session.network.bank.value[own.start : own.stop], np.float64)

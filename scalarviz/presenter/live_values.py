@@ -1,4 +1,4 @@
-"""Reading: what a picture needs to know of a session, asked for without holding up its training."""
+"""LiveValues: a reading of a session for one picture, without holding up its training."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from scalarviz.view.frame_data import Buffers, Curve
 
 Value = TypeVar("Value")
 
-# Above so many numbers a sample is followed only while nothing moves, and they are copied only when
-# the clock has moved.
+# In larger banks, a sample is followed only while the session rests, and numbers are copied only
+# after the clock has moved.
 LARGE = 300_000
 POINTS = 700  # of a curve
 
 
 @final
 class LiveValues:
-    """The numbers of a session as they were when it was last looked at.
+    """The numbers of a session at the last `refresh`.
 
-    numbers  of the bank; `last`, those before the clock moved, and `since`, the step then
-    program  of the network, as it was then: other activations make another one
-    way      of the focus sample through the network; empty for an expression
-    place    where the clock stood: step, operation, and the number of the branch
-    held     whether the focus sample is shown as it was before the clock moved
-    asleep   whether nothing may be computed: what the session does not just know is not shown
+    numbers  of the bank; `last`, those before the clock moved; `since`, the step of `last`
+    program  of the network at that time: changing activations replaces it
+    way      the focus sample's pass; empty for an expression
+    place    the clock: step, operation, and number of the branch
+    held     whether the focus sample is shown as before the clock moved
+    asleep   whether to compute nothing: only what the session has at hand is shown
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -60,7 +60,7 @@ class LiveValues:
         self._before: tuple[SamplePass, FloatArray | None] = (self.way, self.target)
         self._snapshot = session.snapshot()
         self._snapshot.request()
-        at_once = HostSnapshot(session.network.bank)  # as they are, though somebody is at work
+        at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
         self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
         self.since = here.clock.step
@@ -78,15 +78,15 @@ class LiveValues:
         self._follow()
 
     def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
-        """Ask the session for something; with a patience that is limited, see `pending`."""
+        """Return the result of `question`, or an older one; see `pending`."""
         patience = self.patience
-        if patience < math.inf and self.session.has_turn:  # the other thread would wait for this
+        if patience < math.inf and self.session.has_turn:  # waiting would deadlock
             patience = 0.0
         return answer.get(key, question, patience)
 
     @property
     def pending(self) -> bool:
-        """Whether something that was asked for is not there yet."""
+        """Whether a result that was asked for is not there yet."""
         return any(answer.pending for answer in self.answers)
 
     @property
@@ -94,10 +94,10 @@ class LiveValues:
         return self.key[0], self.key[1], self.key[3]
 
     def refresh(self) -> None:
-        """Look again; while somebody is at work, as it was when the last portion was done."""
+        """Read the session again; while it is busy, its last published state."""
         here, program = self.session.course.here, self.session.network.program
         if self.moments is not here.moments and self.moments != here.moments:
-            if program.moments != here.moments:  # somebody is looking up a step that had others
+            if program.moments != here.moments:  # an earlier step is being looked up
                 return
             self.program, self.moments = program, here.moments
         key, old, shot = key_of(here), self.numbers, self._snapshot
@@ -105,8 +105,8 @@ class LiveValues:
             if shot.ready:
                 self.numbers = shot.read()
                 shot.request()
-        elif key != self.key or len(old.value) <= LARGE:  # what is written past the session counts
-            if shot.ready:  # else those come that are asked for already
+        elif key != self.key or len(old.value) <= LARGE:  # also finds writes from outside
+            if shot.ready:  # else the copy already requested is used
                 shot.request()
             if shot.ready:
                 self.numbers = shot.read()
@@ -118,10 +118,10 @@ class LiveValues:
         self._look()
 
     def before(self) -> tuple[FloatArray, int]:
-        """The values before the last change, and the step from which they are.
+        """Return the values before the last change, and their step.
 
-        While it plays, those of the picture before; at rest between two steps, exactly one step
-        earlier, which is made again for that.
+        While the session plays, they are those of the previous picture; at rest between two steps,
+        those of exactly one step earlier, which is replayed.
         """
         step, operation, _ = self.place
         near = operation or not step or self.since == step - 1
@@ -142,13 +142,13 @@ class LiveValues:
         if not self.has_layers or (self.session.playing and len(self.numbers.value) > LARGE):
             return
         session, trainer = self.session, self.session.course.trainer
-        if session.playing and not self._following.due:  # large pictures take long
+        if session.playing and not self._following.due:  # large networks take long
             return
         with self._following.doing():
             self._follow_now(session, trainer)
 
     def _follow_now(self, session: Session, trainer: Trainer) -> None:
-        """Send the focus sample through the network, and the gradient back."""
+        """Send the focus sample through the network, and its gradient back."""
         clock, bank = session.clock, session.network.bank
         step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
         batches = trainer.batches
@@ -157,7 +157,7 @@ class LiveValues:
             return
         inputs, targets = batch
         focus = min(session.focus, len(inputs) - 1)
-        # An optimizer that was exchanged counts its steps anew.
+        # A replaced optimizer counts its steps from 0.
         taken = bank.step_count - (0 if session.playing else clock.step - step)
         place = SampleContext(bank.state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs[focus], place)
@@ -166,11 +166,11 @@ class LiveValues:
         try:
             numbers = self.numbers.value, way, self.target, trainer.loss, len(inputs), place
             backward(self.program, *numbers)
-        except (ScalarvizError, ArithmeticError):  # a loss that these outputs have no value of
+        except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
             way.flows.clear()
 
     def buffers(self, done: int) -> Buffers:
-        """The sample after so many moments of the step; 0 is all of it."""
+        """Return the sample after `done` moments of the step; 0: after all of them."""
         way, target = self._before if self.held else (self.way, self.target)
         if not way.values:
             return Buffers()
@@ -194,7 +194,7 @@ class LiveValues:
     # What is learned.
 
     def _look(self) -> None:
-        """Ask a copy of the network; not all the time if that takes long."""
+        """Update the exhibit from a copy of the network, at intervals if that takes long."""
         key = (self.key, id(self.session.data), self.session.network.activations)
         if self.asleep or key == self._exhibit_key:
             return
@@ -202,19 +202,19 @@ class LiveValues:
             return
         batches = self.session.course.trainer.batches
         samples = None
-        if not isinstance(self.session.data, TableSet):  # they are made by code, which may be slow
+        if not isinstance(self.session.data, TableSet):  # made by a user's code, which may be slow
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
         try:
             with self._asking.doing():
                 self.exhibit = exhibit_of(self.session, self._ask(), samples)
-        except ScalarvizError:  # data that was just exchanged
+        except ScalarvizError:  # the data have just been replaced
             return
         self._exhibit_key = key
 
     def _ask(self) -> Any:
-        """Something with the numbers of this reading that maps inputs to outputs."""
+        """Return a network, or expression, with the numbers of this reading."""
         network = self.session.network
         if not self.has_layers:
             return network
@@ -223,17 +223,17 @@ class LiveValues:
             engine = "cpu" if network.engine == "cuda" else network.engine
             if self._twin.engine != engine:
                 self._twin.to(engine)
-            self._twin.bank.name_of = "row {}".format  # no circle: its memory ends with this
+            self._twin.bank.name_of = "row {}".format  # avoids a reference cycle
             self._twin_key = network.activations, network.engine
         self._twin.bank.value[:] = self.numbers.value
         return self._twin
 
-    # The course of the loss.
+    # The loss curve.
 
     def curve(self) -> Curve:
-        """The losses of this branch, and of the one that it left or that left it last.
+        """Return the losses of this branch, and of the branch that was left last.
 
-        Of a long training they are gone through anew only now and then while it plays.
+        While the session plays, a long history is read again only at intervals.
         """
         session = self.session
         branch = session.current_branch
@@ -251,5 +251,5 @@ class LiveValues:
 
 
 def key_of(here: Here) -> tuple[int, ...]:
-    """The clock, and the number of the branch."""
+    """Return the clock, and the number of the branch."""
     return (*here.clock.key, here.branch.number)

@@ -1,4 +1,4 @@
-"""Motion: while someone goes by operations, what is shown of the one just done or undone."""
+"""Motion: animates the operation just done or undone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.view.scene.plates import Plate
 
 LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
-CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # these change numbers of the bank
-FINE = 200_000  # numbers, above which they are not blended
+CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # they change the bank's numbers
+FINE = 200_000  # larger banks are not animated
 
 
 @dataclass(frozen=True)
 class Passage:
-    """One operation: the numbers before and after it, when it began to be shown, and how long."""
+    """One animated operation: the numbers before and after it, its start and duration."""
 
     moment: Moment
     before: SnapshotValues
@@ -34,7 +34,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Mixed:
-    """What cubes show in the middle of an operation; `before` only where a step is shown."""
+    """What cubes show during an operation; `before` only for a step."""
 
     colors: FloatArray
     sizes: FloatArray
@@ -45,7 +45,7 @@ class Mixed:
 
 @final
 class Motion:
-    """Follows a reading: what it shows is the last operation, while someone goes by operations."""
+    """Animates the last operation while the user goes by operations."""
 
     def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
         self.reading = reading
@@ -54,7 +54,7 @@ class Motion:
         self._passage: Passage | None = None
         self._place = reading.place
         done = reading.place[1]
-        if done:  # somebody looks in the middle of a step: what is done last is shown
+        if done:  # the session stands within a step: show its last operation
             now = reading.numbers
             self.walking = True
             self._passage = Passage(reading.moments[done - 1], now, now, True, -np.inf, SHORTEST)
@@ -62,7 +62,7 @@ class Motion:
         self._now = 0.0
 
     def follow(self, now: float) -> None:
-        """The reading may have moved."""
+        """Start an animation if the reading has moved by one operation."""
         self._now = now
         place, old = self.reading.place, self._place
         if place == old:
@@ -90,20 +90,20 @@ class Motion:
         self.reading.held = False
 
     def tick(self, now: float) -> bool:
-        """Whether something moves."""
+        """Advance to the time `now`; return whether something moves."""
         self._now = now
         self.reading.held = self._undoing
         return self._passage is not None and self._part() < 1.0
 
     def _part(self) -> float:
-        """How much of the passage has been shown."""
+        """Return the part of the animation that is done, 0 to 1."""
         passage = self._passage
         if passage is None or self.cuts:
             return 1.0
         return min(1.0, max(0.0, (self._now - passage.started) / passage.seconds))
 
     def shown(self) -> tuple[Moment | None, float]:
-        """The operation to show, and how much of it."""
+        """Return the operation to show, and the part of it that is done."""
         passage = self._passage
         if not self.walking or passage is None:
             return None, 1.0
@@ -112,30 +112,30 @@ class Motion:
             return passage.moment, part
         if part < 1.0:
             return passage.moment, 1.0 - part
-        # Undone: what is done now is the operation before it.
+        # Undone: the last operation is now the one before it.
         done = self.reading.place[1]
         return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
 
     @property
     def _undoing(self) -> bool:
-        """Whether an operation goes backward just now: it looks as it did when it was done."""
+        """Whether an undone operation is being animated, with the sample as it was."""
         return self._passage is not None and not self._passage.forward and self._part() < 1.0
 
     @property
     def hasty(self) -> bool:
-        """Whether operations come so quickly that nobody could read."""
+        """Whether operations follow each other too quickly to read captions."""
         return self._passage is not None and self._passage.seconds < 0.5 * LONGEST
 
     @property
     def done(self) -> int:
-        """How many operations of the step are done, as far as it is shown; 0: all, or none."""
+        """The number of operations done within the step, as shown; 0 for all or none."""
         done = self.reading.place[1] + self._undoing
         return done % len(self.reading.moments) if self.walking else 0
 
     def mixed(
         self, color: str, size: str, source: Source, plates: Sequence[Plate], *, per_layer: bool
     ) -> Mixed:
-        """What cubes show now."""
+        """Return what cubes show now."""
         colors, sizes = read(color, source), read(size, source)
         moment, part = self.shown()
         passage = self._passage
@@ -158,13 +158,13 @@ class Motion:
 
 
 def between(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
-    """Sizes on the way, as logarithms, since that is how they are drawn."""
-    # What is far below the largest is drawn as small as can be: from there it grows.
+    """Interpolate sizes logarithmically, as they are drawn."""
+    # Sizes far below the largest are drawn smallest: they grow from there.
     sizes = np.abs(np.concatenate([first, last]))
     least = 1e-4 * float(sizes[np.isfinite(sizes)].max(initial=0.0))
     if part >= 1.0 or least == 0.0:
         return last
-    with np.errstate(invalid="ignore"):  # those that are infinite, or no numbers, stay so
+    with np.errstate(invalid="ignore"):  # keeps infinities and NaN
         a, b = (np.log10(np.maximum(np.abs(each), least)) for each in (first, last))
         mixed: FloatArray = 10.0 ** (a + part * (b - a))
     return mixed

@@ -1,4 +1,4 @@
-"""Messages: short notices on the picture that go by themselves, and choices that wait."""
+"""Messages: short notices that disappear by themselves, and buttons that stay."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
-SECONDS = 8.0  # that a notice stays, at least
-LETTERS = 15.0  # that are read in a second, by those who are not in a hurry
+SECONDS = 8.0  # shortest time that a notice stays
+LETTERS = 15.0  # reading speed in characters per second
 MOST = 2
 
 
 @dataclass
 class Notice:
-    """`until` is infinite before the time was told: nobody can have seen it then."""
+    """A notice; `until` is infinite before the first `tick`."""
 
     text: str
     action: str
@@ -29,16 +29,16 @@ class Notice:
 
 @final
 class Messages:
-    """What was said lately, and what can be chosen; `status` is said as long as it is so."""
+    """Current notices and offers; `status` stays until it is cleared."""
 
     def __init__(self) -> None:
         self.status = ""
-        self._now = math.inf  # until somebody has told the time
+        self._now = math.inf  # until the first tick
         self._notices: list[Notice] = []
         self._offers: dict[str, Callable[[], None]] = {}
 
     def notice(self, text: str, action: str, then: Callable[[], None] | None) -> None:
-        """Say something; the oldest goes if there are too many."""
+        """Add a notice; the oldest is dropped if there are too many."""
         kept = [each for each in self._notices if each.text != text]
         notice = Notice(text, action, then, 0.0)
         notice.until = self._now + notice.seconds
@@ -48,7 +48,7 @@ class Messages:
         self._offers = dict(offers)
 
     def tick(self, now: float) -> bool:
-        """Let old notices go; whether one has gone just now."""
+        """Remove expired notices; return whether there were any."""
         self._now = now
         for each in self._notices:
             each.until = min(each.until, now + each.seconds)
@@ -58,7 +58,7 @@ class Messages:
         return gone
 
     def press(self, name: str) -> bool:
-        """Do what belongs to a name that was pressed; whether there was something."""
+        """Run the action of a button; return whether the button exists."""
         for each in reversed(self._notices):
             if each.action == name and each.then is not None:
                 self._notices.remove(each)

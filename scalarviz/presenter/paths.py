@@ -1,4 +1,4 @@
-"""Paths: through which numbers of a network the signal of one weight passes."""
+"""The path of one weight's signal through the outputs and inputs of all operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scalarviz.model.program import Program
 
 
 def path(program: Program, row: int) -> list[tuple[int, int]]:
-    """Through which output and which input of each operation the signal of a weight passes."""
+    """Return the output and input of each operation that a weight's signal passes."""
     operations = program.operations
     homes = [i for i, operation in enumerate(operations) if row in operation.parameters]
     home = homes[0] if homes else 0
@@ -27,9 +27,9 @@ def path(program: Program, row: int) -> list[tuple[int, int]]:
 
 
 def place_in(operation: Operation, row: int) -> tuple[int, int]:
-    """The output and the input that a parameter belongs to; of a shared one those in the middle."""
+    """Return the output and input of a parameter; those in the middle for a shared one."""
     written, read = operation.uses(row)
-    if not len(written):  # a kernel's corner that only ever lies beyond the edge of the picture
+    if not len(written):  # a kernel's corner that always lies in the padding
         output = (row - operation.weights) // per_unit(operation) * operation.outputs_per_bias
         return output, input_for(operation, output)
     at = middle(len(written))
@@ -42,33 +42,33 @@ def place_in(operation: Operation, row: int) -> tuple[int, int]:
 
 
 def diagonal(operation: Operation, output: int) -> int:
-    """The input that a bias stands beside: its own, or of a matrix the first."""
+    """Return the input shown beside a bias: its own, or the first of a matrix."""
     return 0 if len(operation.shape) > 1 else output
 
 
 def middle(count: int) -> int:
-    """The middle of so many places; of a square, the one in the middle of its middle line."""
+    """Return the middle of `count` places; for a square, that of the middle row."""
     return min(count - 1, (count + isqrt(count)) // 2)
 
 
 def per_unit(operation: Operation) -> int:
-    """How many weights each perceptron has, or each kernel."""
+    """Return the number of weights per perceptron or kernel."""
     return prod(operation.shape[1:])
 
 
 def output_for(operation: Operation, column: int) -> int:
-    """An output that an input goes to."""
+    """Return an output that depends on an input."""
     if operation.weights == NONE:
         return across(operation, column, forward=True)
     _, written, _ = weights_from(operation, column)
-    if not len(written):  # no window sees it
+    if not len(written):  # no window covers it
         return column % operation.target.size
     units = operation.shape[0] if len(operation.shape) > 1 else 1
     return int(written.reshape(units, -1)[column % units, middle(len(written) // units)])
 
 
 def input_for(operation: Operation, output: int) -> int:
-    """An input that an output depends on."""
+    """Return an input that an output depends on."""
     if operation.weights == NONE:
         return across(operation, output, forward=False)
     rows, read = weights_into(operation, output)
@@ -79,7 +79,7 @@ def input_for(operation: Operation, output: int) -> int:
 
 
 def across(operation: Operation, place: int, *, forward: bool) -> int:
-    """The number that belongs to a number, of an operation without weights."""
+    """Return the corresponding index on the other side of an operation without weights."""
     buffers = operation.source, operation.target
     here, there = buffers if forward else buffers[::-1]
     if here.size == there.size or not (here.shape and there.shape):
@@ -90,7 +90,7 @@ def across(operation: Operation, place: int, *, forward: bool) -> int:
 
 
 def weights_into(operation: Operation, output: int) -> tuple[Places, Places]:
-    """The rows of the weights that an output is made of, and what each is multiplied by."""
+    """Return the weights that an output depends on, and the input of each."""
     unit, count = output // operation.outputs_per_bias, per_unit(operation)
     rows, inputs = [], []
     for row in range(operation.weights + unit * count, operation.weights + (unit + 1) * count):
@@ -103,9 +103,9 @@ def weights_into(operation: Operation, output: int) -> tuple[Places, Places]:
 
 
 def weights_from(operation: Operation, column: int) -> tuple[Places, Places, Places]:
-    """The rows of the weights that an input is multiplied by, what into, and of which perceptron.
+    """Return the weights that multiply an input, the output of each, and its perceptron.
 
-    All perceptrons, or kernels, use an input in the same way: it is enough to ask the first.
+    All perceptrons, or kernels, use an input in the same way, so the first is looked up.
     """
     each, count, units = operation.outputs_per_bias, per_unit(operation), operation.shape[0]
     if len(operation.shape) == 1:

@@ -1,4 +1,4 @@
-"""Pointing: which cube is under the pointer, of those that a picture shows."""
+"""Finds the cube under the pointer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scalarviz.view.scene.plates import Plate
 
 
 def cube_at(frame_data: FrameData, see: Projection, x: float, y: float) -> int | None:
-    """The row of the bank of the cube that is seen at a logical pixel."""
+    """Return the bank index of the cube at a logical pixel; None if there is none."""
     cubes, plates = frame_data.cubes, frame_data.layout.plates
     tops = {id(p): top for p, top in zip(plates, cubes.size_scales.tolist(), strict=True)}
 

@@ -1,6 +1,6 @@
-"""One sample on its way through a network, forward and back, from a copy of the numbers.
+"""Forward and backward pass of one sample, on a copy of the numbers.
 
-Nothing of a session is touched: a picture asks at any time, while training goes on.
+It does not touch the session, so it can run while training continues.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.program import Program
 
-FLAT = 0.1  # of its steepest slope: an activation that answers less is saturated
+FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
 
 @dataclass(frozen=True)
 class SamplePass:
-    """What each buffer holds, and the gradient of the loss by it, both by the buffer's name.
+    """The focus sample's values and gradients (flows) by the name of the buffer.
 
-    saturated  1 where an activation hardly answers to what goes in, else 0
-    left_out   1 where a dropout leaves a number out, else 0
+    saturated  1 where the slope of an activation is nearly 0, else 0
+    left_out   1 where dropout drops a number, else 0
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class SamplePass:
 
 @dataclass(frozen=True)
 class SampleContext:
-    """Where a sample stands: what its network keeps, steps taken, and its place in its batch."""
+    """The network's state, the steps taken, and the sample's index in its batch."""
 
     state: FloatArray = field(default_factory=lambda: np.zeros(0))
     step: int = 0
@@ -55,9 +55,9 @@ def numbers_for(
     place: SampleContext,
     back: bool = False,
 ) -> OperationArrays:
-    """What an operation is done with for one sample, as it is while the network learns.
+    """Return the arrays that an operation needs for one sample, in training mode.
 
-    Statistics of a whole batch are not known here: those of all batches stand in for them.
+    Batch statistics are not available here: running statistics replace them.
     """
     other = operation.other.name if operation.other else ""
     more = (way.flows if back else way.values).get(other)
@@ -77,7 +77,13 @@ def numbers_for(
 def forward(
     program: Program, value: FloatArray, sample: FloatArray, place: SampleContext | None = None
 ) -> SamplePass:
-    """A sample goes through a network that has these numbers."""
+    """Send a sample through a network with these parameters.
+
+    program  the program of the network
+    value    its parameters, in bank order
+    sample   one sample, shape (inputs,)
+    place    state, step and index of the sample
+    """
     way, place = (
         SamplePass({program.inputs.name: np.asarray(sample, np.float64)}),
         place or SampleContext(),
@@ -104,7 +110,7 @@ def note_left_out(
     way.left_out[operation.target.name] = (factors(operation, numbers)[0] == 0.0).astype(np.float64)
 
 
-# What is noted of a number beside its value, by the kind of the operation that wrote it.
+# What is recorded of a buffer beside its values, by the kind of the operation that writes it.
 NOTES: dict[str, Callable[[SamplePass, Operation, OperationArrays, FloatArray], None]] = {
     "activation": note_saturated,
     "dropout": note_left_out,
@@ -112,7 +118,7 @@ NOTES: dict[str, Callable[[SamplePass, Operation, OperationArrays, FloatArray], 
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
-    """1 where an activation hardly answers to what goes in, else 0."""
+    """Return 1 where the slope of an activation is nearly 0, else 0."""
     row = ACTIVATIONS[operation.formula]
     slopes = [abs(row.derivative(*pair)) for pair in zip(x.tolist(), y.tolist(), strict=True)]
     steepest = max(abs(row.derivative(z, row.value(z))) for z in (-2.0, -0.5, 0.0, 0.5, 2.0))
@@ -128,7 +134,15 @@ def backward(
     batch: int,
     place: SampleContext | None = None,
 ) -> SamplePass:
-    """The gradients too, of a sample in a batch of so many."""
+    """Add the gradients of a sample in a batch of `batch` samples.
+
+    program  the program of the network
+    value    its parameters, in bank order
+    way      the forward pass, to which the flows are added
+    target   target of the sample, shape (outputs,)
+    loss     the loss function
+    place    state, step and index of the sample
+    """
     outputs = way.values[program.outputs.name][np.newaxis]
     loss.forward(outputs, np.asarray(target, np.float64)[np.newaxis])
     width = outputs.shape[1]
@@ -143,9 +157,9 @@ def backward(
 
 
 def forward_products(program: Program, value: FloatArray, way: SamplePass) -> FloatArray:
-    """w * x of every parameter, for a sample; a bias is multiplied by 1.
+    """Return w * x for every parameter; a bias is multiplied by 1.
 
-    Of a weight that is used at several places it is the mean over them.
+    For a weight that is used at several places it is the mean over them.
     """
     found = np.asarray(value, np.float64).copy()
     for operation in program.operations:
@@ -156,7 +170,7 @@ def forward_products(program: Program, value: FloatArray, way: SamplePass) -> Fl
 
 
 def means_of_inputs(operation: Operation, way: SamplePass) -> FloatArray:
-    """What each parameter is multiplied by."""
+    """Return the mean input that each parameter is multiplied by."""
     x = np.append(way.values[operation.source.name], 1.0)
     if operation.kind in OUTER:
         return np.append(np.tile(x[:-1], operation.target.size), np.ones(biases_of(operation)))
@@ -167,7 +181,7 @@ def means_of_inputs(operation: Operation, way: SamplePass) -> FloatArray:
 
 
 def gradient_products(program: Program, count: int, way: SamplePass) -> FloatArray:
-    """x * g of every parameter, for a sample: its part of the gradient."""
+    """Return x * g for every parameter: the sample's part of its gradient."""
     found = np.zeros(count)
     for operation in program.operations:
         g = way.flows.get(operation.target.name)
@@ -183,9 +197,9 @@ def gradient_products(program: Program, count: int, way: SamplePass) -> FloatArr
     return found
 
 
-OUTER = {"affine"}  # every output with every input: quicker than to look each pair up
+OUTER = {"affine"}  # kinds that connect every input to every output, computed as outer products
 
 
 def biases_of(operation: Operation) -> int:
-    """How many biases it has."""
+    """Return the number of biases."""
     return operation.target.size // operation.outputs_per_bias if operation.biases != NONE else 0

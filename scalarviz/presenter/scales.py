@@ -1,4 +1,4 @@
-"""Scales: which channels colors and sizes show, and the numbers that stand for the strongest."""
+"""Scales: the channels of colors and sizes, and their scales."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADROOM = 1.6  # for weights that will grow
 
 @final
 class Scales:
-    """They stay as they are while a training goes on, until somebody asks for others.
+    """Scales stay constant during training, until `choose` is called again.
 
     color, size    the channels
     per_layer      whether each layer has scales of its own
@@ -32,7 +32,7 @@ class Scales:
         self._has_numbers = (False, False)
 
     def choose(self, source: Source, plates: Sequence[Plate], *, begins: bool) -> None:
-        """Scales that suit these numbers; where a training `begins`, with room to grow."""
+        """Choose scales for these numbers, with headroom if training `begins`."""
         colors, sizes = read(self.color, source), read(self.size, source)
         room = HEADROOM if begins and self.color == "value" else 1.0
         self.colors = scales_of(plates, room * np.asarray(colors), per_layer=self.per_layer)
@@ -41,11 +41,11 @@ class Scales:
         self._clipped = count_beyond(plates, colors, self.colors)
 
     def lacks(self, source: Source) -> bool:
-        """Whether there were no numbers to choose by, and are some now."""
+        """Return whether there were no nonzero numbers to choose by, and are some now."""
         shown = zip(self._has_numbers, (self.color, self.size), strict=True)
         return any(not had and bool(np.any(read(name, source))) for had, name in shown)
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
-        """How many are beyond the strongest color, if more are than when it was chosen."""
+        """Return how many numbers exceed the color scale, if more than at the choice; else 0."""
         count = count_beyond(plates, colors, self.colors)
         return count if count > self._clipped else 0

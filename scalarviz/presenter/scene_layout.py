@@ -1,4 +1,4 @@
-"""The ground plan of a session: its layout, with the names that its neurons and layers have."""
+"""The layout of a session's network, with the names of its neurons and layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout
 
-# The colours of neurons, one row each, from their values.
+# Functions from values to colors of neurons, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "rgb": np.diag,
     "grey": lambda values: np.repeat(values[:, np.newaxis], 3, axis=1),
@@ -25,7 +25,7 @@ TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def layout_of(session: Session, name: str = "crossbar") -> Layout:
-    """Where everything of a session's network stands."""
+    """Return the layout of a session's network; raise UnknownNameError for an unknown name."""
     network = session.network
     lay_out = pick(LAYOUTS, name, "layout")
     if getattr(network, "layers", None) is None:
@@ -34,9 +34,9 @@ def layout_of(session: Session, name: str = "crossbar") -> Layout:
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:
-    """What stands beside a layer's plate: its name; its shape and its activation.
+    """Return a layer's label: its name; its shape and activation.
 
-    The label of a part of a layer is that of the layer, and which part it is: 2.0.
+    The label of an inner layer is that of the layer and its place in it: 2.0.
     """
     first, *parts = map(int, label.split("."))
     layer = session.network.layers[first]
@@ -47,18 +47,18 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
     if isinstance(layer, Dense) or activation not in ("", "linear"):
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
-    if layer.output_shape and sizes[0] == sizes[1]:  # there is little room beside pictures
+    if layer.output_shape and sizes[0] == sizes[1]:  # beside images there is little room
         return f"layer {label}", " ".join(kind)
     return f"layer {label}", f"{' → '.join(sizes)}  {' '.join(kind)}"
 
 
 def size_of(shape: Shape, count: int) -> str:
-    """How many numbers, or the sizes of a picture: 8×4×4."""
+    """Return a count, or the sizes of an image: 8×4×4."""
     return "×".join(map(str, shape)) if shape else str(count)
 
 
 def names_of(session: Session) -> Mapping[str, Sequence[str]]:
-    """What is written on neurons of the first and the last line, by the buffer's name."""
+    """Return the names of input and output neurons, by name of the buffer."""
     program: Program = session.network.program
     data = session.data
     ends = (program.inputs, data.input_names), (program.outputs, data.output_names)
@@ -66,7 +66,7 @@ def names_of(session: Session) -> Mapping[str, Sequence[str]]:
 
 
 def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The true colors of neurons that stand for red, green and blue, or for pixels."""
+    """Return the true colors of neurons that stand for colors or pixels."""
     program: Program = session.network.program
     data, found = session.data, {}
     for buffer, tint in ((program.inputs, data.input_tint), (program.outputs, data.output_tint)):
@@ -78,7 +78,7 @@ def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, Fl
 
 
 def expression_layout(expression: Any) -> Layout:
-    """The parameters of a compiled expression, with their names if they are few."""
+    """Return the layout of a compiled expression's parameters."""
     rows = np.arange(len(expression.bank))[expression.rows].tolist()
     names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
     return of_values(rows, names)

@@ -1,4 +1,4 @@
-"""Show: a session and how to present it; what a scene returns."""
+"""Show: a session and how it is presented, as scenes return it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,17 @@ STEPS = 2000
 LONGEST_TITLE = 200
 
 
-LARGEST = 2**16  # that scenes take for sizes
+LARGEST = 2**16  # sizes that scenes accept
 
 
 def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) -> int:
-    """An option of a scene that must lie between two bounds; `what` is its name."""
+    """Return an integer option of a scene; raise InputError if it is out of range.
+
+    value  the option
+    what   its name, for the error
+    low    lowest valid value; 1 by default
+    high   highest valid value; 65,536 by default
+    """
     found = int(value) if isinstance(value, (int, np.integer)) else None
     if found is None or isinstance(value, bool) or not low <= found <= high:
         given = shorten(value)
@@ -30,7 +36,14 @@ def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) ->
 
 
 def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
-    """The numbers in a text such as "8,4", `least` or more, as scenes take the sizes of layers."""
+    """Return the integers in a text such as "8,4", for the sizes of layers.
+
+    text   numbers separated by commas
+    what   the name of the option, for the error
+    least  how many numbers are required; 1 by default
+
+    Raises InputError for anything else.
+    """
     try:
         found = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
@@ -51,18 +64,18 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 @answers
 @dataclass(frozen=True)
 class Show:
-    """A session, and the texts and the speed with which it is presented.
+    """A session, with texts and speed for its presentation.
 
     session  a Session
-    title    one line above the picture; by default the first of the scene's docstring, or the
-             network
-    hint     what to try next, said at the end; by default nothing
+    title    one line above the picture; by default the first line of the scene's docstring, or the
+             network's description
+    hint     what to try next, shown at the end; by default nothing
     about    a sentence below the title
-    speed    steps a second at first, then ever faster; None, the default: as fast as it can
-    frame    steps from one picture to the next; None, the default: as the time allows
-    steps    steps that are taken if nobody asks for another number; by default 2000
+    speed    steps a second at first, then accelerating; None, the default: as fast as possible
+    frame    steps from one picture to the next; None, the default: as many as time allows
+    steps    steps of a training unless another number is given; by default 2000
 
-    Raises InputError for a session that is none and for numbers out of range.
+    Raises InputError if `session` is no Session or a number is out of range.
     """
 
     session: Session
@@ -88,9 +101,9 @@ class Show:
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:
-        """A Show from a session, or `shown` itself if it is a Show.
+        """Return a Show of a Session, or `shown` itself if it is a Show.
 
-        `about` has the docstring that a title is taken from; without one the network's description
+        `about` has the docstring that a missing title is taken from; else the network's description
         is. Raises InputError for anything else.
         """
         if isinstance(shown, Session):

@@ -1,4 +1,4 @@
-"""Digits sorted by what a network says they are: some of them as pictures, more of them counted."""
+"""The exhibit of digits: some images sorted by predicted class, more in the confusion matrix."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scalarviz.view.exhibits.confusion import Confusion
 from scalarviz.view.exhibits.exhibit import resized
 from scalarviz.view.exhibits.sorting import Classes, Sorting
 
-SHOWN = 80  # digits that are seen
-ASKED = 400  # digits that are counted
-SLOWLY = 100  # the same, where each takes long
-PIXELS = 16  # along a side; larger pictures are reduced to fewer
+SHOWN = 80  # digits that are drawn
+ASKED = 400  # digits that are classified
+SLOWLY = 100  # digits that are classified by the python engine
+PIXELS = 16  # along a side; larger images are reduced
 
 
 def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:
-    """What the network says of digits that it is not trained on; if there are none, of others."""
+    """Return the exhibit, on held-out digits or, if there are none, on training digits."""
     inputs, labels, pictures, shown = some_digits(data, SLOWLY if engine == "python" else ASKED)
     outputs = np.asarray(ask(inputs))
     said = np.nan_to_num(outputs, nan=-np.inf).argmax(axis=1)
@@ -42,7 +42,7 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
 
 @lru_cache(maxsize=2)
 def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArray, Classes]:
-    """So many digits and what they are, and those of them that are seen: as pictures, and which."""
+    """Return inputs and labels of digits; and images and indices of those that are drawn."""
     inputs, targets = data.training if data.held_out is None else data.held_out
     inputs, labels = inputs[:count], targets[:count].argmax(axis=1)
     kinds = np.unique(labels)

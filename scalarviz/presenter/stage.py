@@ -1,7 +1,7 @@
-"""Stage: a session as it is looked at: channels, scales, camera, what is pinned, moment by moment.
+"""Stage: what is shown of a session: channels, scales, camera, pinned weight, messages.
 
-It asks the session for what is shown, and never holds its training up. Whoever draws it gives it
-the time: a window its clock, a video the number of the picture.
+The stage reads the session and never holds up its training. Time is passed in by the caller: a
+window's clock, or the number of a video's frame.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from scalarviz.view.frame_data import CubeValues, FrameData
 class Stage:
     """What is shown of a show, and how.
 
-    pinned, hover   rows of the bank, or None
-    color, size     the channels
-    per_layer       whether each layer has scales of its own
-    help            whether the keys are shown; `keys` are they
-    silent          whether nothing on the picture can be pressed, as in a file
-    rate            steps a second, as somebody else has measured them
-    patience        seconds that a picture waits for what the session computes for it; what takes
-                    longer is shown when it is there
-    status          said as long as it is so
-    asleep          whether nothing may be computed for it, since its kernels are being compiled
+    pinned, hover  bank indices, or None
+    color, size    the channels
+    per_layer      whether each layer has scales of its own
+    help           whether the list of `keys` is shown
+    silent         whether the picture has no buttons, as in a file
+    rate           steps a second, as measured by the caller
+    patience       seconds that a picture waits for results of the session; later ones are shown
+                   when they are there
+    status         message that stays until it is cleared
+    asleep         whether to compute nothing, while kernels are compiled
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Stage:
         self._layout_name = layout
         self.scales = Scales()
         self._picture: Any = None
-        self._seen: FrameData | None = None  # what was shown last
+        self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
         self._extent = (1280.0, 800.0)
         self._begin(camera)
@@ -91,7 +91,7 @@ class Stage:
         return self.show.session
 
     def replace(self, show: object) -> None:
-        """Look at another session from now on."""
+        """Show another session."""
         self.pin(None)
         self.show = Show.of(show)
         self.hover = self._seen = None
@@ -114,11 +114,11 @@ class Stage:
     def asleep(self, on: bool) -> None:
         self.reading.asleep = on
 
-    # What is chosen.
+    # Settings.
 
     @property
     def channels(self) -> list[str]:
-        """The names that a color or size can have, the slots of the optimizer among them."""
+        """Names of the channels for color and size, including the optimizer's slots."""
         slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
         return names_of(list(slots), self.reading.has_layers)
 
@@ -161,11 +161,11 @@ class Stage:
         self.rescale()
 
     def rescale(self) -> None:
-        """Choose scales that suit the numbers of now; they stay until somebody asks again."""
+        """Choose scales for the current numbers; they stay until the next call."""
         begins = self.session.step_index == 0
         self.scales.choose(self._source(), self.plan.plates, begins=begins)
 
-    # Where it is looked at from.
+    # The camera.
 
     @property
     def camera(self) -> str:
@@ -197,7 +197,7 @@ class Stage:
         self.hover = self.cube_at(x, y)
 
     def click(self, x: float, y: float) -> None:
-        """Press what is there, or pin the cube that is there; beside all of them, none."""
+        """Press the button at a pixel, else pin the cube there; elsewhere, unpin."""
         for box, name in reversed(self._picture.buttons if self._picture else []):
             if box.has(x, y):
                 if name == "rescale":
@@ -208,7 +208,7 @@ class Stage:
         self.pin(self.cube_at(x, y))
 
     def pin(self, weight: Weight | int | None) -> None:
-        """Keep the history of a weight, by itself or by its row, and show its arithmetic."""
+        """Pin a Weight or bank index: its history is recorded and its arithmetic shown."""
         row = None if weight is None else one_row(self.session.network, weight)
         if self.pinned is not None and self.pinned != row:
             self.session.pin(self.pinned, False)
@@ -217,26 +217,26 @@ class Stage:
         self.pinned = row
 
     def cube_at(self, x: float, y: float) -> int | None:
-        """The row of the cube that is seen at a pixel."""
+        """Return the bank index of the cube at a pixel; None if there is none."""
         if self._picture is None or self._seen is None:
             return None
         see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
         return cube_at(self._seen, see, x, y)
 
-    # What is said.
+    # Messages.
 
     def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """A message for some seconds, with something to press, or nothing."""
+        """Show a message for some seconds; `action` is the label of its button, or ""."""
         self.messages.notice(text, action, then)
 
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
-        """Large choices; none takes them away."""
+        """Show large buttons; an empty mapping removes them."""
         self.messages.offer(offers)
 
-    # One picture.
+    # Pictures.
 
     def tick(self, now: float) -> bool:
-        """Let time go on; whether something moves by itself."""
+        """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
         moving = self.eyes.tick(now)
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
@@ -253,7 +253,7 @@ class Stage:
         return Source(reading.numbers, before, reading.program, reading.way)
 
     def frame_data(self) -> FrameData:
-        """All that a picture shows now."""
+        """Return everything that the picture shows now."""
         reading, session = self.reading, self.session
         reading.patience = self.patience
         program = reading.program
@@ -304,18 +304,18 @@ class Stage:
         return self._seen
 
     def captioned(self) -> Caption:
-        """What the operation does that is just done."""
+        """Return the caption of the last operation."""
         return self.narration.caption(self.pinned)
 
     def _lay_out(self) -> None:
-        """Show the operations that the network has now; eyes and scales stay as they are."""
+        """Lay out the network's new operations; camera and scales stay."""
         self.plan = self.eyes.layout = layout_of(self.session, self._layout_name)
         self.motion.stop()
         if self._picture is not None:
             self._picture.program = self.reading.program
 
     def draw(self, width: int, height: int, ratio: float) -> None:
-        """Draw it into the OpenGL context that is current."""
+        """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
         if width < 2 or height < 2:
             return
         picture = self.picture()
@@ -323,23 +323,23 @@ class Stage:
         picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
 
     def resize(self, width: float, height: float) -> None:
-        """The picture has so many logical pixels from now on."""
+        """Set the size in logical pixels."""
         self._extent = width, height
         self.eyes.frame(self._extent)
 
     def leave(self) -> None:
-        """Nobody looks any more: let go of what was asked of the session, and of the picture."""
+        """Unpin, and free the picture."""
         self.pin(None)
         self.release()
 
     def release(self) -> None:
-        """Free the picture's memory on the graphics card; the next picture is made anew."""
+        """Free the picture's memory on the graphics card; the next picture allocates it again."""
         if self._picture is not None:
             self._picture.release()
             self._picture = None
 
     def picture(self) -> Any:
-        """What draws it; bound to the context in which it is first used."""
+        """Return the Picture that draws it, bound to the first context that it is used in."""
         from scalarviz.view.picture import Picture
 
         if self._picture is None:

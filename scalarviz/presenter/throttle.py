@@ -1,4 +1,4 @@
-"""Throttle: what costs time is done again only now and then, so that a training is not held up."""
+"""Throttle: limits how often expensive work is repeated, so that training is not held up."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import final
 
-REST = 4.0  # times as long as it took, it is left alone
+REST = 4.0  # pause after the work, relative to its duration
 
 
 @final
 class Throttle:
-    """Remembers when something may be done again.
+    """Tells when some work is due again.
 
     >>> throttle = Throttle()
     >>> with throttle.doing():
@@ -30,7 +30,7 @@ class Throttle:
 
     @contextmanager
     def doing(self) -> Iterator[None]:
-        """Do it; the longer it takes, the longer it rests."""
+        """Measure the work in this block; longer work is repeated less often."""
         start = perf_counter()
         try:
             yield

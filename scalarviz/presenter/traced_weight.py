@@ -1,6 +1,6 @@
-"""One weight is followed through a step: where its signal passes, and the numbers there.
+"""TracedWeight: one weight followed through a step, for captions.
 
-In an operation that the weight takes no part in, that is the perceptron which its signal passes.
+In operations without the weight, the perceptron that its signal passes is followed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scalarviz.session.replay import History
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Clock
 
-# What one of those is that an operation writes: a number of a line, and a channel of pictures.
+# The unit that an operation writes: an element of a row, or a channel of images.
 UNITS = {"affine": "perceptron", "activation": "perceptron", "convolution": "kernel"}
 
 
 @dataclass(frozen=True)
 class TracedWeight:
-    """A weight, by its row, or NONE, at the moment that a session has just done."""
+    """A weight, by its bank index or NONE, at the session's last moment."""
 
     session: Session
     moment: Moment
@@ -56,7 +56,7 @@ class TracedWeight:
 
     @property
     def formula(self) -> str:
-        """The name of the activation, or of the row formula."""
+        """The name of the activation or row formula."""
         return self.operation.formula
 
     @property
@@ -65,7 +65,7 @@ class TracedWeight:
 
     @property
     def is_first(self) -> bool:
-        """Whether it is the first with weights: nobody needs the gradient by its inputs."""
+        """Whether it is the first with weights: gradients of its inputs are not needed."""
         return self.moment.operation == self.program.first_parameters
 
     @property
@@ -74,12 +74,12 @@ class TracedWeight:
 
     @property
     def sample(self) -> int:
-        """The focus; the last sample, where the batch has become smaller."""
+        """The focus sample, or the last of a smaller batch."""
         return min(self.session.focus, len(self.course.trainer.run.targets()) - 1)
 
     @property
     def place(self) -> tuple[int, int]:
-        """Through which output and which input of this operation the weight's signal passes."""
+        """The output and input of this operation that the weight's signal passes."""
         return path(self.program, self.row)[self.moment.operation]
 
     @property
@@ -95,7 +95,7 @@ class TracedWeight:
 
     @property
     def own_row(self) -> int:
-        """The weight, if it is one of this operation; else the one that its signal passes."""
+        """The weight, if this operation has it; else a weight that its signal passes."""
         operation, (output, column) = self.operation, self.place
         if self.row in operation.parameters:
             return self.row
@@ -104,24 +104,24 @@ class TracedWeight:
         return int(found[0] if len(found) else rows[0] if len(rows) else operation.weights)
 
     def held(self, buffer: Buffer | None) -> FloatArray:
-        """What a buffer holds for the focus sample."""
+        """Return a buffer's values for the focus sample."""
         assert buffer is not None
         return self.of_sample(self.course.trainer.run.values(buffer))
 
     @property
     def answers(self) -> tuple[FloatArray, FloatArray]:
-        """What the network says to the batch, and what it should say."""
+        """Predictions and targets of the batch."""
         run = self.course.trainer.run
         return run.values(self.program.outputs), run.targets()
 
     def of_sample(self, numbers: FloatArray | None) -> FloatArray:
-        """The numbers of the focus sample; they are there, for the operation is done."""
+        """Return the focus sample's row of an array."""
         assert numbers is not None
         found: FloatArray = numbers[self.sample].astype(np.float64)
         return found
 
     def name_of(self, row: int) -> str:
-        """What a weight is called; a parameter of an expression by its label."""
+        """Return the name of a weight, or the label of an expression's parameter."""
         parameters = parameters_of(self.network)
         for i, parameter in enumerate(parameters):
             if self.network.find_rows(parameter) == row:
@@ -130,13 +130,13 @@ class TracedWeight:
 
 
 def parameters_of(network: Any) -> Sequence[Any]:
-    """The parameters of a compiled expression; of a network, nothing."""
+    """Return the parameters of a compiled expression; () for a network."""
     parameters = getattr(network, "parameters", ())
     return () if callable(parameters) else parameters
 
 
 def first_row(network: Any) -> int:
-    """The weight that is followed unless another one is chosen; NONE if there are none."""
+    """Return the weight that is followed by default; NONE if there is none."""
     parameters = parameters_of(network)
     if parameters:
         return int(network.find_rows(parameters[0]))
@@ -145,9 +145,9 @@ def first_row(network: Any) -> int:
 
 
 def old_gradient(course: History, row: int) -> float:
-    """The gradient of a weight on arrival at this step, before it was forgotten.
+    """Return the gradient of a weight at the start of this step, before zero_grad.
 
-    A keyframe has it, or the step before is done again; the course does not move.
+    It is read from a keyframe, or the step before is replayed; the course ends where it was.
     """
     now, actions = course.clock, course.branch.actions_at((course.clock.step, 0))
     frame = course.branch.frame_before(now.step)

@@ -1,1 +1,1 @@
-"""What a picture says in words."""
+"""Captions: operations explained with their numbers."""

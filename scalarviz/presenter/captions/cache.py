@@ -1,4 +1,4 @@
-"""Narration: what a picture says in words - the title, the status, and what an operation does."""
+"""Narration: the texts of a picture: title, status and caption."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING = Caption("", "", ())
 
 @final
 class Narration:
-    """Speaks of a reading; `pause` is what is said of the speed while it does not play."""
+    """The texts for a reading; `pause` is shown instead of the speed during a pause."""
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
@@ -28,14 +28,14 @@ class Narration:
         reading.answers.append(self._said)
 
     def caption(self, pinned: int | None) -> Caption:
-        """What the operation does that is just done; asked for once for each."""
+        """Return the caption of the last operation; computed once for each."""
         session = self.reading.session
         key = self.reading.key, pinned, session.focus
         said = self.reading.ask(self._said, key, lambda: caption(session, pinned))
         return NOTHING if self._said.pending else said
 
     def words(self, show: Show, motion: Motion, pinned: int | None, rate: float) -> Words:
-        """All words around the picture, at so many steps a second."""
+        """Return all texts of a picture, with `rate` steps a second."""
         session = self.reading.session
         speed = text(f"status.{'fast' if rate >= 9.5 else 'slow'}", rate=rate)
         status = [
@@ -52,11 +52,11 @@ class Narration:
     def _strip(
         self, show: Show, motion: Motion, pinned: int | None
     ) -> tuple[str, str, tuple[str, ...]] | None:
-        """What stands below the scene: at the very start what it is about, then the captions."""
+        """Return the caption below the scene; at the very start, the show's description."""
         session = self.reading.session
         if session.clock == Clock() and not session.playing:
             return show.about, "", ()
-        # While operations fly past nobody can read.
+        # Captions that change too quickly cannot be read.
         if self.reading.asleep or not motion.walking or (session.playing and motion.hasty):
             return None
         said = self.caption(pinned)

@@ -1,4 +1,4 @@
-"""How numbers, sums and formulas are written in captions."""
+"""Formatting of numbers, sums and formulas in captions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?")
 
 
 def said(value: float, digits: int = DIGITS) -> str:
-    """A number with three digits: 0.154, 1230, 1.4e-8, and never -0."""
+    """Return a number with three digits: 0.154, 1230, 1.4e-8, and never -0."""
     written = f"{float(f'{value:.{digits}g}') + 0.0:.12g}"
     return re.sub(r"e([+-])0*", lambda found: "e" + found[1].replace("+", ""), written)
 
 
 def both(old: float, new: float) -> tuple[str, str]:
-    """Two numbers, with as many digits as it takes to tell them apart."""
+    """Return two numbers with as many digits as distinguish them."""
     digits = DIGITS
     while old != new and digits < 9 and said(old, digits) == said(new, digits):
         digits += 1
@@ -29,7 +29,7 @@ def both(old: float, new: float) -> tuple[str, str]:
 
 
 def fill(formula: str, **numbers: float) -> str:
-    """A formula with numbers in place of its names; what is unknown stays."""
+    """Return a formula with numbers in place of known names."""
 
     def number(found: re.Match[str]) -> str:
         name = found[0].rstrip("^")
@@ -43,36 +43,36 @@ def fill(formula: str, **numbers: float) -> str:
 
 
 def chosen(count: int, keep: int = 0) -> list[int]:
-    """Which terms of a long formula are shown: the first, and one that must be among them."""
+    """Return the indices of the terms that are shown: the first ones, and `keep`."""
     shown = list(range(min(count, SHOWN)))
     return shown if keep < SHOWN else [*shown[:-1], keep]
 
 
 def more(count: int) -> list[str]:
-    """What stands for the terms that are not shown."""
+    """Return the text for the terms that are not shown."""
     return [text("captions.more", count=count - SHOWN)] if count > SHOWN else []
 
 
 def products(first: FloatArray, second: FloatArray, keep: int = 0) -> list[str]:
-    """The terms of a sum of products."""
+    """Return the terms of a sum of products."""
     shown = [f"{said(first[i])} * {said(second[i])}" for i in chosen(len(first), keep)]
     return [*shown, *more(len(first))]
 
 
 def largest_products(first: FloatArray, second: FloatArray) -> list[str]:
-    """Of a sum of very many the terms that matter most; many of the others are 0."""
+    """Return the largest terms of a long sum, most of which may be 0."""
     order = np.argsort(-np.abs(first * second), kind="stable")
     return products(first[order], second[order])
 
 
 def listed(values: FloatArray) -> str:
-    """Some numbers, one after the other."""
+    """Return some numbers, separated by commas."""
     return ", ".join([*(said(float(value)) for value in values[:SHOWN]), *more(len(values))])
 
 
 def equation(terms: list[str], parts: FloatArray, result: float) -> str:
-    """A sum and its result, unless a weight was changed since it was computed."""
-    rough = 2e-3 * float(abs(parts).sum()) + 1e-6  # half precision rounds each part
+    """Return a sum and its result, or a note if a weight was changed since."""
+    rough = 2e-3 * float(abs(parts).sum()) + 1e-6  # tolerance for parts in half precision
     if abs(float(parts.sum()) - result) > rough:
         return text("captions.changed", result=said(result))
     return f"{' + '.join(terms).replace('+ -', '- ')} = {said(result)}"

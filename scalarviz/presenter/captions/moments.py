@@ -1,4 +1,4 @@
-"""What is said about the operation that a session has just done, with its real numbers."""
+"""Captions of a session's moments, with their numbers."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ from scalarviz.session.explanation import Explanation, explain
 from scalarviz.session.session import Session
 from scalarviz.texts import plural, row_text, text
 
-MOST = 4096  # samples whose loss is computed again
-# What may be done after a step without a change of what the network says.
+MOST = 4096  # most samples whose loss is recomputed
+# Actions after a step that do not change the network's outputs.
 HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
 
 
 def caption(session: Session, row: int | None = None) -> Caption:
-    """What is said about the operation that a session has just done; the session stays as it is.
+    """Return the caption of the last moment; the session does not change.
 
-    `row` is that of the weight whose numbers are told; None: the first one.
+    session  the session
+    row      bank index of the weight whose numbers are shown; None: the first one
     """
-    with session.doing(), np.errstate(all="ignore"):  # what is infinite is told as it is
+    with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
         step, operation = session.clock.place
         if (step, operation) == (0, 0):
             return Caption(text("captions.start"))
@@ -57,7 +58,7 @@ def caption(session: Session, row: int | None = None) -> Caption:
         return tellers[moment.kind](TracedWeight(session, moment, followed))
 
 
-# What is said of each kind of moment of a network.
+# Captions of a network's moments.
 
 
 def zero_grad(ctx: TracedWeight) -> Caption:
@@ -81,7 +82,7 @@ def forward(ctx: TracedWeight) -> Caption:
 
 
 def loss(ctx: TracedWeight) -> Caption:
-    """Three errors of the focus sample, and the one number of the batch."""
+    """Up to three errors of the focus sample, and the loss of the batch."""
     function = ctx.loss
     prediction, target = ctx.answers
     p, t = prediction[ctx.sample].tolist(), target[ctx.sample].tolist()
@@ -111,7 +112,7 @@ def loss(ctx: TracedWeight) -> Caption:
 
 
 def delta(ctx: TracedWeight) -> Caption:
-    """The gradient by the sums: of the outputs from the loss, of the others from what came back."""
+    """Gradient of the sums: for the outputs from the loss, for others from upstream."""
     name, place = ctx.formula, ctx.place[0]
     row = ACTIVATIONS.get(name)
     slope = row.slope if row and row.slope else f"{name}'(z)"
@@ -137,7 +138,7 @@ def delta(ctx: TracedWeight) -> Caption:
 
 
 def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
-    """The derivative of the loss by a prediction: its formula, and the same with numbers."""
+    """Return the derivative of the loss by a prediction: as formula, and with numbers."""
     function = ctx.loss
     prediction, target = ctx.answers
     samples, outputs = prediction.shape
@@ -147,14 +148,14 @@ def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
     count = samples * function.divisor(outputs)
     after = f" / {count}" if count > 1 else ""
     filled = fill(derivative, p=p, t=t)
-    if not isinstance(function.row, LossRow):  # the others of its row are in it too
+    if not isinstance(function.row, LossRow):  # depends on the other outputs of the row, too
         filled = derivative
     formula = before + derivative + after
     return formula, f"dL/dp = {before}{filled}{after} = {said(value)}"
 
 
 def weight_gradient(ctx: TracedWeight) -> Caption:
-    """The sum over the batch of what came in times what comes back; over all places, too."""
+    """The sum over the batch, and over all places of a shared weight, of input times upstream."""
     found, row = ctx.session.explain(ctx.own_row), ctx.own_row
     assert found.g is not None and found.products is not None
     written, _ = ctx.operation.uses(row)
@@ -175,23 +176,23 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
-    """What comes back along all paths into one place, for the focus sample."""
+    """The gradient of one input of the focus sample, over all paths."""
     return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
 
 
 def step(ctx: TracedWeight) -> Caption:
-    """The optimizer's arithmetic, and what the loss is now."""
+    """The optimizer's arithmetic, and the new loss."""
     if ctx.row == NONE:
         return Caption(text("captions.step.empty"))
     course, trainer = ctx.course, ctx.course.trainer
     actions = course.branch.actions_at(course.clock.place)[: course.clock.actions]
-    # Within at_work the session must not be asked: it would take the older numbers for edits.
+    # Within at_work the session must not be used: it would journal the older numbers as edits.
     with course.at_work():
         found = explain(trainer, ctx.row, course.clock.operation)
         optimizer = trainer.settings.optimizer
         inputs, targets = trainer.batches.at(course.clock.step)
     formula, lines = moved(found, optimizer, ctx.name_of(ctx.row))
-    # A network that does something else while it learns would answer another question.
+    # Dropout and the like differ in training and evaluation mode.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.operations)
     if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
@@ -201,7 +202,7 @@ def step(ctx: TracedWeight) -> Caption:
 
 
 def moved(found: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:
-    """The formula of an optimizer, and the same with the numbers of one weight."""
+    """Return the optimizer's formula, and the same with the numbers of one weight."""
     if not found.lines:
         kept = {"name": name, "value": said(found.value)}
         return "w", [text(f"captions.step.{'frozen' if found.frozen else 'still'}", **kept)]
@@ -223,7 +224,7 @@ def moved(found: Explanation, optimizer: Optimizer, name: str) -> tuple[str, lis
     return text("captions.step.formula", formula=formula), [*lines, f"{name}: {numbers} = {new}"]
 
 
-# A compiled expression has five phases, and no operations to look into.
+# Captions of a compiled expression, which has five phases and no operations.
 
 
 def answer(ctx: TracedWeight) -> Caption:

@@ -1,4 +1,4 @@
-"""What is said of each kind of operation, forward and back, with its real numbers."""
+"""Captions of operations by their kind, forward and backward, with their numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scalarviz.texts import plural, row_text, text
 
 @dataclass(frozen=True)
 class Caption:
-    """A sentence, a formula (or ""), and up to three lines with its real numbers."""
+    """A sentence, a formula (or ""), and up to three lines of numbers."""
 
     title: str
     formula: str = ""
@@ -31,13 +31,13 @@ class Caption:
 
 
 def caption_of(key: str, *numbers: str, **fields: object) -> Caption:
-    """The caption whose title and formula are the texts of a key, with some lines of numbers."""
+    """Return the caption with the texts of a key and these lines of numbers."""
     title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
     return Caption(title, formula, numbers)
 
 
 def weighted(ctx: TracedWeight) -> Caption:
-    """What is multiplied and added up for one output."""
+    """The weighted sum of one output."""
     operation, (output, column) = ctx.operation, ctx.place
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     bank, (rows, read) = ctx.network.bank, weights_into(operation, output)
@@ -71,7 +71,7 @@ def row_formula(ctx: TracedWeight) -> Caption:
 
 
 def plain(ctx: TracedWeight) -> Caption:
-    """What the row of a kind says, for one of which nothing else is said."""
+    """Caption of a kind without one of its own: the meaning in its table row."""
     name = (ctx.formula or ctx.operation.kind).replace("_", " ")
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     kind = ctx.operation.about
@@ -93,7 +93,7 @@ def joined(ctx: TracedWeight) -> Caption:
 
 
 def dropout(ctx: TracedWeight) -> Caption:
-    """Whether the number that is followed is left out, and how many others are."""
+    """Whether the traced number is dropped, and how many others are."""
     (rate,), place = ctx.operation.settings, ctx.place[0]
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     left_out = int(np.sum((y == 0.0) & (x != 0.0)))
@@ -108,7 +108,7 @@ def dropout(ctx: TracedWeight) -> Caption:
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
-    """The mean and the variance of one feature over all samples, and all pixels."""
+    """Mean and variance of one feature over all samples and pixels."""
     operation, place = ctx.operation, ctx.place[0]
     inputs = ctx.numbers.inputs
     assert inputs is not None
@@ -130,11 +130,11 @@ def batch_norm(ctx: TracedWeight) -> Caption:
     return caption_of("frozen_batch_norm" if is_held else "batch_norm", over, line)
 
 
-# And on the way back.
+# Backward.
 
 
 def weighted_back(ctx: TracedWeight) -> Caption:
-    """Through weights: each path with its own."""
+    """Through weights: each path times its weight."""
     operation, (output, column) = ctx.operation, ctx.place
     upstream = ctx.of_sample(ctx.numbers.upstream)
     gradient = ctx.of_sample(ctx.numbers.gradient)
@@ -150,7 +150,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
 
 
 def place_name(ctx: TracedWeight, column: int) -> str:
-    """An input by its number, or by its place on the picture."""
+    """Return the name of an input: its number, or its pixel."""
     shape = ctx.operation.source.shape
     if not shape:
         return text("captions.input", number=column)
@@ -159,7 +159,7 @@ def place_name(ctx: TracedWeight, column: int) -> str:
 
 
 def row_back(ctx: TracedWeight) -> Caption:
-    """Back through something that is done to a sample, or a batch, as a whole."""
+    """Through an operation on a whole sample or batch."""
     name = (ctx.formula or ctx.operation.kind).replace("_", " ")
     upstream = ctx.of_sample(ctx.numbers.upstream)
     gradient = ctx.of_sample(ctx.numbers.gradient)
@@ -192,7 +192,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
     return caption_of("dropout_back", f"{ctx.unit}: {own}")
 
 
-# A kind that is in neither table has the captions `plain` and `row_back`.
+# Kinds in neither table have the captions `plain` and `row_back`.
 CaptionFn = Callable[[TracedWeight], Caption]
 FORWARD_KINDS: dict[str, CaptionFn] = {
     "affine": weighted,
