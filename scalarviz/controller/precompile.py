@@ -62,7 +62,7 @@ def kind_of(session: Session, engine: str) -> str:
     if engine == "python":
         return ""
     dtype = session.network.bank.dtype
-    if not isinstance(session.network, Network):
+    if not session.network.layers:
         return f"expression-{dtype}"
     return dtype if engine == "cpu" else f"{engine}-{dtype}"
 

@@ -18,7 +18,6 @@ from typing import Any, final
 
 from scalarviz.controller import precompile
 from scalarviz.controller.options import settings_now
-from scalarviz.network.network import Network
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.process import children
@@ -226,13 +225,8 @@ class Warming:
 
 
 def work_of(session: Session) -> int:
-    """About how many multiplications a step takes."""
-    network: Any = session.network
-    if isinstance(network, Network):
-        uses = network.program.products
-    else:
-        uses = len(network.recording.operations)
-    return uses * session.course.trainer.batches.size
+    """About how many multiplications, or operations of an expression, a step takes."""
+    return session.course.trainer.products
 
 
 def kinds_of(session: Session) -> set[str]:

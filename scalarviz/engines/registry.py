@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.common.cores import check_process
+from scalarviz.engines.expression.engines import PythonExpressionEngine
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError
 from scalarviz.errors.messages import inform
@@ -25,23 +26,22 @@ class EngineRow:
     """An engine that `net.to(name)` can ask for.
 
     `lack` says in a few words what it needs and does not find here; nothing if it can run. One with
-    `kernels` computes in mixed precision too, and not in a process forked from one that trained.
+    `kernels` does not compute in a process forked from one that trained. `only_full` says why it
+    cannot compute in mixed precision; nothing if it can.
     """
 
     name: str
     make: Maker
     lack: Callable[[], str] = str
     kernels: bool = True
+    only_full: str = ""
 
     def check(self, bank: Bank, precision: Precision) -> None:
         """Raise EngineError if it cannot compute with this bank in this precision; make nothing."""
         if self.kernels:
             check_process()
-        elif precision.mixed:
-            raise EngineError(
-                f"the {self.name} engine computes in full precision only: mixed precision needs "
-                "another, as in net.to('cpu', precision='mixed')"
-            )
+        if precision.mixed and self.only_full:
+            raise EngineError(self.only_full)
         if precision.mixed and bank.dtype != "float32":
             raise EngineError(
                 f"mixed precision goes with float32, and this network is {bank.dtype}: "
@@ -65,6 +65,15 @@ def make_cuda(
     return CudaEngine(layers, program, bank, precision)
 
 
+def make_cpu_expression(
+    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+) -> Engine:
+    """The cpu engine of compiled functions; numba is loaded only now."""
+    from scalarviz.engines.expression.cpu import CpuExpressionEngine
+
+    return CpuExpressionEngine(layers, program, bank, precision)
+
+
 def why_no_cuda() -> str:
     """What asks the driver is loaded only where somebody asks for cuda, or for the best."""
     from scalarviz.engines.cuda.missing import missing_for_cuda
@@ -82,7 +91,20 @@ ENGINES = table(
     [
         EngineRow("cuda", make_cuda, why_no_cuda),
         EngineRow("cpu", make_cpu, missing_for_cpu),
-        EngineRow("python", PythonEngine, kernels=False),
+        EngineRow(
+            "python",
+            PythonEngine,
+            kernels=False,
+            only_full="the python engine computes in full precision only: mixed precision needs "
+            "another, as in net.to('cpu', precision='mixed')",
+        ),
+    ]
+)
+ONLY_FULL = "a compiled function computes in full precision only"
+EXPRESSION_ENGINES = table(
+    [
+        EngineRow("cpu", make_cpu_expression, missing_for_cpu, only_full=ONLY_FULL),
+        EngineRow("python", PythonExpressionEngine, kernels=False, only_full=ONLY_FULL),
     ]
 )
 AUTO = "auto"
@@ -97,6 +119,17 @@ def choose(name: str) -> EngineRow:
     if row.lack():
         raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
     return row
+
+
+def choose_for_expression(name: str) -> EngineRow:
+    """The engine of that name for a compiled function; cpu in place of one that has none yet."""
+    row = choose(name)
+    if row.name not in EXPRESSION_ENGINES:
+        announce(
+            f"compiled functions run on the engine cpu: the engine {row.name} has none of their "
+            "operations yet"
+        )
+    return EXPRESSION_ENGINES.get(row.name, EXPRESSION_ENGINES["cpu"])
 
 
 def choose_best() -> EngineRow:

@@ -391,7 +391,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
 def replaying(show: Show) -> Iterator[Show]:
     """Return a show at the start of the step: of a copy, or, for an expression, of itself."""
     session = show.session
-    if hasattr(session.network, "copy"):
+    if session.network.layers:
         twin = session.copy()
         if twin.clock.operation:
             twin.back(1)

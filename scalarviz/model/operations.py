@@ -68,7 +68,7 @@ class Operation:
     @property
     def about(self) -> Kind:
         """The row of KINDS for its kind."""
-        return KINDS[self.kind]
+        return SCALAR if self.kind == SCALAR.name else KINDS[self.kind]
 
     def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
         """Return whether its layer is frozen as a whole, so that running statistics stop."""
@@ -325,3 +325,6 @@ KINDS = table(
         ),
     ]
 )
+
+# What a compiled function is made of; it has engines of its own.
+SCALAR = Kind("scalar", "y = f(x, ...), on numbers of a sample; f is a row of OPERATIONS")

@@ -17,6 +17,8 @@ from scalarviz.formulas.table import pick
 from scalarviz.leaf_calls import program_html
 from scalarviz.model.operations import KINDS, NONE, Buffer, Operation, Shape
 
+MOST_LINES = 200  # of a table that is printed
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -115,6 +117,11 @@ class Program:
         self.add("sum", size=source.size, shape=source.shape, other=source)
         self.operations[branch] = replace(self.operations[branch], other=self.outputs)
 
+    @property
+    def stepped(self) -> list[Operation]:
+        """The operations that have moments of their own in a step."""
+        return self.operations
+
     @cached_property
     def products(self) -> int:
         """Number of multiplications of a parameter in the forward pass of one sample."""
@@ -172,7 +179,7 @@ class Program:
             f"workspace of {self.workspace} numbers a sample"
         )
         lines = [("", "operation", "reads", "writes", "shape", "parameters")]
-        for i, operation in enumerate(self.operations):
+        for i, operation in enumerate(self.operations[:MOST_LINES]):
             rows = operation.parameters
             lines.append(
                 (
@@ -184,7 +191,8 @@ class Program:
                     f"{rows.start} to {rows.stop - 1}" if rows else "-",
                 )
             )
-        return "\n".join([head, *columns(lines)])
+        more = len(self.operations) - MOST_LINES
+        return "\n".join([head, *columns(lines), *([f"... and {more:,} more"] if more > 0 else [])])
 
     def _repr_html_(self) -> str:
         return program_html(self)

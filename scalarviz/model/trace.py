@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Any, final
 
@@ -21,7 +22,8 @@ from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some, no_gradient
 from scalarviz.formulas.table import Formula
-from scalarviz.model.program import columns
+from scalarviz.model.operations import SCALAR, Buffer, Operation
+from scalarviz.model.program import Moment, Program, columns
 from scalarviz.model.weight import WeightValue
 from scalarviz.process.memory import enough_memory
 
@@ -33,6 +35,7 @@ BYTES = 420  # memory of an input, about
 NONE = -1
 MOST_OPERANDS = 3
 MOST_LINES = 40
+PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 
 _counter = count()
 
@@ -181,6 +184,51 @@ class Trace:
             lines.append((f"[{i}]", formula.name, ", ".join(taken)))
         more = len(self.operations) - MOST_LINES
         return "\n".join([head, *columns(lines), *([f"... and {more} more"] if more > 0 else [])])
+
+
+@final
+class TraceProgram(Program):
+    """The program of a compiled function: the operations of its trace, in a step of five phases.
+
+    The workspace has one number for each place of the trace, and then the results.
+
+    trace  what the function does
+    rows   of the bank, on which its parameters stand
+    """
+
+    def __init__(self, trace: Trace, rows: npt.NDArray[np.intp]) -> None:
+        super().__init__(trace.inputs)
+        del self.operations  # they are made when somebody asks for them
+        self.trace = trace
+        self.rows = rows
+        self.workspace = trace.first_made + len(trace.operations)
+        self.outputs = self.buffer("outputs", len(trace.outputs))
+
+    @cached_property
+    def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
+        """Each operation of the trace, which makes one number of up to three."""
+        trace, found = self.trace, []
+        for i, formula in enumerate(trace.formulas):
+            taken = [trace.name(place) for place in trace.operands[i] if place != NONE]
+            source = Buffer(", ".join(taken), len(taken), NONE)
+            place = trace.first_made + i
+            target = Buffer(trace.name(place), 1, place)
+            found.append(Operation(SCALAR.name, formula.name, source, target, label=str(i)))
+        return found
+
+    @property
+    def stepped(self) -> list[Operation]:
+        return []
+
+    @cached_property
+    def products(self) -> int:
+        """How many operations one sample takes."""
+        return len(self.trace.operations)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """The five phases of a step."""
+        return tuple([Moment(phase, phase, phase) for phase in PHASES])
 
 
 def shorten_list(text: str) -> str:

@@ -50,7 +50,11 @@ class Part(ABC):
         Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
         not finite; nothing is changed then.
         """
-        self.bank.step(Optimizer.of(optimizer), self.rows)
+        self._step(Optimizer.of(optimizer))
+
+    def _step(self, optimizer: Optimizer) -> None:
+        """Move by an optimizer; an engine may know a faster way."""
+        self.bank.step(optimizer, self.rows)
 
     @final
     def freeze(self, on: bool = True) -> None:

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.autograd.value import Value
-from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import (
     FloatArray,
     answered,
-    as_batch,
     as_pairs,
     check_signature,
     listed,
     shorten,
     size,
 )
-from scalarviz.data.batches import Batches
-from scalarviz.engines.expression.engines import ExpressionEngine, PythonExpressionEngine
-from scalarviz.engines.expression.run import ExpressionRun, phases_program
-from scalarviz.engines.registry import announce, choose
-from scalarviz.errors import EngineError, InputError, OrderError, OwnershipError, ShapeError
+from scalarviz.engines.expression.engines import ExpressionEngine
+from scalarviz.engines.registry import EngineRow, choose_for_expression
+from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.table import pick
-from scalarviz.model.bank import DTYPES, Bank, Dtype, Rows
+from scalarviz.model.bank import DTYPES, Dtype, Rows
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
-from scalarviz.model.trace import Trace, record_function, recorded_inputs
+from scalarviz.model.trace import Trace, TraceProgram, record_function, recorded_inputs
 from scalarviz.network.bank_value import move_to_bank, place_of
-
-Maker = Callable[[Trace, Bank, npt.NDArray[np.intp]], ExpressionEngine]
+from scalarviz.network.base import Model, one_or_all
 
 
 @answered
@@ -75,7 +67,7 @@ def compile(
     """
     inputs = size(inputs, "the number of inputs of a compiled function")
     chosen = pick(DTYPES, dtype, "dtype")
-    maker = engine_maker(engine)
+    row = choose_for_expression(engine)
     if not callable(function):
         raise InputError(
             f"compile takes a function of Values, not {shorten(function)}: "
@@ -86,11 +78,11 @@ def compile(
     how = f"lambda {listed(names)}: ..., or the number of its inputs as inputs="
     check_signature(function, names, "a compiled function", how)
     name = getattr(function, "__name__", type(function).__name__)
-    return Expression(name, record_function(function, given), chosen, maker)
+    return Expression(name, record_function(function, given), chosen, row)
 
 
 @final
-class Expression:
+class Expression(Model):
     """A compiled function, made by `compile`.
 
     Calling it evaluates it and keeps nothing; `forward` keeps what `backward` needs, and each
@@ -102,74 +94,43 @@ class Expression:
     recording   the function as a table, a Trace
     """
 
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        __getattr__, __setattr__ = unknown, set_known
+    KIND = "expression"
 
-    def __init__(self, name: str, recording: Trace, dtype: Dtype, maker: Maker) -> None:
+    _engine: ExpressionEngine[Any]
+
+    def __init__(self, name: str, recording: Trace, dtype: Dtype, engine: EngineRow) -> None:
         self.name = name
         self.recording = recording
         self.inputs = recording.inputs
         self.outputs = len(recording.outputs)
         self.parameters = recording.parameters
-        self.bank, self._places = move_to_bank(self.parameters, dtype)
-        whole = len(self._places) == len(self.bank)
-        self.rows: Rows = slice(0, len(self.bank)) if whole else self._places
-        self._engine = maker(recording, self.bank, self._places)
-        self._singles: list[bool] = []  # per unmatched forward: whether of one sample
+        self._bank, self._places = move_to_bank(self.parameters, dtype)
+        self._numbers = {row: number for number, row in enumerate(self._places.tolist())}
+        engine.check(self._bank, Precision())
+        self._run_on(engine, Precision())
 
     @property
-    def engine(self) -> str:
-        """Name of the engine that runs the verbs."""
-        return self._engine.name
+    def rows(self) -> Rows:
+        """The rows of the bank that hold its parameters."""
+        whole = len(self._places) == len(self._bank)
+        return slice(0, len(self._bank)) if whole else self._places
 
-    def to(self, engine: str, precision: Precision | None = None) -> Expression:
-        """Run on another engine from now on; "auto" is the fastest that works here."""
-        self.check_engine(engine, precision)
-        self._engine = engine_maker(engine)(self.recording, self.bank, self._places)
-        self._singles.clear()
-        return self
+    def _lowered(self) -> TraceProgram:
+        return TraceProgram(self.recording, self._places)
 
-    # The interface for a session; see `trainer.Model`.
+    def _choose(self, engine: str) -> EngineRow:
+        return choose_for_expression(engine)
 
-    precision = Precision()
-    activations: tuple[str, ...] = ()
+    def _ones(self) -> FloatArray:
+        ones = np.ones((self._engine.newest_batch(), self.outputs))
+        return one_or_all(ones, self._singles[-1])
 
-    @cached_property
-    def program(self) -> Program:
-        """The five phases of a step, for a session; `recording` has the operations."""
-        return phases_program(self.inputs, self.outputs)
-
-    def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
-        """Return a run on the engine of this expression, for a session."""
-        return ExpressionRun(self._engine, self.program, batches, loss)
-
-    def start(self, engine: str, precision: Precision) -> None:
-        """Start a training on an engine: everything but the values is reset."""
-        self.forget()
-        self.to(engine)
-        self.bank.restart(precision)
-
-    def check_engine(
-        self, engine: str, precision: str | Precision | None = None
-    ) -> tuple[str, Precision]:
-        """Return engine and precision that this expression would run with; raise EngineError."""
-        if precision is not None and Precision.of(precision).mixed:
-            raise EngineError("a compiled function computes in full precision only")
-        maker = engine_maker(engine)
-        return ("python" if maker is PythonExpressionEngine else "cpu"), self.precision
-
-    def check_activation(self, layer: int, name: str) -> int:
-        """Raise InputError: an expression has no layers."""
-        raise InputError("a compiled function has no layers whose activation could be changed")
-
-    def places_of(self, layer: int) -> list[int]:
-        return [layer]
-
-    def set_activation(self, layer: int, name: str) -> None:
-        self.check_activation(layer, name)
-
-    def check_loss(self, loss: Loss) -> None:
-        """Accept any loss."""
+    def name_of(self, row: int) -> str:
+        """Return the label of the parameter on a `row` of the bank, or p0, p1, ..."""
+        if row not in self._numbers:
+            return self._bank.name_of(row)
+        number = self._numbers[row]
+        return self.parameters[number].label or f"p{number}"
 
     def find_rows(self, part: object) -> object:
         """Return the row of a parameter; return anything but a Value unchanged."""
@@ -180,44 +141,8 @@ class Expression:
             raise OwnershipError(f"{shorten(part)} is no parameter of this expression")
         return place[1]
 
-    def __call__(self, x: object) -> FloatArray:
-        """Return the results for one sample or a batch, without keeping anything for `backward`."""
-        batch, single = as_batch(x, self.inputs, "the expression")
-        return one_or_all(self._engine.evaluate(batch), single)
-
-    def zero_grad(self) -> None:
-        """Set the gradients to 0; forwards that wait for their backward are kept."""
-        self.bank.zero_grad(self.rows)
-
-    def forward(self, x: object) -> FloatArray:
-        """Return the results for one sample or a batch, and keep what `backward` needs."""
-        batch, single = as_batch(x, self.inputs, "the expression")
-        results = self._engine.forward(batch)
-        self._singles.append(single)
-        return one_or_all(results, single)
-
-    def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients for the newest unmatched forward; return those of its inputs.
-
-        `upstream` is the gradient with respect to the results, in their shape; None means ones.
-        Raises OrderError without an unmatched forward, ShapeError for another number of samples.
-        """
-        samples = self._engine.newest_batch()
-        if not samples:
-            raise OrderError("backward of the expression without a forward: call forward first")
-        batch = np.ones((samples, self.outputs))
-        if upstream is not None:
-            batch, _ = as_batch(upstream, self.outputs, "backward of the expression", finite=False)
-        if len(batch) != samples:
-            raise ShapeError(
-                f"the expression was last given {samples} samples, and its backward {len(batch)}: "
-                "pass one row of upstream gradients for each sample"
-            )
-        return one_or_all(self._engine.backward(batch), self._singles.pop())
-
-    def step(self, optimizer: Optimizer | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01)."""
-        self._engine.step(Optimizer.of(optimizer))
+    def _step(self, optimizer: Optimizer) -> None:
+        self._engine.step(optimizer)
 
     def train_step(
         self,
@@ -238,10 +163,9 @@ class Expression:
         batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the expression")
         return self._engine.train(batch, wanted, Loss.of(loss), Optimizer.of(optimizer))
 
-    def forget(self) -> None:
-        """Drop all forwards that wait for their backward."""
-        self._engine.forget()
-        self._singles.clear()
+    def copy(self, dtype: str | None = None) -> Expression:
+        """Raise InputError, for any `dtype`: its Values are those its function was made with."""
+        raise InputError("a compiled expression stands on its Values: it cannot be copied")
 
     def __repr__(self) -> str:
         return (
@@ -249,26 +173,3 @@ class Expression:
             f"{len(self.parameters):,} parameters, {len(self.recording.operations):,} operations, "
             f"{self.bank.dtype}, engine {self.engine}"
         )
-
-
-def engine_maker(name: str) -> Maker:
-    """Return the class of the engine of that name; numba is loaded only if it is needed."""
-    row = choose(name)
-    if row.name == "python":
-        return PythonExpressionEngine
-    if row.name != "cpu":
-        announce(
-            f"compiled functions run on the engine cpu: the engine {row.name} has none of their "
-            "operations yet"
-        )
-    from scalarviz.engines.common.cores import check_process
-    from scalarviz.engines.expression.cpu import CpuExpressionEngine
-
-    check_process()
-    return CpuExpressionEngine
-
-
-def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
-    """Return the only row for a single sample, else all rows."""
-    result: FloatArray = rows[0] if single else rows
-    return result

@@ -33,7 +33,7 @@ from scalarviz.formulas.table import Formula
 from scalarviz.layers import Layer, Perceptron
 from scalarviz.model.bank import Bank
 from scalarviz.model.weight import Part, Weight
-from scalarviz.network.network import Network
+from scalarviz.network.base import Model
 
 TOLERANCE = 1e-6
 MOST = 1000  # entries checked of one network; of more, evenly spaced ones
@@ -248,7 +248,7 @@ def problem_of_row_loss(target: RowLossRow, x: Any, rng: np.random.Generator) ->
 @as_problem.register
 def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
     twin = as_float64(target)
-    if isinstance(target, Network | Layer | Perceptron):
+    if isinstance(target, Model | Layer | Perceptron):
         batch, single = as_batch(x, target.inputs, "gradcheck")
         point = batch[0] if single else batch
     else:
@@ -283,8 +283,8 @@ def shaped(array: npt.NDArray[np.float64]) -> Any:
 
 def as_float64(part: Part) -> Any:
     """Return a copy of a part in float64, on a bank of its own, with the same numbers and names."""
-    twin: Network | Layer | Perceptron | Weight
-    if isinstance(part, Network):
+    twin: Layer | Perceptron | Weight
+    if isinstance(part, Model):
         return part.copy("float64")
     if isinstance(part, Layer):
         twin = part.again()

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.attributes import set_known, unknown
-from scalarviz.checks.numbers import FloatArray, answered, as_batch, as_pairs, shorten, size
-from scalarviz.data.batches import Batches, InOrder
-from scalarviz.engines.common.base import Run
+from scalarviz.checks.numbers import FloatArray, answered, as_pairs, shorten, size
+from scalarviz.data.batches import InOrder
 from scalarviz.engines.common.portions import take_steps
-from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import EngineRow, choose
-from scalarviz.errors import InputError, OwnershipError, lost_by_forward
+from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
@@ -27,10 +23,11 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program, columns
 from scalarviz.model.weight import Parameters, Part, Weight
+from scalarviz.network.base import Model
 
 
 @final
-class Network(Part):
+class Network(Model):
     """Layers in order, on one bank of numbers.
 
     `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
@@ -58,8 +55,7 @@ class Network(Part):
     ((1,), 13)
     """
 
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        __getattr__, __setattr__ = unknown, set_known
+    KIND = "network"
 
     @answered
     def __init__(
@@ -106,7 +102,7 @@ class Network(Part):
         self._parts = parts
         self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
         engine.check(self._bank, precision)
-        self._engine = engine.make(self.layers, self.program, self._bank, precision)
+        self._run_on(engine, precision)
         self._bank.start_scaling(precision)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -116,139 +112,14 @@ class Network(Part):
             self._bank.name_of = self._row_name
 
     @property
-    def bank(self) -> Bank:
-        return self._bank
-
-    @property
     def rows(self) -> slice:
         return slice(0, len(self._bank))
 
-    @property
-    def dtype(self) -> str:
-        """Dtype of the parameters, "float32" or "float64"."""
-        return self._bank.dtype
+    def _choose(self, engine: str) -> EngineRow:
+        return choose(engine)
 
-    @property
-    def engine(self) -> str:
-        """Name of the engine that runs the verbs."""
-        return self._engine.name
-
-    @property
-    def precision(self) -> Precision:
-        """Precision in which the engine computes."""
-        return self._engine.precision
-
-    def to(self, engine: str, precision: str | Precision | None = None) -> Network:
-        """Run on another engine from now on, and return the network itself.
-
-        engine     "python", "cpu", "cuda" or "auto", the fastest that works here
-        precision  "full", "mixed" or a Precision; None, the default: unchanged
-
-        Forwards that wait for their backward are dropped. Raises EngineError if the engine cannot
-        run here, or not with these layers in this precision.
-        """
-        chosen, before = Precision.of(precision or self.precision), self.precision
-        row = choose(engine)
-        row.check(self._bank, chosen)
-        self._engine.forget()
-        self._engine = row.make(self.layers, self.program, self._bank, chosen)
-        if chosen != before:
-            self._bank.start_scaling(chosen)
-        return self
-
-    def check_engine(
-        self, engine: str, precision: str | Precision | None = None
-    ) -> tuple[str, Precision]:
-        """Return the engine and precision that this network would run with, without changing it.
-
-        engine     "python", "cpu", "cuda" or "auto"
-        precision  "full", "mixed" or a Precision; None, the default: unchanged
-
-        Raises EngineError if the engine cannot run this network in this precision.
-        """
-        row = choose(engine)
-        chosen = self.precision if precision is None else Precision.of(precision)
-        row.check(self._bank, chosen)
-        return row.name, chosen
-
-    def start(self, engine: str, precision: Precision) -> None:
-        """Start a training on an `engine` in a `precision`: everything but the values is reset."""
-        self.to(engine, precision)
-        self._bank.restart(precision)
-
-    @property
-    def activations(self) -> tuple[str, ...]:
-        """Name of the activation of each layer."""
-        return tuple([layer.activation for layer in self.layers])
-
-    def check_loss(self, loss: Loss) -> None:
-        """Raise InputError if a `loss` does not go with the last activation."""
-        loss.check_output(self.layers[-1].activation)
-
-    def check_activation(self, layer: int, name: str) -> int:
-        """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
-        places = range(-len(self.layers), len(self.layers))
-        if not isinstance(layer, (int, np.integer)) or layer not in places:
-            raise InputError(
-                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(layer)}"
-            )
-        self.layers[layer].check_activation(name)
-        return int(layer) % len(self.layers)
-
-    def places_of(self, layer: int) -> list[int]:
-        """Return every index of the layer at index `layer`, which may be used several times."""
-        return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
-
-    def set_activation(self, layer: int, name: str) -> None:
-        """Set the activation of a layer; forwards that wait for their backward are dropped.
-
-        layer  index of the layer
-        name   name of an activation, such as "tanh"
-
-        Raises InputError for a layer without activation, UnknownNameError for an unknown name.
-        """
-        place = self.check_activation(layer, name)
-        if self.layers[place].activation != name:
-            self.layers[place].set_activation(name)
-            self.program = self._lowered()  # at once: other threads may read it
-            self.to(self.engine)
-
-    # The four verbs; zero_grad and step are inherited from Part.
-
-    def __call__(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, without keeping anything for `backward`.
-
-        `x` has shape (inputs,) or (batch, inputs).
-        """
-        batch, single = as_batch(x, self.inputs, "the network")
-        return one_or_all(self._engine.evaluate(batch), single)
-
-    def forward(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, and keep what `backward` needs.
-
-        `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
-        Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
-        """
-        batch, single = as_batch(x, self.inputs, "the network")
-        before = self._bank.state.copy()
-        outputs = self._engine.forward(batch)
-        if lost := self._engine.lost_statistic():
-            self._bank.state[:] = before
-            self._engine.forget()
-            raise lost_by_forward(lost)
-        return one_or_all(outputs, single)
-
-    def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients for the newest unmatched forward; return those of its inputs.
-
-        `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
-        Raises OrderError without an unmatched forward, ShapeError for another shape.
-        """
-        if upstream is None:
-            upstream = np.ones((self._engine.newest_batch(), self.outputs))
-        batch, single = as_batch(upstream, self.outputs, "backward of the network", finite=False)
-        self._engine.check_backward(len(batch))
-        return one_or_all(self._engine.backward(batch), single)
+    def _ones(self) -> FloatArray:
+        return np.ones((self._engine.newest_batch(), self.outputs))
 
     @answered
     def train_step(
@@ -299,27 +170,6 @@ class Network(Part):
         run = self.run(InOrder(batch, wanted), loss)
         return take_steps(self._engine, run, optimizer, size(steps, "steps"))
 
-    def run(self, batches: Batches, loss: Loss) -> Run:
-        """Return a run of this network on its engine, on `batches` with a `loss`, for a session."""
-        return self._engine.run(batches, loss)
-
-    def snapshot(self) -> Snapshot:
-        """Return a Snapshot of the current numbers.
-
-        Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
-        `read()` waits for it. Use `Session.snapshot` while a session trains this network.
-        """
-        return self._engine.snapshot()
-
-    def forget(self) -> None:
-        """Drop all forwards that wait for their backward."""
-        self._engine.forget()
-
-    @cached_property
-    def program(self) -> Program:
-        """The operations of this network, as engines run them and pictures show them."""
-        return self._lowered()
-
     def _lowered(self) -> Program:
         program = Program(self.inputs)
         for program.layer, layer in enumerate(self.layers):
@@ -329,6 +179,10 @@ class Network(Part):
     def parameters(self) -> Parameters:
         """Return all weights and biases as a sequence in the order of the bank."""
         return Parameters(len(self._bank), self.weight)
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the weight on a `row` of the bank."""
+        return self._bank.name_of(row)
 
     def weight(self, row: int) -> Weight:
         """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
@@ -434,9 +288,3 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
     the engine cannot run here.
     """
     return load_network(path, engine, limit)
-
-
-def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
-    """Return the only row for a single sample, else all rows."""
-    result: FloatArray = rows[0] if single else rows
-    return result

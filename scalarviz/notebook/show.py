@@ -102,7 +102,7 @@ def told(show: Show, why: str, theme: str) -> Told:
         _, text = story(show, replace(PAGE, theme=chosen, size=(1000, 620)))
         made = Told(why, framed(text), step)
     except DisplayError:
-        if hasattr(show.session.network, "layers"):
+        if show.session.network.layers:
             made = Told(why, framed(plain_story(show, chosen)), step)
         else:
             made = Told(why, show.session._repr_html_(), "where it stands")

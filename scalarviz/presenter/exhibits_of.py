@@ -16,6 +16,7 @@ from scalarviz.data.batches import Pair
 from scalarviz.draw2d.text_blocks import TextPlate
 from scalarviz.layers import Dense, Layer
 from scalarviz.model.operations import Operation
+from scalarviz.network.base import Model
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
 from scalarviz.view.exhibits.exhibit import Exhibit
@@ -176,11 +177,10 @@ def plates_of(session: Session) -> list[TextPlate]:
     network = session.network
     if len(network.bank) > SMALL:
         return []
-    layers = getattr(network, "layers", None)
-    if layers is None:
+    if not network.layers:
         return [expression_plate(network)]
     found = []
-    for i, layer in enumerate(layers):
+    for i, layer in enumerate(network.layers):
         if isinstance(layer, Dense):
             found.append(plate(session, i, layer))
         else:
@@ -192,10 +192,10 @@ def plates_of(session: Session) -> list[TextPlate]:
     return found
 
 
-def expression_plate(expression: Any) -> TextPlate:
+def expression_plate(expression: Model) -> TextPlate:
     """Return the parameters of a compiled expression, in a column if they are few."""
     values = np.asarray(expression.bank.value[expression.rows], np.float64)
-    names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
+    names = expression.parameter_names
     about = f"{len(names)} parameters"
     if len(names) <= FEW:
         return TextPlate("values", about, values[:, np.newaxis], np.zeros(0), [""], names)

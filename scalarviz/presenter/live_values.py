@@ -14,7 +14,6 @@ from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import ScalarvizError
 from scalarviz.model.program import Moment, Program
-from scalarviz.network.network import Network
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.exhibits_of import exhibit_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
@@ -52,7 +51,7 @@ class LiveValues:
         here = session.course.here
         self.program: Program = session.network.program
         self.moments: tuple[Moment, ...] = self.program.moments
-        self.has_layers = isinstance(session.network, Network)
+        self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
         self.exhibit: Exhibit | None = None
         self.target: FloatArray | None = None

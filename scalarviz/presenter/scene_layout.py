@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +27,8 @@ def layout_of(session: Session, name: str = "crossbar") -> Layout:
     """Return the layout of a session's network; raise UnknownNameError for an unknown name."""
     network = session.network
     lay_out = pick(LAYOUTS, name, "layout")
-    if getattr(network, "layers", None) is None:
-        return expression_layout(network)
+    if not network.layers:
+        return of_values(network.row_numbers, network.parameter_names)
     return lay_out(network.program, lambda layer: about_layer(session, layer), names_of(session))
 
 
@@ -75,10 +74,3 @@ def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, Fl
             if colors.shape == (buffer.size, 3):
                 found[buffer.name] = np.clip(colors, 0.0, 1.0)
     return found
-
-
-def expression_layout(expression: Any) -> Layout:
-    """Return the layout of a compiled expression's parameters."""
-    rows = np.arange(len(expression.bank))[expression.rows].tolist()
-    names = [p.label or f"p{i}" for i, p in enumerate(expression.parameters)]
-    return of_values(rows, names)

@@ -5,7 +5,6 @@ In operations without the weight, the perceptron that its signal passes is follo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Buffer, Operation
 from scalarviz.model.program import Moment, Program
+from scalarviz.network.base import Model
 from scalarviz.presenter.paths import path, weights_into
 from scalarviz.session.explanation import OperationNumbers
 from scalarviz.session.replay import History
@@ -34,7 +34,7 @@ class TracedWeight:
     row: int
 
     @property
-    def network(self) -> Any:  # a Network, or a compiled expression
+    def network(self) -> Any:  # a Model; that of an expression has a name
         return self.session.network
 
     @property
@@ -121,27 +121,14 @@ class TracedWeight:
         return found
 
     def name_of(self, row: int) -> str:
-        """Return the name of a weight, or the label of an expression's parameter."""
-        parameters = parameters_of(self.network)
-        for i, parameter in enumerate(parameters):
-            if self.network.find_rows(parameter) == row:
-                return parameter.label or f"p{i}"
-        return str(self.network.bank.name_of(row))
+        """Return the name of a weight."""
+        return str(self.network.name_of(row))
 
 
-def parameters_of(network: Any) -> Sequence[Any]:
-    """Return the parameters of a compiled expression; () for a network."""
-    parameters = getattr(network, "parameters", ())
-    return () if callable(parameters) else parameters
-
-
-def first_row(network: Any) -> int:
+def first_row(network: Model) -> int:
     """Return the weight that is followed by default; NONE if there is none."""
-    parameters = parameters_of(network)
-    if parameters:
-        return int(network.find_rows(parameters[0]))
-    operations, first = network.program.operations, network.program.first_parameters
-    return int(operations[first].weights) if first < len(operations) else NONE
+    rows = network.row_numbers
+    return rows[0] if rows else NONE
 
 
 def old_gradient(course: History, row: int) -> float:

@@ -205,7 +205,7 @@ def made_again(
     trainer = session.course.trainer
     network = session.network
     if seed is not None:
-        if not hasattr(network, "fresh"):
+        if not network.layers:
             raise InputError("the scene trains an expression, which has no seed: leave out --seed")
         network = network.fresh(seed)
     return Session(

@@ -123,14 +123,14 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     """Explain the weight at `row` of the bank after the first `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
+    if not program.stepped:  # its gradient is no sum of products
+        return explain_expression(trainer, row, done)
     inputs, gradients = [], []
     for operation in program.operations:
         if row in operation.parameters:
             x, g = factors_of(operation, numbers_of(trainer, operation, done), row)
             inputs.append(x)
             gradients.append(g)
-    if not inputs:  # a compiled expression: its gradient is not a sum of products
-        return explain_expression(trainer, row, done)
     x = np.concatenate(inputs)
     ready = all(g is not None for g in gradients)
     g = np.concatenate([g for g in gradients if g is not None]) if ready else None

@@ -15,7 +15,6 @@ from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.model.bank import Bank
 from scalarviz.model.bank_stack import BankStack
-from scalarviz.network.network import Network
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import check_losses, in_units, most
 from scalarviz.session.lock import SessionLock
@@ -49,7 +48,7 @@ class Replicas:
                 f"replicas are those of a session, not of {shorten(session)}: write "
                 "sv.replicate(sv.Session(net, data), seeds=range(100))"
             )
-        if not isinstance(session.network, Network):
+        if not session.network.layers:
             raise InputError("only sessions of networks have replicas, not those of expressions")
         self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
         if not self.seeds:

@@ -21,8 +21,7 @@ from scalarviz.leaf_calls import load_run, save_run
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
-from scalarviz.network.expression import Expression
-from scalarviz.network.network import Network
+from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
 from scalarviz.session.lock import SessionLock, SharedSnapshot
@@ -95,7 +94,7 @@ class Session(SessionState):
     @answered
     def __init__(
         self,
-        network: Network | Expression,
+        network: Model,
         data: object,
         loss: str | Loss = "mse",
         optimizer: Optimizer | None = None,
@@ -106,7 +105,7 @@ class Session(SessionState):
         precision: str | Precision = "full",
         memory: int = MEMORY,
     ) -> None:
-        if not isinstance(network, (Network, Expression)):
+        if not isinstance(network, Model):
             raise InputError(
                 f"a session trains a Network or a compiled function, not {shorten(network)}"
             )
@@ -320,8 +319,6 @@ class Session(SessionState):
         It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
         play. Raises InputError for a session of a compiled expression.
         """
-        if not isinstance(self.network, Network):
-            raise InputError("a compiled expression stands on its Values: it cannot be copied")
         copied = Session.__new__(Session)
         with self.doing():
             memory = self.course.keyframes.budget

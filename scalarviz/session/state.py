@@ -36,7 +36,7 @@ class SessionState(ABC):
 
     @final
     @property
-    def network(self) -> Any:  # a Network, or a compiled expression
+    def network(self) -> Any:  # a Model; what a Network alone has is checked where it is used
         return self.course.trainer.network
 
     @final
@@ -126,9 +126,9 @@ class SessionState(ABC):
         the next step will have it, or if no step has begun yet.
         """
         with self.doing():
-            coming = [each.name for each in self.network.program.operations]
+            coming = [each.name for each in self.network.program.stepped]
             with self.course.at_work():
-                known = {each.name: each for each in self.network.program.operations}
+                known = {each.name: each for each in self.network.program.stepped}
                 if operation in coming and operation not in list(known):
                     raise OrderError(
                         f"{operation!r} has not been computed yet, since an activation was changed "

@@ -9,51 +9,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, as_floats, as_labels, number, shorten
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
-from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.model.program import Moment, Program
+from scalarviz.model.program import Moment
+from scalarviz.network.base import Model
 from scalarviz.session.timeline import Action, Frame
-
-
-class Model(Protocol):
-    """The interface that a Trainer needs of a Network or a compiled Expression."""
-
-    inputs: int
-    outputs: int
-
-    @property
-    def bank(self) -> Bank: ...
-    @property
-    def program(self) -> Program: ...
-    @property
-    def engine(self) -> str: ...
-    @property
-    def precision(self) -> Precision: ...
-    @property
-    def activations(self) -> tuple[str, ...]: ...
-    def __call__(self, x: object) -> FloatArray: ...
-    def run(self, batches: Batches, loss: Loss) -> Run: ...
-    def start(self, engine: str, precision: Precision) -> None: ...
-    def to(self, engine: str, precision: Precision | None = None) -> object: ...
-    def check_engine(
-        self, engine: str, precision: str | Precision | None = None
-    ) -> tuple[str, Precision]: ...
-    def check_activation(self, layer: int, name: str) -> int: ...
-    def set_activation(self, layer: int, name: str) -> None: ...
-    def check_loss(self, loss: Loss) -> None: ...
-    def find_rows(self, part: object) -> object: ...
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import Guard
-from scalarviz.network.network import Network
+from scalarviz.network.base import Model
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.replay import MOST_STEPS, History
 from scalarviz.session.timeline import Branch, Clock, copies_of
@@ -108,7 +108,7 @@ class WeightHistory:
         with self._turns.taken():
             self.note(self._course.remembered)  # the bank may have been written to since
             network, rows = self._course.trainer.network, self.rows
-            if not isinstance(network, Network):
+            if not network.layers:  # it cannot be copied
                 return
             twin = copy_at_start(self._course, network, Clock(), MEMORY)
             number, end = self._course.branch.number, self._course.clock.step
@@ -131,7 +131,7 @@ def limits_of(branch: Branch, now: int) -> dict[int, int]:
     return limits
 
 
-def copy_at_start(course: History, network: Network, clock: Clock, memory: int) -> History:
+def copy_at_start(course: History, network: Model, clock: Clock, memory: int) -> History:
     """Return an independent history on a copy of the network, at a moment of the same branch."""
     trainer, start = course.trainer, course.branches[0].frames[0].settings
     copied = Trainer(network.copy(), start, trainer.loss, trainer.batch, trainer.seed)

@@ -48,8 +48,8 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
     )
-    # An expression has no operations to light: everything stays bright.
-    if moment is None or program is None or not program.operations or moment.kind not in KINDS:
+    # The operations of an expression have no moments of their own: everything stays bright.
+    if moment is None or program is None or not program.stepped or moment.kind not in KINDS:
         return shown
     many = sum(plate.size for plate in layout.plates) > SMALL
     shown.plates[:] = DIM_SMALL if many else DIM

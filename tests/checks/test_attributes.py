@@ -95,7 +95,7 @@ def test_what_is_misspelt_is_not_set(make: str, name: str, said: str) -> None:
         ("BatchNorm", "momentum", "BatchNorm.momentum can only be read: make another BatchNorm"),
         ("Expression", "engine", "Expression.engine can only be read"),
         ("Expression", "parameters", "can only be read: make another Expression"),
-        ("Expression", "precision", "can only be read: make another Expression"),
+        ("Expression", "precision", "Expression.precision can only be read"),
     ],
 )
 def test_what_can_only_be_read_says_what_to_call(make: str, name: str, said: str) -> None:

@@ -27,7 +27,7 @@ from scalarviz.model.program import Moment, Program
 
 
 class Engine(ABC):
-    """Runs one network: its layers, or the program they lower to, on its bank.
+    """Runs one model on its bank: the layers of a network, or its program.
 
     What comes in has been checked: batches are 2-D and float64, one row a sample, and fit. What is
     between a forward and its backward an engine keeps on a stack of its own.
@@ -74,7 +74,7 @@ class Engine(ABC):
     @final
     def lost_statistic(self) -> str:
         """The first running statistic that is not finite, by name, and what it is; or ""."""
-        if np.isfinite(self.bank.state[SCALING:]).all():
+        if not self.layers or np.isfinite(self.bank.state[SCALING:]).all():
             return ""
         lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
         return next(f"layer {i}, {found}" for i, found in lost if found)
@@ -191,17 +191,17 @@ class Waiting(Protocol):
     def samples(self) -> int: ...
 
 
-def newest_of(passes: Sequence[Waiting]) -> int:
+def newest_of(passes: Sequence[Waiting], model: str = "network") -> int:
     """How many samples the newest batch has that waits; an OrderError if there is none."""
     if not passes:
-        raise OrderError("backward of the network without a forward: call forward first")
+        raise OrderError(f"backward of the {model} without a forward: call forward first")
     return passes[-1].samples
 
 
-def check_samples(newest: int, samples: int) -> None:
+def check_samples(newest: int, samples: int, model: str = "network") -> None:
     """Refuse a backward of another number of samples than the forward had."""
     if newest != samples:
         raise ShapeError(
-            f"the network was last given {newest} samples, and its backward {samples}: pass one "
+            f"the {model} was last given {newest} samples, and its backward {samples}: pass one "
             "row of upstream gradients for each sample"
         )

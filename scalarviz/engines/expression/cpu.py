@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import kernel_file
@@ -13,27 +13,32 @@ from scalarviz.engines.common.before import Before
 from scalarviz.engines.cpu import step as cpu_step
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.expression import kernels as expression_kernels
-from scalarviz.engines.expression.engines import ExpressionEngine
+from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
 from scalarviz.engines.expression.tables import ExpressionTables
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import NONE, OVERFLOW
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.trace import Trace
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program
 
 LOSS_NUMBERS = {name: i for i, name in enumerate([*LOSSES, *ROW_LOSSES])}
 
 
 @final
-class CpuExpressionEngine(ExpressionEngine):
-    """Runs the steps of a recording in tiles; the same bits on every run."""
+class CpuExpressionEngine(ExpressionEngine[FloatArray]):
+    """Runs the steps of a trace in tiles; the same bits on every run."""
 
     name = "cpu"
 
-    def __init__(self, recording: Trace, bank: Bank, rows: npt.NDArray[np.intp]) -> None:
-        super().__init__(recording, bank, rows)
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        rows = self.rows
         self.kernels: Any = kernel_file.load(expression_kernels.__name__, bank.dtype)
-        tables = self.tables = ExpressionTables(recording, bank.dtype)
+        tables = self.tables = ExpressionTables(self.trace, bank.dtype)
         self._results = len(tables.outputs)
         self._tile = tables.numbers * tables.samples
         self._space = np.zeros((1, self._tile), bank.dtype)
@@ -47,7 +52,6 @@ class CpuExpressionEngine(ExpressionEngine):
         self._orders: tuple[FloatArray, ...] = ()
         self._plan = np.zeros(cpu_step.PLAN_FIELDS, np.uint64)
         self._counts = np.zeros(1, np.int64)
-        self._passes: list[tuple[int, FloatArray]] = []
         self._spare: list[FloatArray] = []  # workspaces that no backward waits for
         self._factors = np.zeros(len(tables.signs), bank.dtype)
         self._program = (
@@ -70,7 +74,7 @@ class CpuExpressionEngine(ExpressionEngine):
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = self._room(len(batch))
         results = self._forward(batch, spaces)
-        self._passes.append((len(batch), spaces))
+        self._passes.append(Waiting(len(batch), spaces))
         return results
 
     def _forward(
@@ -82,11 +86,9 @@ class CpuExpressionEngine(ExpressionEngine):
         return results
 
     def _array(self, rows: FloatArray) -> FloatArray:
-        """A batch as the kernels read it: in the type of the bank, and with no gaps."""
-        if rows.dtype == self._space.dtype and rows.flags.c_contiguous:
-            return rows
-        with np.errstate(over="ignore"):
-            return np.ascontiguousarray(rows, self.bank.dtype)
+        """A batch as the kernels read it; one that is such already is not looked at again."""
+        is_ready = rows.dtype == self._space.dtype and rows.flags.c_contiguous
+        return rows if is_ready else self.array(rows)
 
     def _room(self, samples: int) -> FloatArray:
         """A workspace for each tile of a batch."""
@@ -96,12 +98,9 @@ class CpuExpressionEngine(ExpressionEngine):
         self._spare.clear()
         return np.empty((tiles, self._tile), self.bank.dtype)
 
-    def newest_batch(self) -> int:
-        return self._passes[-1][0] if self._passes else 0
-
     def backward(self, upstream: FloatArray) -> FloatArray:
-        _, spaces = self._passes.pop()
-        by_inputs = np.empty((len(upstream), self.recording.inputs), self.bank.dtype)
+        spaces = self._passes.pop().kept
+        by_inputs = np.empty((len(upstream), self.trace.inputs), self.bank.dtype)
         self.kernels.backward(
             *self._program,
             self._array(upstream),
@@ -114,9 +113,6 @@ class CpuExpressionEngine(ExpressionEngine):
         self._spare.append(spaces)
         self.bank.has_gradients = True
         return by_inputs
-
-    def forget(self) -> None:
-        self._passes.clear()
 
     def step(self, optimizer: Optimizer) -> None:
         bank = self.bank

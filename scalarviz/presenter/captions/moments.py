@@ -51,7 +51,7 @@ def caption(session: Session, row: int | None = None) -> Caption:
         if (step, operation) == (0, 0):
             return Caption(text("captions.start"))
         moment = session.course.trainer.moments[operation - 1]
-        tellers = TELLERS if session.network.program.operations else OF_EXPRESSIONS
+        tellers = TELLERS if session.network.program.stepped else OF_EXPRESSIONS
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
         followed = first_row(session.network) if row is None else int(row)
@@ -193,7 +193,7 @@ def step(ctx: TracedWeight) -> Caption:
         inputs, targets = trainer.batches.at(course.clock.step)
     formula, lines = moved(found, optimizer, ctx.name_of(ctx.row))
     # Dropout and the like differ in training and evaluation mode.
-    is_plain = not any(operation.about.learning for operation in ctx.network.program.operations)
+    is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
     if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(course.loss, again)
