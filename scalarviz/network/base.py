@@ -133,8 +133,9 @@ class Model(Part):
         chosen, before = Precision.of(precision or self.precision), self.precision
         row = self._choose(engine)
         row.check(self._bank, chosen)
+        made = row.make(self.layers, self.program, self._bank, chosen)
         self.forget()
-        self._run_on(row, chosen)
+        self._engine = made
         if chosen != before:
             self._bank.start_scaling(chosen)
         return self

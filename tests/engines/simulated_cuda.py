@@ -17,7 +17,7 @@ from scalarviz.engines.common.reference import (
     operation_backward,
     operation_forward,
 )
-from scalarviz.engines.cuda import calls, places, tables
+from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
@@ -26,7 +26,7 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.model.operations import KINDS, NONE
+from scalarviz.model.operations import KINDS, NONE, Kind
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
@@ -546,25 +546,14 @@ def test_mixed_precision_needs_float32() -> None:
 # ---- what is special about a GPU ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_operation_without_a_kernel_runs_on_the_host(
-    kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {kind})
-    monkeypatch.setattr(calls, "_announced", set())
-    of_pictures = on_pictures("all")
-    known = kind in [operation.kind for operation in of_pictures.program.operations]
-    net = of_pictures if known else every_layer("float64")
-    gradients_agree(net, numbers(5, net.inputs))
-    reference, fast = net.copy(), net.copy()
-    batches, optimizer = kinds.InOrder(*pair(net, 20), 16), sv.SGD(0.1)
-    expected = reference_steps(reference, batches, sv.Loss(), optimizer, range(2))
-    run = engine_of(fast).run(batches, sv.Loss())
-    assert not run.whole_steps
-    assert run.steps(optimizer, 0, 2).losses == pytest.approx(expected)
-    assert difference(reference.bank.value, fast.bank.value) < 1e-12
-    assert difference(reference.bank.state, fast.bank.state) < 1e-12
-    assert caplog.text.count(f"no kernel for {kind!r}; the cpu does that part") == 1
+def test_an_operation_of_a_kind_without_kernels_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "mirror", Kind("mirror", "y = -x"))
+    net = sv.Network([2, 1])
+    net.forward([1.0, 2.0])
+    net.program.add("mirror", size=1)
+    with pytest.raises(EngineError, match=r"'cuda' has no kernels for operations of .*'mirror'"):
+        net.to("cuda")
+    assert net.engine == "python" and net.backward().shape == (1, 2)
 
 
 def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data import batches as kinds
-from scalarviz.engines.cuda import calls, places, tables
+from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import UpdateError
@@ -44,7 +44,6 @@ def test_pictures_in_every_size_of_batch(samples: int, name: str) -> None:
 
 def test_every_kind_has_its_kernels_in_one_order() -> None:
     assert list(KERNELS) == list(WHOLE_BATCH) == list(KINDS)
-    assert set(KINDS) == calls.KINDS_HERE
     assert (
         max(
             len(operation.settings)
@@ -127,12 +126,7 @@ def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
         assert difference(other.bank.value, net.bank.value) < 1e-12
 
 
-@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
-def test_a_dropout_draws_anew_for_every_step_sample_and_layer(
-    here: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not here:
-        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"dropout"})
+def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:
     net = sv.Network([sv.Dense(3, 8), sv.Dropout(8), sv.Dropout(8)], dtype="float64", seed=2**63)
     engine, x = engine_of(net), np.repeat(numbers(1, 3), 20, axis=0)
     first = engine.forward(x)
@@ -150,12 +144,7 @@ def test_a_dropout_draws_anew_for_every_step_sample_and_layer(
         assert net.bank.grad[-8:] == pytest.approx(4.0 * (outputs != 0.0).sum(axis=0))
 
 
-@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
-def test_a_frozen_norm_learns_with_its_running_statistics(
-    here: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not here:
-        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
+def test_a_frozen_norm_learns_with_its_running_statistics() -> None:
     layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
     net = sv.Network(layers, dtype="float64", seed=3)
     net.forward(numbers(9, 3))
@@ -169,12 +158,7 @@ def test_a_frozen_norm_learns_with_its_running_statistics(
     assert difference(other.bank.value, net.bank.value) < 1e-12
 
 
-@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
-def test_a_step_that_is_refused_leaves_running_statistics_as_they_were(
-    here: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not here:
-        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
+def test_a_step_that_is_refused_leaves_running_statistics_as_they_were() -> None:
     net = sv.Network([sv.Dense(1, 2, "exp"), sv.BatchNorm(2)], seed=2)
     net.bank.value[:] = 1.0
     inputs = np.repeat([[0.5], [500.0]], 9, axis=0) * np.linspace(0.5, 1.0, 18)[:, np.newaxis]
@@ -195,13 +179,10 @@ TOO_LARGE = {
 }
 
 
-@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
 @pytest.mark.parametrize("kind", TOO_LARGE)
 def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
-    kind: str, here: bool, monkeypatch: pytest.MonkeyPatch
+    kind: str,
 ) -> None:
-    if not here:
-        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
     dtype, precision, large = TOO_LARGE[kind]
     layers = [sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)]
     net = sv.Network(layers, seed=1, dtype=dtype)
@@ -228,12 +209,7 @@ def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
         assert (good.bank.state == before).all() and (good.bank.value == value).all()
 
 
-@pytest.mark.parametrize("here", [True, False], ids=["kernels", "on the host"])
-def test_a_step_that_a_dynamic_scale_skips_moves_no_running_statistic(
-    here: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not here:
-        monkeypatch.setattr(calls, "KINDS_HERE", calls.KINDS_HERE - {"batch_norm"})
+def test_a_step_that_a_dynamic_scale_skips_moves_no_running_statistic() -> None:
     layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
     net, precision = sv.Network(layers, seed=1), Precision("mixed", 64.0, dynamic=True)
     inputs = numbers(27, 3)

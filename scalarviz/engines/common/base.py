@@ -7,7 +7,7 @@ or one step moment by moment, with the same bits, and then all numbers in betwee
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
-from scalarviz.errors import OrderError, ShapeError, UpdateError
+from scalarviz.errors import EngineError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.model.bank import SCALING, Bank
@@ -182,6 +182,16 @@ class Run(ABC):
     @abstractmethod
     def targets(self) -> FloatArray:
         """What the network should have said to this batch, one row a sample."""
+
+
+def check_kinds(engine: str, program: Program, kernels: Container[str]) -> None:
+    """Refuse a program with operations of a kind that an engine has no `kernels` for."""
+    for operation in program.operations:
+        if operation.kind not in kernels:
+            raise EngineError(
+                f"the engine {engine!r} has no kernels for operations of the kind "
+                f"{operation.kind!r}: choose the engine 'python'"
+            )
 
 
 class Waiting(Protocol):

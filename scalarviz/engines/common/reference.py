@@ -2,8 +2,7 @@
 
 This is what an operation means, said once and slowly: arrays of (samples, numbers) in float64, as
 it is done while a network learns. The python engine shows by it what lies between the calls of its
-objects, and the cuda engine does with it what has no kernel there. What overflows is infinite, as
-on every engine, and no warning: the step is what refuses it.
+objects. What overflows is infinite, as on every engine, and no warning: the step refuses it.
 """
 
 from __future__ import annotations
@@ -46,20 +45,12 @@ class OperationArrays:
     first: int = 0
 
 
-def no_state(operation: Operation, numbers: OperationArrays) -> None:
-    """Of an operation that changes no state."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A kind of operation: forward gives y, backward the gradient by x.
-
-    `remember` changes in `numbers.state` what a network that learns keeps of its batches.
-    """
+    """A kind of operation: forward gives y, backward the gradient by x."""
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
     backward: Callable[[Operation, OperationArrays], FloatArray]
-    remember: Callable[[Operation, OperationArrays], None] = no_state
 
 
 def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -72,21 +63,6 @@ def operation_backward(operation: Operation, numbers: OperationArrays) -> FloatA
     """The gradient by what an operation read."""
     with np.errstate(all="ignore"):
         return REFERENCES[operation.kind].backward(operation, numbers)
-
-
-def remember(operation: Operation, numbers: OperationArrays) -> None:
-    """What goes with a forward of a network that learns: what it keeps of its batches changes."""
-    with np.errstate(all="ignore"):
-        REFERENCES[operation.kind].remember(operation, numbers)
-
-
-def parameter_gradient(operation: Operation, x: FloatArray, upstream: FloatArray) -> FloatArray:
-    """The gradient by each of its parameters, in the order of their rows."""
-    places, written, read = operation.all_uses
-    with_one = np.pad(x, ((0, 0), (0, 1)), constant_values=1.0)  # what a bias is multiplied by
-    with np.errstate(all="ignore"):
-        products = (upstream[:, written] * with_one[:, read]).sum(axis=0)
-    return np.bincount(places, products, len(operation.parameters))
 
 
 def not_none(array: FloatArray | None) -> FloatArray:
@@ -239,15 +215,6 @@ def batch_norm_forward(operation: Operation, numbers: OperationArrays) -> FloatA
     return standardized(operation, numbers)[0].reshape(numbers.x.shape)
 
 
-def batch_norm_remember(operation: Operation, numbers: OperationArrays) -> None:
-    x = by_feature(operation, numbers.x)
-    features, count = x.shape[1], x.shape[0] * x.shape[2]
-    known = numbers.state[operation.state : operation.state + 2 * features]
-    estimate = count / max(count - 1, 1)
-    found = np.concatenate([x.mean(axis=(0, 2)), x.var(axis=(0, 2)) * estimate])
-    known += operation.settings[3] * (found - known)
-
-
 def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     y, scale = standardized(operation, numbers)
     g = by_feature(operation, not_none(numbers.upstream))
@@ -285,5 +252,5 @@ REFERENCES = {
     "branch": Reference(branch_forward, branch_backward),
     "sum": Reference(sum_forward, sum_backward),
     "dropout": Reference(dropout_forward, dropout_backward),
-    "batch_norm": Reference(batch_norm_forward, batch_norm_backward, batch_norm_remember),
+    "batch_norm": Reference(batch_norm_forward, batch_norm_backward),
 }

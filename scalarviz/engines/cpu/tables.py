@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import POINTS, Batches
+from scalarviz.engines.common.base import check_kinds
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.draws import DRAWING_FIELDS
 from scalarviz.engines.cpu.optimizer_args import Order
@@ -21,7 +22,6 @@ from scalarviz.engines.cpu.passes import Passes, training_passes
 from scalarviz.engines.cpu.products import LONGEST
 from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.engines.cpu.tiles import COLUMNS
-from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
 from scalarviz.model.operations import KINDS, NONE, Buffer
@@ -55,12 +55,7 @@ def make_tables(
     `apart` keeps the gradient by what an activation read from taking the place of that by what it
     wrote, so that both can be looked at.
     """
-    for operation in program.operations:
-        if operation.kind not in KERNELS:
-            raise EngineError(
-                f"the engine 'cpu' has no kernels for operations of the kind {operation.kind!r}: "
-                "choose the engine 'python'"
-            )
+    check_kinds("cpu", program, KERNELS)
     width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
     rows: list[list[int]] = []

@@ -1,8 +1,4 @@
-"""What a GPU does for a network on one batch, kernel by kernel, and many steps in one launch.
-
-An operation of a kind that has no CUDA kernel is done on the host, on numbers that are fetched and
-sent back; that is said once.
-"""
+"""What a GPU does for a network on one batch, kernel by kernel, and many steps in one launch."""
 
 from __future__ import annotations
 
@@ -13,31 +9,19 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import kernel_file
-from scalarviz.engines.common.reference import (
-    OperationArrays,
-    operation_backward,
-    operation_forward,
-    parameter_gradient,
-    remember,
-)
 from scalarviz.engines.cuda import kernels as cuda_kernels
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda import steps as cuda_steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
-from scalarviz.engines.cuda.table import KERNELS
 from scalarviz.engines.cuda.tables import make_layout
-from scalarviz.errors.messages import inform
 from scalarviz.model.bank import Bank
-from scalarviz.model.operations import Operation
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
-KINDS_HERE = set(KERNELS)  # what there are CUDA kernels for
 THREADS = 256
 BLOCKS_EACH = 4  # blocks for each of a GPU's processors
 SHARED = 47 * 1024  # bytes; every GPU gives a block 48 KiB, and some go to what all threads share
-_announced: set[str] = set()
 
 
 @dataclass
@@ -94,22 +78,12 @@ class CudaCalls:
         """The samples of a step."""
         self._launch(self.kernels.draw_batch, *self._arrays, self.memory.data, k)
 
-    def forward(self, k: int, i: int, count: int) -> None:
-        """One operation on `count` samples."""
-        operation = self.program.operations[i]
-        if operation.kind in KINDS_HERE:
-            if operation.about.statistics(operation):
-                self._launch(self.kernels.gather_all, *self._arrays, k, self.layout.op(i))
-            self._launch(self.kernels.forward_all, *self._arrays, k, self.layout.op(i))
-            return
-        announce(operation.kind)
-        numbers = self._numbers(operation, count)
-        self.write(
-            places.SPACE, operation.target.offset, self._kept(operation_forward(operation, numbers))
-        )
-        if numbers.learning and self.memory.host_plan[places.OVERFLOWED] >= k:
-            remember(operation, numbers)
-            self.memory.put_state(numbers.state)
+    def forward(self, k: int, i: int) -> None:
+        """One operation on the samples of step k."""
+        operation, op = self.program.operations[i], self.layout.op(i)
+        if operation.about.statistics(operation):
+            self._launch(self.kernels.gather_all, *self._arrays, k, op)
+        self._launch(self.kernels.forward_all, *self._arrays, k, op)
 
     def loss(self, k: int) -> None:
         """The loss of a step."""
@@ -124,27 +98,18 @@ class CudaCalls:
         """Gradients by the outputs that came from outside, as they are to be kept."""
         self._launch(self.kernels.keep_upstream, self.memory.plan, self.memory.arena)
 
-    def parameter_gradient(self, k: int, i: int, count: int) -> None:
+    def parameter_gradient(self, k: int, i: int) -> None:
         """The gradient by the parameters of an operation is added to that of the bank."""
-        operation, op = self.program.operations[i], self.layout.op(i)
-        if operation.kind in KINDS_HERE:
-            self._launch(self.kernels.parameter_gradients, *self._arrays, k, op)
-        else:
-            announce(operation.kind)
-            self._parameter_gradient_here(operation, op, count)
+        op = self.layout.op(i)
+        self._launch(self.kernels.parameter_gradients, *self._arrays, k, op)
         self._launch(self.kernels.add_all, *self._arrays, op)
 
-    def input_gradient(self, k: int, i: int, count: int) -> None:
+    def input_gradient(self, k: int, i: int) -> None:
         """The gradient by what an operation read."""
-        operation = self.program.operations[i]
-        if operation.kind in KINDS_HERE:
-            if operation.about.statistics(operation):
-                self._launch(self.kernels.gather_back_all, *self._arrays, k, self.layout.op(i))
-            self._launch(self.kernels.input_gradient_all, *self._arrays, k, self.layout.op(i))
-            return
-        announce(operation.kind)
-        gradient = operation_backward(operation, self._numbers(operation, count, back=True))
-        self.write(places.FLOW, operation.source.offset, self._kept(gradient))
+        operation, op = self.program.operations[i], self.layout.op(i)
+        if operation.about.statistics(operation):
+            self._launch(self.kernels.gather_back_all, *self._arrays, k, op)
+        self._launch(self.kernels.input_gradient_all, *self._arrays, k, op)
 
     def clear(self) -> None:
         """zero_grad."""
@@ -164,9 +129,7 @@ class CudaCalls:
         Where statistics of the whole batch are needed, all samples must arrive there first.
         """
         operations = self.program.operations
-        alone = all(
-            each.kind in KINDS_HERE and not each.about.statistics(each) for each in operations
-        )
+        alone = not any(each.about.statistics(each) for each in operations)
         return alone and bool(self.layout.plan[places.WIDTH] > 0)
 
     @property
@@ -223,49 +186,3 @@ class CudaCalls:
         rows = np.zeros((table.shape[1], self.samples), self.memory.dtype)
         rows[:, : len(table)] = table.T
         self.memory.write(int(self.layout.plan[part]) + row * self.samples, rows.ravel())
-
-    # ---- on the host
-
-    def _numbers(self, operation: Operation, count: int, *, back: bool = False) -> OperationArrays:
-        """What an operation is done with, as it is on the device just now."""
-        memory, other = self.memory, operation.other
-        memory.take_plan()
-        plan, place = memory.host_plan, places.STATE_NUMBERS
-        read = self.gradients if back else self.values
-        return OperationArrays(
-            memory.read(int(plan[places.WEIGHTS]), len(self.bank)),
-            memory.host_scalars[place : place + len(self.bank.state)].copy(),
-            int(plan[places.STEPS_TAKEN_AFTER]),
-            self.values(operation.source.offset, operation.source.size, count),
-            read(other.offset, other.size, count) if other else None,
-            self.values(operation.target.offset, operation.target.size, count) if back else None,
-            self.gradients(operation.target.offset, operation.target.size, count) if back else None,
-            bool(plan[places.LEARNING]) and not operation.is_held(self.bank.frozen),
-        )
-
-    def _kept(self, table: FloatArray) -> FloatArray:
-        """Numbers as the device would keep them."""
-        with np.errstate(over="ignore"):
-            return table.astype(np.float16) if self.layout.plan[places.HALF] else table
-
-    def _parameter_gradient_here(self, operation: Operation, op: int, count: int) -> None:
-        """All of the gradient is put down as what the first chunk found."""
-        plan, source, target = self.layout.plan, operation.source, operation.target
-        x = self.values(source.offset, source.size, count).astype(np.float64)
-        g = self.gradients(target.offset, target.size, count).astype(np.float64)
-        found = parameter_gradient(operation, x, g)
-        for chunk in range(plan[places.CHUNKS]):
-            place = (
-                plan[places.PARTIALS]
-                + chunk * plan[places.PARTIAL_SIZE]
-                + plan[op + places.PARTIAL]
-            )
-            self.memory.write(int(place), found if chunk == 0 else np.zeros_like(found))
-
-
-def announce(kind: str) -> None:
-    """Say once that operations of a kind run on the host."""
-    if kind not in _announced:
-        _announced.add(kind)
-        message = f"scalarviz: the cuda engine has no kernel for {kind!r}; the cpu does that part"
-        inform(message)

@@ -12,11 +12,12 @@ from typing import final
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, check_samples, newest_of
+from scalarviz.engines.common.base import Engine, check_kinds, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.engines.cuda.table import KERNELS
 from scalarviz.engines.cuda.tables import set_start, set_state
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
@@ -35,6 +36,7 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
+        check_kinds(self.name, program, KERNELS)
         self._passes: list[CudaCalls] = []
         self._spare: CudaCalls | None = None  # memory for another batch of the same size
 
@@ -62,7 +64,7 @@ class CudaEngine(Engine):
         work.begin()
         work.write(places.SPACE, self.program.inputs.offset, self.array(batch))
         for i in range(len(self.program.operations)):
-            work.forward(0, i, work.samples)
+            work.forward(0, i)
         return work
 
     def _outputs(self, work: CudaCalls) -> FloatArray:
@@ -92,8 +94,8 @@ class CudaEngine(Engine):
         work.keep_upstream()
         for i in reversed(range(len(operations))):
             if operations[i].parameters:
-                work.parameter_gradient(0, i, work.samples)
-            work.input_gradient(0, i, work.samples)
+                work.parameter_gradient(0, i)
+            work.input_gradient(0, i)
         work.memory.take_bank(self.bank, ())
         self.bank.has_gradients = True
         self._spare = work

@@ -64,11 +64,6 @@ class Memory:
         self.scalars.copy_to_host(self.host_scalars, stream=self.stream)
         self.stream.synchronize()
 
-    def put_state(self, state: FloatArray) -> None:
-        """The state of the bank alone."""
-        place = places.STATE_NUMBERS
-        self.scalars[place : place + len(state)].copy_to_device(state, stream=self.stream)
-
     def take_state(self, bank: Bank, *, before: bool = False) -> None:
         """The state of the bank from the plan that was taken; or as it was before the last step."""
         place = int(self.layout.plan[places.STATE_BEFORE]) if before else places.STATE_NUMBERS

@@ -68,7 +68,7 @@ class CudaRun(Run):
             self._work.whole_steps(count)
         else:
             for k in range(count):
-                self._step(k, self.batches.count(first + k))
+                self._step(k)
         memory.take_plan()
         memory.take_bank(bank, slots)
         # A step that was refused has moved no running statistics either.
@@ -88,7 +88,7 @@ class CudaRun(Run):
             memory.host_scalars[start : start + taken].copy(), int(memory.host_plan[places.BAD])
         )
 
-    def _step(self, k: int, count: int) -> None:
+    def _step(self, k: int) -> None:
         """All moments of a step, one kernel after the other."""
         self._work.clear()
         self._work.draw(k)
@@ -96,23 +96,23 @@ class CudaRun(Run):
             if moment.kind == "step":
                 self._work.move(k)
             elif moment.kind != "zero_grad":
-                self._moment(moment, k, count)
+                self._moment(moment, k)
 
-    def _moment(self, moment: Moment, k: int, count: int) -> None:
+    def _moment(self, moment: Moment, k: int) -> None:
         """What a moment computes from the batch."""
         work, i = self._work, moment.operation
         if moment.kind == "forward":
-            work.forward(k, i, count)
+            work.forward(k, i)
         elif moment.kind == "loss":
             work.loss(k)
         elif moment.kind == "weight gradient":
-            work.parameter_gradient(k, i, count)
+            work.parameter_gradient(k, i)
         else:
             program = self.engine.program
             if program.outputs in moment.gradients:
                 work.loss_gradient(k)
             if program.operations[i].source in moment.gradients:
-                work.input_gradient(k, i, count)
+                work.input_gradient(k, i)
 
     # ---- moment by moment
 
@@ -138,7 +138,7 @@ class CudaRun(Run):
             memory.take_plan()
             self._end_step(optimizer)
             return
-        self._moment(moment, 0, self._count)
+        self._moment(moment, 0)
         memory.take_plan()
         memory.take_bank(bank, ())
         memory.take_state(bank)
