@@ -1,4 +1,4 @@
-"""Data sets: what a network can learn, by name, by code or from a file."""
+"""Data sets: built-in ones, arrays, files (CSV, NPZ, pictures), and functions that make batches."""
 
 from __future__ import annotations
 
@@ -53,11 +53,10 @@ DATA_SETS: dict[str, type[DataSet]] = table(
 
 
 def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) -> DataSet:
-    """The data set that `data.name` and `data.settings()` came from; it opens no file.
+    """Return the data set that `data.name` and `data.settings()` came from; opens no file.
 
-    It is weighed before it is made if there is a budget.
-
-    `budget` is what it may cost, None, the default: anything; InputError if it costs more.
+    `budget` limits the memory it may take, checked before it is made; None, the default: no limit.
+    Raises InputError if it takes more, or for settings that a file cannot hold.
     """
     kind = pick(DATA_SETS, name, "data set")
     if isinstance(settings.get("picture"), str) or settings.get("folder") is not None:

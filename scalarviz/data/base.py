@@ -1,4 +1,4 @@
-"""What every data set does: it says how wide its samples are, and draws batches of them."""
+"""DataSet: the base of all data sets; TableSet and Arrays: data sets that are tables."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.randomness import check_seed, shuffled
 from scalarviz.formulas.table import pick
 
-# The draws that make data, each with a stream of its own.
+# Streams of the random generator for data sets.
 STREAM_PLACES = 16
 STREAM_NOISE = 17
 STREAM_COLORS = 18
 
-DOUBLE = 8  # bytes of a number, as data sets have it
-LARGEST_SET = 2**24  # samples that a data set makes itself
-NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its order splits a table
+DOUBLE = 8  # bytes of a float64
+LARGEST_SET = 2**24  # largest number of samples that a data set makes itself
+NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its permutation splits a table
 
 ORDERS = {"shuffled": Shuffled, "in_order": InOrder, "picked": Picked}
 
 
 @dataclass(frozen=True)
 class DataChoice:
-    """A setting of a data set that a control can change while a network learns it.
+    """A setting of a data set that a control can change during training.
 
-    names  what it can be
-    help   what it is
-    drops  settings that were made for the value before, and are left out with another
+    names  valid values
+    help   description
+    drops  settings that go with the previous value, and are removed when it changes
     """
 
     names: Iterable[str]
@@ -52,23 +52,24 @@ class DataChoice:
 
 
 class DataSet(ABC):
-    """Samples to learn: `batches(batch, seed)` draws them, by the seed and the step alone.
+    """Samples to learn. `batches(batch, seed)` draws them, determined by seed and step alone.
 
-    name             of its row in DATA_SETS
-    inputs, outputs  how many numbers go into a network, and how many it should say
-    samples          how many an epoch has
-    held_out         inputs and targets that are never trained on, one row a sample, or None
+    name             name of its row in DATA_SETS
+    inputs, outputs  numbers of a sample, and of its target
+    samples          number of samples of an epoch
+    held_out         inputs and targets for testing, one row a sample, or None
 
     `settings` are the arguments that make it again.
 
-    How it is shown; each of these may be left out:
+    How it is displayed; all of these are optional:
 
-    input_names, output_names  what is written beside the first and the last neurons, one each
-    input_tint, output_tint    what colours the same neurons have: "rgb" if they are red, green and
-                               blue from 0 to 1, "grey" if each is a pixel; "" that of any number
-    bounds           for inputs in the plane: the least and the largest coordinate to show, or None
-    choices          settings that controls can change, by their names
-    picture_setting  the setting that takes the path of a picture which is dropped on the window
+    input_names, output_names  labels of the first and the last neurons, one each
+    input_tint, output_tint    colours of the same neurons: "rgb" if they are red, green and blue
+                               from 0 to 1, "grey" if each is a pixel, "" for other numbers
+    bounds                     for inputs in the plane: smallest and largest coordinate to show, or
+                               None
+    choices                    settings that controls can change, by their names
+    picture_setting            setting that takes the path of a picture dropped on the window
     """
 
     name: ClassVar[str]
@@ -100,20 +101,27 @@ class DataSet(ABC):
 
     @abstractmethod
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of `batch` samples, None: all of them, in an order that the `seed` decides."""
+        """Return the batches of a training.
+
+        batch  samples of a batch; None, the default: all of them
+        seed   seed of their order; by default 0
+        """
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
-        """Bytes that the data set of these `settings` takes, before it is made or they are checked.
+        """Return the bytes that the data set of these `settings` takes; they may be unchecked.
 
-        One that makes more than it is given says so.
+        Subclasses that make more numbers than their settings contain override this.
         """
         given = (value.size for value in settings.values() if isinstance(value, np.ndarray))
         return DOUBLE * sum(given)
 
     @final
     def settings(self) -> dict[str, Any]:
-        """Numbers, texts and arrays that make the same again: `remake(data.name, settings)`."""
+        """Return numbers, texts and arrays that make it again: `remake(data.name, settings)`.
+
+        Raises InputError if a setting is a function.
+        """
         for key, value in self._settings.items():
             if callable(value):
                 raise InputError(
@@ -124,14 +132,14 @@ class DataSet(ABC):
 
     @final
     def changed(self, name: str, value: object) -> DataSet:
-        """The data set with another `value` of the setting `name`."""
+        """Return the data set with another `value` of the setting `name`."""
         drops = self.choices[name].drops if name in self.choices else ()
         kept = {key: old for key, old in self.settings().items() if key not in drops}
         return type(self)(**{**kept, name: value})
 
     @final
     def describe(self) -> str:
-        """One line: how it was made, as far as that is unusual, and how large it is."""
+        """Return one line with the settings that are not defaults, and the sizes."""
         usual = inspect.signature(type(self)).parameters
         told = [
             f"{key}={brief(value)}"
@@ -150,7 +158,10 @@ class DataSet(ABC):
     @final
     @staticmethod
     def of(data: object) -> DataSet:
-        """`data` itself if it is a data set, or Arrays of a pair (inputs, targets)."""
+        """Return `data` if it is a DataSet, else Arrays of a pair (inputs, targets).
+
+        Raises InputError for anything else.
+        """
         if isinstance(data, DataSet):
             return data
         if isinstance(data, (tuple, list)) and len(data) == 2:
@@ -166,10 +177,11 @@ class DataSet(ABC):
 class TableSet(DataSet):
     """A data set that is a table: `training` holds its inputs and targets, one row a sample.
 
-    `order` says how batches are drawn from it: "shuffled" (each sample once an epoch), "in_order",
-    or "picked" (each sample at random, whatever came before).
-
-    `settings` are the arguments that make it again, `held_out` is as in DataSet.
+    training  inputs and targets, 2-D arrays
+    settings  arguments that make it again
+    held_out  inputs and targets for testing, or None, the default
+    order     how batches are drawn: "shuffled", the default (each sample once an epoch),
+              "in_order", or "picked" (each sample at random, independent of earlier ones)
     """
 
     def __init__(
@@ -189,7 +201,7 @@ class TableSet(DataSet):
 
     @final
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of `batch` samples, None: all of them, in an order that the `seed` decides."""
+        """Return batches of `batch` samples, None: all of them, in an order given by the `seed`."""
         inputs, targets = self.training
         if batch is None or self.order == "in_order":
             return InOrder(inputs, targets, batch)
@@ -200,15 +212,15 @@ class TableSet(DataSet):
 
 @final
 class Arrays(TableSet):
-    """A table of one's own: inputs and targets, one row a sample.
+    """A data set of two arrays, inputs and targets, one row a sample.
 
     inputs   shape (samples, inputs)
     targets  shape (samples, outputs); or (samples,) for one output
-    share    part of the samples that are trained on, up to 1.0, the default; the rest is held out
-    seed     decides which samples are held out; by default 0
+    share    share of the samples for training, up to 1.0, the default; the rest is held out
+    seed     seed of the choice of held-out samples; by default 0
     order    "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
-             sample at random, whatever came before
-    source   where they came from, a text or a path; by default nothing is said
+             sample at random, independent of earlier ones
+    source   where the samples came from, a text or a path, for display; None, the default: unknown
 
     Raises ShapeError, NotFiniteError and InputError.
 
@@ -258,7 +270,7 @@ class Arrays(TableSet):
 
 
 def as_table(inputs: object, targets: object) -> Pair:
-    """Inputs and targets of a data set as float64 arrays of their own, one row a sample."""
+    """Return inputs and targets as new float64 arrays, one row a sample; raise InputError."""
     x = as_floats(inputs, "a data set's inputs")
     y = as_floats(targets, "a data set's targets")
     if y.ndim == 1 and x.ndim == 2:
@@ -269,7 +281,7 @@ def as_table(inputs: object, targets: object) -> Pair:
                 f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
                 f"{table.shape}: give each sample a row"
             )
-        as_batch(table, None, f"a data set's {name}")  # for what is not finite
+        as_batch(table, None, f"a data set's {name}")  # raises NotFiniteError
     if len(x) != len(y):
         raise ShapeError(
             f"the inputs have {len(x)} rows and the targets {len(y)}: "
@@ -279,7 +291,7 @@ def as_table(inputs: object, targets: object) -> Pair:
 
 
 def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
-    """The first rows, `share` of all and at least one, to train on; the others are held out."""
+    """Return the first `share` of the rows, at least one, for training, and the held-out rest."""
     inputs, targets = whole
     count = max(1, round(share * len(inputs)))
     held_out = (inputs[count:], targets[count:]) if count < len(inputs) else None
@@ -287,7 +299,7 @@ def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
 
 
 def share_of(share: object) -> float:
-    """A share of training: above 0, at most 1."""
+    """Return a share above 0 and at most 1; raise InputError for anything else."""
     result = number(share, "share", 0.0, open_low=True)
     if result > 1.0:
         raise InputError(f"share must be at most 1, all samples, not {shorten(share)}")
@@ -295,12 +307,12 @@ def share_of(share: object) -> float:
 
 
 def whole(value: object, otherwise: int = 0) -> int:
-    """A whole number that is not negative; what is none is refused later, and counts otherwise."""
+    """Return `value` if it is a non-negative int, else `otherwise`; it is checked later."""
     return value if isinstance(value, int) and value >= 0 else otherwise
 
 
 def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) -> int:
-    """A count between bounds."""
+    """Return a count between bounds; raise InputError for anything else."""
     result = size(value, what)
     if low <= result <= high:
         return result
@@ -308,12 +320,12 @@ def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) ->
 
 
 def unlike(value: object, default: object) -> bool:
-    """Whether a setting was given, as far as one can see."""
+    """Return whether a setting differs from its default; arrays always do."""
     return isinstance(value, np.ndarray) or value != default
 
 
 def brief(value: object) -> str:
-    """A setting in a few letters; an array by its shape."""
+    """Return a setting in a few characters; an array by its shape."""
     if isinstance(value, np.ndarray):
         return " x ".join(str(n) for n in value.shape)
     if isinstance(value, float):
@@ -324,5 +336,5 @@ def brief(value: object) -> str:
 
 
 def same_bits(table: FloatArray) -> FloatArray:
-    """Numbers rounded to 2**-20: machines differ in the last place of a sine or a logarithm."""
+    """Round to 2**-20, since machines differ in the last digits of sines and logarithms."""
     return np.round(table * 2.0**20) * 2.0**-20

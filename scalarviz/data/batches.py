@@ -1,7 +1,7 @@
-"""Batches: which samples a step sees. The seed and the number of the step decide, nothing else.
+"""Batches: which samples each step uses, determined by the seed and the number of the step.
 
-So any step can be taken again by itself, and in a kernel as well as here. Each class below is one
-way to draw a batch; a data set chooses one.
+So any step can be repeated by itself, here or in a kernel. Each class is one way to draw batches; a
+data set chooses one.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from scalarviz.formulas.randomness import (
 Pair = tuple[FloatArray, FloatArray]
 Order = npt.NDArray[np.int64]
 
-# How kernels tell the draws apart.
+# Codes of the draws, for kernels.
 IN_ORDER, SHUFFLED, PICKED, POINTS = range(4)
 
 
 class Batches(ABC):
-    """The batches of one training: `at(step)` gives the inputs and targets of any step.
+    """The batches of one training: `at(step)` returns inputs and targets of any step.
 
-    inputs, targets   tables, one row a sample; a batch is made of their rows
-    size              samples in a batch; the last of an epoch may have fewer
-    samples           samples in an epoch
-    draw              how a kernel draws the batches itself
-    settings          numbers that it needs for that
+    inputs, targets   tables, one row a sample, whose rows make up the batches
+    size              samples of a batch; the last one of an epoch may have fewer
+    samples           samples of an epoch
+    draw              code of the way of drawing, for kernels
+    settings          numbers that a kernel needs to draw
     """
 
     draw: int
@@ -57,26 +57,26 @@ class Batches(ABC):
     @final
     @property
     def steps_an_epoch(self) -> int:
-        """How many steps see every sample once."""
+        """Number of steps in which each sample is used once."""
         return -(-self.samples // self.size)
 
     @final
     def count(self, step: int) -> int:
-        """How many samples the batch of a step has."""
+        """Return the number of samples in the batch of a step."""
         return min(self.size, self.samples - step % self.steps_an_epoch * self.size)
 
     @abstractmethod
     def at(self, step: int) -> Pair:
-        """The inputs and targets of a step, one row a sample."""
+        """Return inputs and targets of a step, one row a sample."""
 
     def block(self, step: int, steps: int) -> Batches:
-        """Batches whose tables hold what so many steps from this one on need; often they do."""
+        """Return batches whose tables hold all that `steps` steps from `step` on need."""
         return self
 
 
 @final
 class InOrder(Batches):
-    """The rows of the tables, one batch after the other; the tables' first row is step `first`."""
+    """The rows of the tables in order, batch by batch; the first row belongs to step `first`."""
 
     draw = IN_ORDER
 
@@ -94,7 +94,7 @@ class InOrder(Batches):
 
 @final
 class Shuffled(Batches):
-    """Every sample once an epoch, in another order each time."""
+    """Each sample once an epoch, in another order each time."""
 
     draw = SHUFFLED
 
@@ -106,7 +106,7 @@ class Shuffled(Batches):
         super().__init__(inputs, targets, batch, len(inputs), seed)
 
     def rows(self, step: int) -> Order:
-        """Which samples a step sees, in their order."""
+        """Return the rows of a step, in order."""
         epoch, place = divmod(step, self.steps_an_epoch)
         places = np.arange(place * self.size, min((place + 1) * self.size, self.samples))
         return shuffled(self.seed, epoch, places, self.samples)
@@ -118,7 +118,7 @@ class Shuffled(Batches):
 
 @final
 class Picked(Batches):
-    """Samples picked at random, each without looking at what was picked before."""
+    """Samples drawn at random with replacement."""
 
     draw = PICKED
 
@@ -128,7 +128,7 @@ class Picked(Batches):
         super().__init__(inputs, targets, batch, len(inputs), seed)
 
     def rows(self, step: int) -> Order:
-        """Which samples a step sees."""
+        """Return the rows of a step."""
         u, _ = unit_pairs(self.seed, STREAM_PICKS, step, 0, self.count(step))
         rows: Order = np.floor(u * self.samples).astype(np.int64)
         return rows
@@ -140,9 +140,9 @@ class Picked(Batches):
 
 @dataclass(frozen=True, slots=True)
 class PictureTransform:
-    """Where in a picture a point of the unit square looks: a matrix, then a shift.
+    """Affine map from a point of the unit square to a point of a picture.
 
-    (u, v) looks at (uu u + uv v + u0, vu u + vv v + v0).
+    (u, v) maps to (uu u + uv v + u0, vu u + vv v + v0).
     """
 
     uu: float = 1.0
@@ -157,7 +157,7 @@ class PictureTransform:
 class Points(Batches):
     """Random points (u, v) of the unit square, and the colours of a picture there.
 
-    `picture` is (height, width, colours), its first row at v = 0; the texel of a point is
+    `picture` has shape (height, width, colours), its first row at v = 0; the texel of a point is
     floor(u * width), floor(v * height).
     """
 
@@ -183,7 +183,7 @@ class Points(Batches):
         return np.stack([u, v], axis=1), self.targets[self.texels(u, v)]
 
     def texels(self, u: FloatArray, v: FloatArray) -> Order:
-        """The rows of `targets` that points look at; beyond an edge is the texel at the edge."""
+        """Return the rows of `targets` at points; beyond an edge, the texel at the edge."""
         w = self.window
         x = np.floor((w.uu * u + w.uv * v + w.u0) * self.width)
         y = np.floor((w.vu * u + w.vv * v + w.v0) * self.height)
@@ -194,9 +194,9 @@ class Points(Batches):
 
 @final
 class GeneratedBatches(Batches):
-    """What a function makes: `make(step)` gives the inputs and targets of a step.
+    """Batches from a function: `make(step)` returns inputs and targets of a step.
 
-    The function should give the same for the same step, else no step can be taken again.
+    The function must return the same for the same step, otherwise steps cannot be replayed.
     """
 
     draw = IN_ORDER

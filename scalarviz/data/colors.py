@@ -1,4 +1,4 @@
-"""Maps from colours to colours, red, green and blue from 0 to 1."""
+"""Rgb: learn a map from colours to colours; red, green and blue from 0 to 1."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scalarviz.formulas.table import pick
 
 ColorMap = Callable[[FloatArray], object]
 
-# Eight colours to show: where a network has come to is seen best on these.
+# Eight colours that show best what a network has learned.
 PALETTE = np.array(
     [
         [0.90, 0.20, 0.20],
@@ -39,9 +39,9 @@ PALETTE = np.array(
     ]
 )
 
-PORTION = 2**16  # colours that are made at once
-HELD_OUT = 512  # random colours that are never trained on
-LEVELS, LARGEST_LEVELS = 16, 128  # a channel
+PORTION = 2**16  # colours made at once
+HELD_OUT = 512  # number of random colours for testing
+LEVELS, LARGEST_LEVELS = 16, 128  # per channel
 
 
 def copy(rgb: FloatArray) -> FloatArray:
@@ -68,7 +68,7 @@ def swap(rgb: FloatArray) -> FloatArray:
 
 
 def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
-    """Turn the cube of colours about its grey axis, in degrees; 120 makes red green."""
+    """Rotate the colour cube about its grey axis, in degrees; 120 turns red into green."""
     turn = math.radians(angle)
     on = [(1.0 + 2.0 * math.cos(turn + shift * 2.0 * math.pi / 3.0)) / 3.0 for shift in range(3)]
     a, b, c = (round(part, 12) for part in on)  # machines differ in the last place of a cosine
@@ -87,25 +87,23 @@ MAPS: dict[str, ColorMap] = {
 
 @final
 class Rgb(TableSet):
-    """Every colour has a colour to become: `Rgb("invert")`.
+    """A map from colours to colours: `Rgb("invert")`.
 
-    map      invert, grey, sepia, hue, swap (blue, red and green take the places of red, green and
-             blue) or copy; or a function that turns an array of colours, one a row, into another;
-             or an array to look up in, with linear interpolation: (n, 3), what n evenly spaced
-             values of each channel become, or (n, n, n, 3), what the colours of a regular grid
-             become, indexed by red, green and blue
-    levels   the table of colours is a regular grid, with so many values a channel
-    samples  so many random colours instead
-    angle    by how many degrees "hue" turns
-    seed     decides which random colours
-    answers  what the map gave for the colours of the table, then those held out, then the palette;
-             this is how a file keeps a function
-
-    512 random colours are held out, and `palette` is eight colours to show, with their targets.
-
+    map      "invert", the default, "grey", "sepia", "hue", "swap" (blue, red and green take the
+             places of red, green and blue) or "copy"; or a function from an array of colours, shape
+             (n, 3), to another; or an array to look up in, with linear interpolation: shape (n, 3),
+             the results of n evenly spaced values of each channel, or (n, n, n, 3), the results of
+             a regular grid of colours, indexed by red, green and blue
+    levels   values a channel of the regular grid of training colours; by default 16
+    samples  number of random training colours instead of the grid; None, the default: the grid
+    angle    degrees by which "hue" rotates; by default 90.0
+    seed     seed of the random colours; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    answers  results of the map for the training colours, the held-out ones and the palette: a file
+             keeps a function this way; None, the default: they are computed
 
-    By default levels=16, samples=None, angle=90.0 and seed=0.
+    512 random colours are held out, and `palette` has eight colours to show, with their targets.
+    Raises InputError, ShapeError or NotFiniteError for an unsuitable map.
     """
 
     name = "rgb"
@@ -141,7 +139,7 @@ class Rgb(TableSet):
         if answers is None:
             color_map, map, kept = as_map(map, angle)
             answers = color_map(asked)
-        del asked  # half of all memory
+        del asked  # it takes half of the memory
         targets = as_answers(answers, second + len(PALETTE))
         settings = {
             "map": map,
@@ -164,7 +162,7 @@ class Rgb(TableSet):
 
 
 def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
-    """A function of colours, what a file keeps of it, and whether its answers must be kept too."""
+    """Return the map as a function, its setting for files, and whether files need its answers."""
     if callable(map):
         check_signature(map, ["colors"], "a map of colours", "lambda colors: 1.0 - colors")
         return map, str(getattr(map, "__name__", type(map).__name__)), True
@@ -189,7 +187,7 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
 
 
 def as_answers(answers: object, count: int) -> FloatArray:
-    """What a map of colours gave, checked: one colour a row."""
+    """Return the results of a map of colours, one colour a row; raise an error for others."""
     array = as_floats(answers, "a map of colours gives numbers: the data set")
     if array.shape != (count, 3):
         raise ShapeError(
@@ -197,12 +195,12 @@ def as_answers(answers: object, count: int) -> FloatArray:
             f"{array.shape}: it must give one row of red, green and blue for each row"
         )
     if not np.isfinite(array).all():
-        as_batch(array, 3, "the map gave no colour: the data set")  # which says where
+        as_batch(array, 3, "the map gave no colour: the data set")  # raises an error with the place
     return array
 
 
 def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
-    """Each new channel is a mixture of the old ones; what leaves the cube is put on its side."""
+    """Mix the channels by a matrix; results are clipped to the colour cube."""
     r, g, b = rgb.T
     channels = [row[0] * r + row[1] * g + row[2] * b for row in matrix]
     mixed: FloatArray = np.stack(channels, axis=1)
@@ -210,13 +208,13 @@ def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
 
 
 def look_up_channels(table: FloatArray, rgb: FloatArray) -> FloatArray:
-    """Each channel by a curve of its own: the columns of a table (n, 3)."""
+    """Map each channel by its own curve, a column of a table of shape (n, 3)."""
     places = np.linspace(0.0, 1.0, len(table))
     return np.stack([np.interp(rgb[:, i], places, table[:, i]) for i in range(3)], axis=1)
 
 
 def look_up(table: FloatArray, rgb: FloatArray) -> FloatArray:
-    """The colours of a regular grid (n, n, n, 3), and in between the nearest eight, mixed."""
+    """Interpolate linearly in a regular grid of colours, shape (n, n, n, 3)."""
     last = len(table) - 1
     low = np.minimum(np.floor(rgb * last), last - 1).astype(int)
     part = rgb * last - low
@@ -228,13 +226,13 @@ def look_up(table: FloatArray, rgb: FloatArray) -> FloatArray:
 
 
 def grid(levels: int) -> FloatArray:
-    """All colours whose channels have one of so many evenly spaced values; blue changes fastest."""
+    """Return a regular grid of colours with `levels` values a channel; blue changes fastest."""
     values = np.arange(levels) / (levels - 1.0)
     return np.stack(np.meshgrid(values, values, values, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def random_colors(count: int, seed: int, step: int) -> FloatArray:
-    """So many colours, every one as likely as any other."""
+    """Return `count` colours, uniformly distributed."""
     colors = np.empty((count, 3))
     for first in range(0, count, PORTION):
         some = colors[first : first + PORTION]

@@ -1,4 +1,4 @@
-"""Handwritten digits: a picture goes in, ten numbers come out, one for each digit."""
+"""Digits: handwritten digits, of scikit-learn or MNIST; a picture in, ten numbers out."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ Rows = npt.NDArray[np.int64]
 
 @final
 class Digits(TableSet):
-    """Handwritten digits, 0 to 9: the 1,797 of 8 x 8 pixels inside scikit-learn, or those of MNIST.
+    """Handwritten digits, 0 to 9: the 1,797 of 8 x 8 pixels in scikit-learn, or those of MNIST.
 
     Inputs are the pixels of a picture, line by line, from 0 to 1; targets are rows of ten numbers,
     1 at the digit, else 0. `shape` is (1, height, width), as sv.Conv2d takes it.
 
-    folder    of the files of MNIST, as they are, compressed or not: train-images-idx3-ubyte, ...
-    held_out  the share that is never trained on; from 1 on, so many: the last ones. If the folder
-              has files for testing, t10k-..., they are what is held out
-    digits    which of them: "01234567", or a list of numbers; the others are left out, and whether
-              a digit is held out does not depend on it
-    seed      decides which are held out
-    order     as in every table: "shuffled", "in_order" or "picked"
-    pictures, labels   your own, (n, height, width) and (n) bytes; pixels go from 0 to 255
-    limit     bytes that the files of a folder may become, as float32; None: 640 MB
+    folder    folder with the files of MNIST, compressed or not: train-images-idx3-ubyte, ...; None,
+              the default: the digits of scikit-learn
+    held_out  share held out for testing, or, from 1 on, the number of digits at the end; by default
+              0.2. If the folder has test files, t10k-..., they are held out instead
+    digits    which digits to use: "01234567", or a list of numbers; by default all. Whether a digit
+              is held out does not depend on it
+    seed      seed of the choice of held-out digits; by default 0
+    order     "shuffled", the default, "in_order" or "picked", as in Arrays
+    pictures, labels   arrays instead of a folder, of shape (n, height, width) and (n,), integers;
+                       pixels from 0 to 255
+    limit     bytes that the files of a folder may take as float32; None, the default: 640 MB
+
+    Raises InputError or ShapeError for unsuitable files or arrays, or without scikit-learn.
     """
 
     name = "digits"
@@ -89,7 +93,7 @@ class Digits(TableSet):
 
 
 def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
-    """Which of so many are trained on, and which are held out."""
+    """Return the rows for training and the held-out rows, of `count` samples."""
     rows = np.arange(count)
     if held_out < 1.0:
         rows = shuffled(seed, NEVER_TRAINED, rows, count)
@@ -105,14 +109,14 @@ def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
-    """Pictures as rows from 0 to 1, and a row of ten for each label."""
+    """Return pictures as rows from 0 to 1, and a one-hot row of ten for each label."""
     pixels = pictures.reshape(len(pictures), pictures.shape[1] * pictures.shape[2])
     inputs = np.divide(pixels, np.float32(highest), dtype=np.float32)
     return inputs, np.eye(len(ALL), dtype=np.float32)[labels]
 
 
 def as_digits(digits: object) -> list[int]:
-    """Different digits, in order."""
+    """Return the distinct digits in order; raise InputError for anything else."""
     try:
         found = sorted(
             {int(each) if isinstance(each, str) else index(each) for each in iter(digits)}  # type: ignore[call-overload]  # or it raises
@@ -125,11 +129,11 @@ def as_digits(digits: object) -> list[int]:
 
 
 def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
-    """Whole numbers from 0 to 255, an array of so many dimensions."""
+    """Return an array of integers from 0 to 255 as uint8; raise InputError, ShapeError."""
     refuse_mask(values, f"the {what} of digits")
     try:
         array = np.asarray(values)
-    except Exception:  # rows of different lengths, tensors of another machine
+    except Exception:  # e.g. rows of different lengths, tensors on another device
         array = np.zeros(0)
     shape = "(n, height, width)" if dimensions == 3 else "(n)"
     if array.ndim != dimensions or not array.size:
@@ -143,7 +147,7 @@ def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
 
 
 def check_own(pictures: Bytes, labels: Bytes) -> None:
-    """Refuse pictures without a label each, and labels that are no digits."""
+    """Raise ShapeError or InputError unless there is one label from 0 to 9 for each picture."""
     if len(pictures) != len(labels):
         raise ShapeError(
             f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass as many"
@@ -154,7 +158,7 @@ def check_own(pictures: Bytes, labels: Bytes) -> None:
 
 @cache
 def built_in() -> tuple[Bytes, Bytes]:
-    """The digits inside scikit-learn: pictures with pixels from 0 to 16, and labels."""
+    """Return the digits of scikit-learn: pictures with pixels from 0 to 16, and labels."""
     try:
         from sklearn.datasets import load_digits  # type: ignore[import-untyped]  # it has no types
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Data from files of one's own, CSV and NPZ. Loading runs no code; a bad file is one sentence."""
+"""from_csv and from_npz: data sets from files. No code is run; bad files raise clear errors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.process.memory import in_units
 
-PIECE = 2**20  # bytes that are read at once
-ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # how np.savez and np.savez_compressed write
+PIECE = 2**20  # bytes read at once
+ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
 
 Columns = str | int | Sequence[str | int]
-Rows = Iterator[tuple[int, list[str]]]  # the number of a line, and its cells
+Rows = Iterator[tuple[int, list[str]]]  # line numbers and cells
 
 
 @answered
@@ -41,26 +41,24 @@ def from_csv(
     order: str = "shuffled",
     limit: int | None = None,
 ) -> Arrays:
-    """The samples of a text file, one a line: `from_csv("iris.csv", targets=["kind"])`.
+    """Read a data set from text with one sample a line: `from_csv("iris.csv", targets="kind")`.
 
-    `inputs` and `targets` are columns, by name or by number, the first being 0, the last -1. What
-    is left out: the targets are the last column, the inputs are all the others. Cells are separated
-    by tabs if line 1 has any, else by semicolons, else by commas. Line 1 holds names if `header`
-    says so, or if it is None and no cell of it is a number. For the rest see Arrays.
-
-    A file that has more than `limit` bytes, or whose numbers take more, is refused; None: 640 MB.
+    `inputs` and `targets` are columns, given by name or by number; the first is 0, the last -1. By
+    default the last column is the target, the others are inputs. Cells are separated by tabs if
+    line 1 has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or
+    if it is None and no cell of the line is a number.
 
     path     the file, in UTF-8
     inputs   columns; None, the default: all but the targets
     targets  columns; None, the default: the last one
     header   whether line 1 holds names; None, the default: if no cell of it is a number
-    share    part of the samples that are trained on, up to 1.0, the default; the rest is held out
-    seed     decides which samples are held out; by default 0
+    share    share of the samples for training, up to 1.0, the default; the rest is held out
+    seed     seed of the choice of held-out samples; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    limit    bytes; None, the default: 640 MB
+    limit    bytes that the file, and its numbers as float64, may take; None, the default: 640 MB
 
-    Raises InputError for a file that cannot be read as numbers, UnknownNameError for an unknown
-    column.
+    Returns Arrays. Raises InputError for a file that cannot be read as numbers, UnknownNameError
+    for an unknown column.
     """
     budget = Budget(limit)
     path = readable(path, budget)
@@ -91,7 +89,7 @@ def from_csv(
 
 
 def read_rows(path: Path) -> Rows:
-    """The lines of a CSV file that are not empty, with their numbers."""
+    """Yield line number and cells of each line of a CSV file that is not empty."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = first_line(Lines(file, path))
@@ -113,7 +111,7 @@ def read_rows(path: Path) -> Rows:
 
 
 def first_line(lines: Lines) -> str:
-    """The first line that is not empty."""
+    """Return the first line that is not empty."""
     for line in lines:
         if line.strip():
             return line
@@ -123,9 +121,9 @@ def first_line(lines: Lines) -> str:
 
 @final
 class Lines:
-    """The lines of a text file; a row of cells, which may take several, is not read if it is huge.
+    """Lines of a text file; raises InputError if a row of cells is too long.
 
-    Whoever takes a row sets `letters` back.
+    A quoted cell can span lines. The caller sets `letters` to 0 after each row.
     """
 
     def __init__(self, file: TextIO, path: Path) -> None:
@@ -147,7 +145,7 @@ class Lines:
 def read_numbers(
     rows: Rows, columns: list[int], width: int, path: Path, budget: Budget
 ) -> FloatArray:
-    """The numbers in these columns, one row a line."""
+    """Return the numbers in these columns, one row a line."""
     numbers = array("d")
     for line, row in rows:
         if DOUBLE * len(numbers) > budget.limit:
@@ -166,7 +164,7 @@ def read_numbers(
 
 
 def as_numbers(cells: list[str]) -> list[float]:
-    """The numbers in some cells; empty if there is anything to say of one of them."""
+    """Return the numbers in cells, or [] if an error is to be raised for one of them."""
     try:
         found = list(map(float, cells))
     except ValueError:
@@ -175,7 +173,7 @@ def as_numbers(cells: list[str]) -> list[float]:
 
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
-    """The number in a cell; columns are counted from 1 in messages, as spreadsheets do."""
+    """Return the number in a cell, or raise an error with its line and column, from 1."""
     place = f"{called(path)}, line {line}, column {column + 1}"
     if not is_number(cell):
         what = f"{shorten(cell)} is not a number" if cell.strip() else "the cell is empty"
@@ -192,18 +190,18 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell holds a number, with a decimal point if with anything."""
+    """Return whether a cell holds a number, with a decimal point."""
     try:
         float(cell)
     except ValueError:
         return False
-    return "_" not in cell  # Python's own way to write 1_000
+    return "_" not in cell  # float() also accepts 1_000
 
 
 def choose_columns(
     inputs: Columns | None, targets: Columns | None, names: list[str], width: int, path: Path
 ) -> tuple[list[int], list[int]]:
-    """The numbers of the columns that are inputs and of those that are targets."""
+    """Return the numbers of the input columns and of the target columns."""
     answers = None if targets is None else column_numbers(targets, names, width, path)
     wanted = None if inputs is None else column_numbers(inputs, names, width, path)
     if answers is None:
@@ -226,7 +224,7 @@ def choose_columns(
 
 
 def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -> list[int]:
-    """Columns, by name or number, as numbers from 0."""
+    """Return columns, given by name or number, as numbers from 0."""
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if not isinstance(columns, (Sequence, range)):
@@ -256,19 +254,17 @@ def from_npz(
     order: str = "shuffled",
     limit: int | None = None,
 ) -> Arrays:
-    """The arrays `inputs` and `targets`, or `x` and `y`, of a file made by np.savez.
+    """Read the arrays `inputs` and `targets`, or `x` and `y`, of a file made by np.savez.
 
-    Each has one row a sample. For the rest see Arrays.
-
-    Arrays that would take more than `limit` bytes as float64 are refused; None: 640 MB.
+    Each has one row a sample.
 
     path   the file, .npz
-    share  part of the samples that are trained on, up to 1.0, the default; the rest is held out
-    seed   decides which samples are held out; by default 0
+    share  share of the samples for training, up to 1.0, the default; the rest is held out
+    seed   seed of the choice of held-out samples; by default 0
     order  "shuffled", the default, "in_order" or "picked", as in Arrays
-    limit  bytes; None, the default: 640 MB
+    limit  bytes that the arrays may take as float64; None, the default: 640 MB
 
-    Raises InputError for a file that cannot be read, or has other arrays.
+    Returns Arrays. Raises InputError for a file that cannot be read, or has other arrays.
     """
     budget = Budget(limit)
     path = readable(path, budget)
@@ -285,7 +281,7 @@ def from_npz(
         raise
     except OSError as error:
         raise unreadable(path, error) from error
-    except Exception as error:  # whatever a hostile file makes the parsers stumble over
+    except Exception as error:  # parsers raise errors of many kinds for hostile files
         raise InputError(
             f"{called(path)} is damaged, or no NPZ file: make one by "
             "np.savez(path, inputs=..., targets=...)"
@@ -298,7 +294,7 @@ def from_npz(
 
 @final
 class InPieces:
-    """A file of which nobody reads much at once: only a list of very many members wants to."""
+    """A file that limits how much is read at once: only a huge directory takes more."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -319,7 +315,7 @@ class InPieces:
 
 @final
 class Member:
-    """An array in an archive: its header is read first."""
+    """An array in an archive, whose header is read and checked first."""
 
     def __init__(self, archive: zipfile.ZipFile, item: zipfile.ZipInfo, path: Path) -> None:
         self._archive = archive
@@ -340,11 +336,11 @@ class Member:
             raise self._damaged()
 
     def judge(self, budget: Budget) -> None:
-        """Refuse more numbers than may be read."""
+        """Add the numbers to the budget; raise InputError if they exceed it."""
         budget.take(DOUBLE * self._count, self._name)
 
     def read(self) -> FloatArray:
-        """The numbers, as float64 from the start."""
+        """Return the numbers as float64, read in pieces."""
         table = np.empty(self._count)
         size = self._dtype.itemsize
         with self._archive.open(self._item) as file:
@@ -364,7 +360,7 @@ class Member:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
-    """Shape, whether columns come first, and type of an array, without reading its numbers."""
+    """Return shape, whether columns come first, and dtype of an array; numbers are not read."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -374,14 +370,14 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.gen
 
 
 def called(path: Path) -> str:
-    """The name of a file as a message shows it."""
+    """Return the name of a file for messages."""
     return visible(path.name)
 
 
 def readable(path: object, budget: Budget) -> Path:
-    """The path of a file that is there and not too large."""
+    """Return the path of an existing file that is not too large; raise InputError."""
     try:
-        found = Path(path)  # type: ignore[arg-type]  # what is no path raises, as it should
+        found = Path(path)  # the wrong type raises TypeError
         status = found.stat()
     except TypeError:
         raise InputError(f"a path is a text or a Path, not {shorten(path)}") from None
@@ -398,5 +394,5 @@ def readable(path: object, budget: Budget) -> Path:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """The error for what the system will not let us read."""
+    """Return the error for a file that the system does not let us read."""
     return InputError(f"{called(path)} cannot be read: {error.strerror or error}")

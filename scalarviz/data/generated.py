@@ -1,4 +1,4 @@
-"""Data that a function makes while a network trains."""
+"""Generated: a data set whose batches a function makes during training."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Maker = Callable[[int, int, int], Pair]
 
 @final
 class Generated(DataSet):
-    """What a function makes: `make(step, batch, seed)` gives inputs and targets, one row a sample.
+    """Batches from a function: `make(step, batch, seed)` returns inputs and targets, row by row.
 
-    It should depend on these three alone, so that any step can be taken again:
-    `np.random.default_rng([seed, step])` is a way. There must be `batch` rows; `samples` is what
-    batch=None stands for. A file cannot keep such a data set, as the function is code.
+    The result must depend on these three alone, so that steps can be replayed; seed a generator by
+    `np.random.default_rng([seed, step])`. It has `batch` rows. Files cannot hold such a data set,
+    since the function is code.
 
     make     the function
-    inputs   numbers of a sample that come in
+    inputs   numbers of a sample
     outputs  numbers of a target
-    samples  of an epoch; by default 1024
+    samples  samples of an epoch, and of a batch with batch=None; by default 1024
     """
 
     name = "generated"
@@ -43,7 +43,7 @@ class Generated(DataSet):
         super().__init__(*widths, samples, settings)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of `batch` samples, None: `samples` of them; `seed` goes to the function."""
+        """Return batches of `batch` samples, None: `samples`; `seed` is passed to the function."""
         count = self.samples if batch is None else size(batch, "batch")
         widths = (self.inputs, self.outputs)
         return GeneratedBatches(lambda step: self.make(step, count, seed), widths, count, seed)

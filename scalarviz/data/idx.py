@@ -1,8 +1,8 @@
-"""IDX, the files of MNIST: pictures of handwritten digits and their labels, from a folder.
+"""IDX, the file format of MNIST: reads pictures of digits and their labels from a folder.
 
-A file is a magic number (two zeros, the type of the numbers, how many dimensions), the length of
-each dimension, then the numbers. Only bytes are read here. What a file says about itself is
-compared with its length before memory is taken for it.
+A file consists of a magic number (two zeros, code of the dtype, number of dimensions), the length
+of each dimension, then the numbers. Only bytes are supported. Sizes in the header are compared with
+the length of the file before memory is allocated.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from scalarviz.errors import InputError, ShapeError
 
 Bytes = npt.NDArray[np.uint8]
 
-IMAGES, LABELS = 3, 1  # dimensions
-BECOMES = {IMAGES: 4, LABELS: 40}  # bytes: a pixel a float32, a label ten of them
-BYTE = 0x08  # how a file of bytes names the type of its numbers
-ZIPPED = b"\x1f\x8b"  # how a compressed file begins
-TIGHTEST = 1032  # bytes that one compressed byte can stand for
+IMAGES, LABELS = 3, 1  # numbers of dimensions
+BECOMES = {IMAGES: 4, LABELS: 40}  # bytes: a pixel as float32, a label as ten of them
+BYTE = 0x08  # code of the dtype uint8
+ZIPPED = b"\x1f\x8b"  # first bytes of a gzip file
+TIGHTEST = 1032  # most bytes that one compressed byte can stand for
 
 
 def read_folder(
     folder: str | os.PathLike[str], limit: int | None = None
 ) -> tuple[Bytes, Bytes, int]:
-    """Pictures (n, height, width), labels (n), and how many, at the end, are those for testing.
+    """Return pictures (n, height, width), labels (n,), and the number of test digits at the end.
 
-    The files are called train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... if there are
-    any for testing; also with a dot before idx, and compressed, with .gz at the end.
+    The files are called train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... for tests;
+    also with a dot before idx, and compressed, with .gz at the end.
     """
     place, budget = as_folder(folder), Budget(limit)
     training = read_pair(place, "train", budget)
@@ -60,11 +60,11 @@ def read_folder(
 
 
 def as_folder(folder: object) -> Path:
-    """The path of a folder that is there."""
+    """Return the path of an existing folder; raise InputError for anything else."""
     try:
-        place = Path(folder)  # type: ignore[arg-type]  # what is no path raises, as it should
+        place = Path(folder)  # the wrong type raises TypeError
         there = place.is_dir()
-    except OSError:  # such a name cannot be
+    except OSError:  # an impossible name
         there = False
     except (TypeError, ValueError):
         raise InputError(f"a folder is a text or a Path, not {shorten(folder)}") from None
@@ -76,7 +76,7 @@ def as_folder(folder: object) -> Path:
 
 
 def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | None:
-    """The pictures and the labels of one part, `train` or `t10k`; None if there are no pictures."""
+    """Return pictures and labels of a part, `train` or `t10k`, or None if it has no pictures."""
     images = find(folder, f"{part}-images", "idx3-ubyte")
     if images is None:
         return None
@@ -99,13 +99,13 @@ def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | 
 
 
 def find(folder: Path, stem: str, kind: str) -> Path | None:
-    """The file of a part, by any of its names."""
+    """Return the file of a part under any of its names, or None."""
     names = [f"{stem}{dot}{kind}{end}" for end in ("", ".gz") for dot in "-."]
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> Bytes:
-    """The bytes of an IDX file that has so many dimensions, compressed or not."""
+    """Return the bytes of an IDX file with so many dimensions, compressed or not."""
     file = readable(path, budget)
     try:
         with file.open("rb") as raw:
@@ -125,7 +125,7 @@ def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> B
 def read_numbers(
     file: IO[bytes] | Any, path: Path, dimensions: int, most: int, budget: Budget
 ) -> Bytes:
-    """Header and numbers of a file that has no more than `most` bytes."""
+    """Read header and numbers of a file of at most `most` bytes; raise InputError."""
     magic = file.read(4)
     if magic != bytes((0, 0, BYTE, dimensions)):
         what = "pictures" if dimensions == IMAGES else "labels"
@@ -143,7 +143,7 @@ def read_numbers(
     if not length:
         raise InputError(f"{called(path)} is empty: its shape is {shape}")
     data = b""
-    if length <= most:  # else it is cut short, and that is its fault
+    if length <= most:  # else it is cut short: raise that error, not one of memory
         budget.take(length * BECOMES[dimensions], called(path))
         data = file.read(length + 1)
     if len(data) != length:
@@ -153,7 +153,7 @@ def read_numbers(
 
 
 def size_of(pictures: Bytes) -> str:
-    """Width and height in words."""
+    """Return width and height as text."""
     _, height, width = pictures.shape
     return f"{width} x {height}"
 

@@ -1,6 +1,6 @@
-"""The built-in picture: a striped sun sets behind mountains, a lake and firs, under stars.
+"""landscape: the built-in picture, a sunset behind mountains and a lake, drawn by code.
 
-It has what a network finds hard: sharp edges, fine detail, and smooth colours between them.
+It has what is hard to learn: sharp edges, fine detail, and smooth colours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import FloatArray
 
 SIZE = 256
-FINER = 3  # every pixel is the average of so many times so many points
+FINER = 3  # each pixel is the average of 3 x 3 points
 HORIZON = 0.64
 
 Color = tuple[float, float, float]
@@ -28,14 +28,14 @@ SKY: list[tuple[float, Color]] = [
 SUN: list[tuple[float, Color]] = [(0.26, (1.00, 0.95, 0.55)), (0.62, (0.98, 0.25, 0.45))]
 SUN_X, SUN_Y, SUN_RADIUS = 0.5, 0.42, 0.20
 
-# Back to front: colour, height of the ridge above the horizon, its waves a width, a shift.
+# Back to front: colour, height of the ridge above the horizon, waves, shift.
 RIDGES: list[tuple[Color, float, float, float]] = [
     ((0.46, 0.16, 0.50), 0.10, 2.0, 0.31),
     ((0.25, 0.10, 0.40), 0.07, 3.0, 0.77),
     ((0.10, 0.06, 0.26), 0.035, 5.0, 0.12),
 ]
 
-# In front: where each fir stands, its top and its height.
+# In front: position, top and height of each fir.
 TREES = [
     (0.035, 0.52, 0.50),
     (0.105, 0.66, 0.36),
@@ -48,7 +48,7 @@ TREES = [
 
 @cache
 def landscape() -> npt.NDArray[np.uint8]:
-    """The picture as 8-bit sRGB, (256, 256, 3)."""
+    """Return the picture as 8-bit sRGB, shape (256, 256, 3)."""
     places = (np.arange(SIZE * FINER) + 0.5) / (SIZE * FINER)
     x, y = np.meshgrid(places, places)
     depth = np.maximum(y - HORIZON, 0.0)
@@ -68,7 +68,7 @@ def landscape() -> npt.NDArray[np.uint8]:
 
 
 def scenery(x: FloatArray, y: FloatArray) -> FloatArray:
-    """What is above the water: sky, stars, sun and mountains."""
+    """Return the colours above the water: sky, stars, sun and mountains."""
     colors = gradient(y, SKY)
     colors = paint(colors, stars(x, y), (1.0, 0.97, 0.88))
     inside = (x - SUN_X) ** 2 + (y - SUN_Y) ** 2 < SUN_RADIUS**2
@@ -81,7 +81,7 @@ def scenery(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def ridge(x: FloatArray, height: float, waves: float, shift: float) -> FloatArray:
-    """The height of a mountain ridge: zigzags, each of the next finer and lower."""
+    """Return the height of a mountain ridge: zigzags in octaves."""
     result = np.zeros_like(x)
     for octave in range(5):
         finer = 2.0**octave
@@ -91,7 +91,7 @@ def ridge(x: FloatArray, height: float, waves: float, shift: float) -> FloatArra
 
 
 def stars(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Where the stars are: one in some cells of a grid, fewer of them further down."""
+    """Return where the stars are: in some cells of a grid, fewer of them further down."""
     cells = 28.0
     column, row = np.floor(x * cells), np.floor(y * cells)
     luck = [np.sin(column * a + row * b) * 43758.5453 % 1.0 for a, b in STAR_LUCK]
@@ -103,7 +103,7 @@ def stars(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def fir(x: FloatArray, y: FloatArray, middle: float, top: float, height: float) -> FloatArray:
-    """Where a fir is: branches that widen downwards, in steps."""
+    """Return where a fir is: branches that widen downwards, in steps."""
     down = (y - top) / height  # from 0 at its top to 1
     step = down * 9.0
     width = height * 0.22 * (0.55 * down + 0.45 * down * (step % 1.0) + 0.004)
@@ -115,12 +115,12 @@ STAR_LUCK = [(12.9898, 78.233), (39.346, 11.135), (73.156, 52.235), (27.168, 9.1
 
 
 def gradient(y: FloatArray, stops: list[tuple[float, Color]]) -> FloatArray:
-    """A colour for each height, between those that are given."""
+    """Return the colour at each height, interpolated between stops."""
     heights = [stop[0] for stop in stops]
     channels = zip(*[stop[1] for stop in stops], strict=True)
     return np.stack([np.interp(y, heights, channel) for channel in channels], axis=-1)
 
 
 def paint(colors: FloatArray, where: FloatArray, color: Color) -> FloatArray:
-    """The picture with another colour in some places."""
+    """Return the colours with another colour in some places."""
     return np.where(where[:, :, np.newaxis], np.array(color), colors)

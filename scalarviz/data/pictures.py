@@ -1,4 +1,4 @@
-"""Pictures as textures: a point (u, v) of the unit square goes in, the colour there comes out."""
+"""Texture: learn a picture as a function from a point (u, v) of the unit square to its colour."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from scalarviz.formulas.table import pick
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-COLOR = 24  # bytes of a pixel as three numbers
-DECODED = 8  # bytes of a pixel while it is decoded and turned
-BAND = 2**18  # pixels that become numbers at once
+COLOR = 24  # bytes of a pixel as three float64
+DECODED = 8  # bytes of a pixel while it is decoded and rotated
+BAND = 2**18  # pixels converted at once
 LARGEST_EPOCH = 2**31  # samples
 EPOCH = 128 * 1024
 
-Rows = Callable[[int, int], FloatArray]  # from one row up to another
+Rows = Callable[[int, int], FloatArray]  # rows from one index up to another
 
 TRANSFORMS = {
     "identity": PictureTransform(),
@@ -47,19 +47,22 @@ class Texture(DataSet):
     """A picture to learn, at random points (u, v): `Texture("photo.jpg")`.
 
     (0, 0) is the upper left corner, u goes right and v down; the colour of a point is that of the
-    pixel it lies in.
+    pixel it is in.
 
-    picture      a path to a PNG or JPEG, an array, or None for a picture made by code
-    transform    where the picture is looked at: identity, zoom (its middle, twice as large) or flip
-                 (u and v swapped)
-    color_space  what the numbers of a colour mean, which go from 0 to 1: "srgb" are the 8-bit
-                 numbers of a file divided by 255; "linear" are amounts of light, so that files and
-                 arrays of 8-bit integers are converted; an array of floats is taken as it is
-    size         a picture whose longer side has more pixels is reduced to so many, by averages
-    samples      how many random points an epoch has
-    limit        bytes that the numbers of a file may take, 24 a pixel; None: 640 MB
+    picture      path to a PNG or JPEG; an array of shape (height, width, 3), or (height, width) for
+                 grey; or None, the default: a built-in picture
+    transform    part of the picture: "identity", the default, "zoom" (its middle, twice as large)
+                 or "flip" (u and v swapped)
+    color_space  meaning of the numbers of a colour, 0 to 1: "srgb", the default, are 8-bit numbers
+                 of a file divided by 255; "linear" are amounts of light, so that files and arrays
+                 of 8-bit integers are converted; an array of floats is not converted
+    size         longest side in pixels; a larger picture is reduced, by averages; None, the
+                 default: any
+    samples      random points of an epoch; by default 131072
+    limit        bytes that the numbers of a file may take, 24 a pixel; None, the default: 640 MB
 
-    An array has the shape (height, width, 3), or (height, width) if it is grey.
+    Raises InputError for a file that cannot be read, ShapeError or NotFiniteError for an unsuitable
+    array.
     """
 
     name = "texture"
@@ -97,16 +100,16 @@ class Texture(DataSet):
         return COLOR * (height * width if "picture" in settings else SIDE**2)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Batches of random points.
+        """Return batches of random points.
 
-        `batch` is the number of points of each, None, the default: a whole epoch; `seed` decides
-        which.
+        batch  points of a batch; None, the default: a whole epoch
+        seed   seed of the points; by default 0
         """
         count = self.samples if batch is None else batch
         return Points(self.picture, count, self.samples, seed, self.window)
 
     def pixels(self) -> Pair:
-        """The middles of all pixels and the colours there, transformed: where PSNR is measured."""
+        """Return the centres of all pixels and the colours there, for PSNR; transformed."""
         height, width, _ = self.picture.shape
         points = pixel_centres(width, height)
         looked_up = Points(self.picture, 1, 1, 0, self.window)
@@ -115,7 +118,7 @@ class Texture(DataSet):
 
 @answered
 def pixel_centres(width: int, height: int) -> FloatArray:
-    """Coordinates of the middle of every pixel, from 0 to 1, row after row from the upper left.
+    """Return the coordinates of all pixel centres, from 0 to 1, row by row from the upper left.
 
     `width` and `height` are in pixels. Returns an array of shape (height * width, 2): u, v.
     """
@@ -126,11 +129,12 @@ def pixel_centres(width: int, height: int) -> FloatArray:
 
 @answered
 def psnr(prediction: object, target: object) -> float:
-    """Peak signal-to-noise ratio in decibels, for numbers from 0 to 1; infinite for equal ones.
+    """Return the peak signal-to-noise ratio in decibels, for numbers from 0 to 1.
 
-    Say with it in which colour space, and at which points: `Texture.pixels()` has all middles.
+    prediction, target  arrays of one shape
 
-    `prediction` and `target` are arrays of one shape; InputError if they are not.
+    Returns infinity for equal arrays. Raises ShapeError for arrays of different shapes. State the
+    colour space and the points with a result; `Texture.pixels()` has all pixel centres.
     """
     said = as_floats(prediction, "psnr")
     wanted = as_floats(target, "psnr")
@@ -146,9 +150,9 @@ def psnr(prediction: object, target: object) -> float:
 def as_picture(
     picture: object, linear: bool, size: int | None = None, limit: int | None = None
 ) -> FloatArray:
-    """A picture as (height, width, 3) numbers from 0 to 1, in the colour space asked for.
+    """Return a picture as numbers from 0 to 1, shape (height, width, 3), in srgb or linear.
 
-    If a size is given it is reduced to that; a file may become `limit` bytes.
+    If `size` is given the picture is reduced to it; a file may take `limit` bytes.
     """
     if callable(picture):
         raise InputError(
@@ -172,7 +176,7 @@ def as_picture(
 
 
 def check_picture(colors: FloatArray) -> None:
-    """Refuse an array that is no picture."""
+    """Raise ShapeError, NotFiniteError or InputError for an array that is not a picture."""
     if colors.ndim != 3 or colors.shape[2] != 3 or colors.size == 0:
         raise ShapeError(
             f"a picture is an array of shape (height, width, 3), or (height, width) if it is grey, "
@@ -190,7 +194,7 @@ def check_picture(colors: FloatArray) -> None:
 def read_picture(
     path: str | os.PathLike[str], linear: bool, size: int | None, budget: Budget
 ) -> FloatArray:
-    """The numbers, from 0 to 1, of a PNG or JPEG file, reduced to a size if one is given."""
+    """Return the numbers, from 0 to 1, of a PNG or JPEG file; reduced if a size is given."""
     file = readable(path, budget)
     try:
         from PIL import Image
@@ -200,7 +204,7 @@ def read_picture(
         ) from error
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # we count ourselves
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # see check_cost
             with Image.open(file, formats=("PNG", "JPEG")) as image:
                 check_cost(*image.size, size, called(file), budget)
                 if image.format != "PNG":
@@ -214,14 +218,14 @@ def read_picture(
         ) from error
     except PermissionError as error:
         raise unreadable(file, error) from error
-    except Exception as error:  # whatever a hostile file makes the decoder stumble over
+    except Exception as error:  # decoders raise errors of many kinds for hostile files
         raise InputError(
             f"{called(file)} is no PNG or JPEG picture, or is damaged: save it again as one of them"
         ) from error
 
 
 def check_cost(width: int, height: int, size: int | None, name: str, budget: Budget) -> None:
-    """Refuse a picture that would take too much memory, as it is decoded or as numbers."""
+    """Raise InputError for a picture that takes too much memory, decoded or as numbers."""
     what = f"{name}, {width:,} x {height:,} pixels,"
     lines, columns = reduced_shape(height, width, size)
     band = min(height, -(-height // lines) + 1)
@@ -234,14 +238,14 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
 
 
 def check_scans(file: Path) -> None:
-    """Refuse a JPEG that is drawn over and over, which takes time."""
+    """Raise InputError for a progressive JPEG with so many scans that it takes long."""
     scans = file.read_bytes().count(b"\xff\xda")
     if scans > MOST_SCANS:
         raise InputError(f"{called(file)} is drawn in {scans:,} passes: save it again with a few")
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
-    """A picture the right way up, on white where it is transparent."""
+    """Return the colours of an image, upright, transparent parts on white."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image)
@@ -255,7 +259,7 @@ def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
 
 
 def pixels_of(image: Image) -> FloatArray:
-    """The numbers of a picture, from 0 to 1."""
+    """Return the colours of an image, from 0 to 1."""
     from PIL import Image
 
     if image.mode.startswith("I"):  # 16 bits a pixel, grey
@@ -269,15 +273,15 @@ def pixels_of(image: Image) -> FloatArray:
 
 
 def to_linear(colors: FloatArray) -> FloatArray:
-    """sRGB numbers as amounts of light (IEC 61966-2-1)."""
+    """Convert sRGB numbers to amounts of light (IEC 61966-2-1)."""
     bright = ((colors + 0.055) / 1.055) ** 2.4
     return np.where(colors <= 0.04045, colors / 12.92, bright)
 
 
 def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArray:
-    """A picture of which `rows` gives some lines; its longer side has at most so many pixels.
+    """Return a picture whose lines `rows` returns, reduced to a longest side of `longest` pixels.
 
-    Smaller ones are the averages of those that they cover.
+    Pixels of a reduced picture are averages of those that they cover.
     """
     lines, columns = reduced_shape(height, width, longest)
     if (lines, columns) == (height, width):
@@ -291,7 +295,7 @@ def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArra
 
 
 def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, int]:
-    """Height and width of a picture whose longer side has at most so many pixels."""
+    """Return height and width of a picture after reducing its longest side."""
     if longest is None:
         return height, width
     shrink = max(height, width) / whole_size(longest, "the size of a picture")
@@ -301,14 +305,14 @@ def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, in
 
 
 def average(rows: Rows, length: int, count: int) -> FloatArray:
-    """So many averages of rows, each of what it covers."""
+    """Return `count` averages of rows, each of the rows that it covers."""
     borders = (np.arange(count + 1) * length / count).tolist()
     means = [covered(rows, length, low, high) for low, high in pairwise(borders)]
     return np.clip(means, 0.0, 1.0)
 
 
 def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
-    """The average of the rows from `low` to `high`; of one on the border, a part counts."""
+    """Return the average of the rows from `low` to `high`; rows on the border count in part."""
     touched = np.arange(int(low), min(math.ceil(high), length))
     shares = np.minimum(touched + 1.0, high) - np.maximum(touched, low)
     weighted = shares[:, np.newaxis, np.newaxis] * rows(int(touched[0]), int(touched[-1]) + 1)

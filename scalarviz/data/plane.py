@@ -1,6 +1,6 @@
-"""Data sets in the plane: two numbers go in, and which of two classes they belong to comes out.
+"""Data sets in the plane: two coordinates in, one of two classes out.
 
-The four corners of XOR and XNOR; and clouds of points, in the manner of TensorFlow Playground.
+Xor and Xnor have four corners; the others are point sets as in TensorFlow Playground.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ from scalarviz.data.base import (
 )
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 
-PORTION = 2**16  # points that are made at once
-SAMPLES = 500  # of a cloud, if nothing else is asked for
+PORTION = 2**16  # points made at once
+SAMPLES = 500  # default size of a point set
 PLANE = ("x", "y")
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
 class CornerSet(TableSet):
-    """The four corners of the unit square, with a target each, 0 or 1.
+    """The four corners of the unit square, each with a target, 0 or 1.
 
     bias    True: a third input that is always 1; by default False
     signed  True: targets are -1 and 1; False, the default: 0 and 1
-    order   "shuffled", the default, "in_order", or "picked": with batches of 1 one random corner
-            after the other
+    order   "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
     truth: ClassVar[tuple[float, ...]]
@@ -60,8 +59,7 @@ class Xor(CornerSet):
 
     bias    True: a third input that is always 1; by default False
     signed  True: targets are -1 and 1; False, the default: 0 and 1
-    order   "shuffled", the default, "in_order", or "picked": with batches of 1 one random corner
-            after the other
+    order   "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
     name = "xor"
@@ -74,8 +72,7 @@ class Xnor(CornerSet):
 
     bias    True: a third input that is always 1; by default False
     signed  True: targets are -1 and 1; False, the default: 0 and 1
-    order   "shuffled", the default, "in_order", or "picked": with batches of 1 one random corner
-            after the other
+    order   "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
     name = "xnor"
@@ -85,14 +82,16 @@ class Xnor(CornerSet):
 class PlaneSet(TableSet):
     """Points of two classes in the square from -1 to 1; half of them belong to each.
 
-    noise    the deviation of normal noise, added to both coordinates of a point whose class stands;
-             TensorFlow Playground has uniform noise, which differs from one set to the next
-    samples  how many points are made
-    share    how many of them are trained on; the others are held out
-    scale    multiplies all coordinates at the end; 5 gives those of TensorFlow Playground
-    signed   targets are -1 and 1, for tanh; otherwise 0 and 1, for sigmoid
-    seed     decides which points
-    order    as in every table: "shuffled", "in_order" or "picked"
+    The noise is normal, added to both coordinates of a point, whose class does not change;
+    TensorFlow Playground has uniform noise, which differs between sets.
+
+    noise    standard deviation of the noise; by default 0.0
+    samples  number of points; by default 500
+    share    share of them for training, the others are held out; by default 0.5
+    scale    factor of all coordinates; 5 gives those of TensorFlow Playground; by default 1.0
+    signed   True: targets are -1 and 1, for tanh; False, the default: 0 and 1, for sigmoid
+    seed     seed of the points; by default 0
+    order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
     input_names = PLANE
@@ -142,7 +141,7 @@ class PlaneSet(TableSet):
 
     @abstractmethod
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-        """Points of `classes`, each 0 or 1, from random numbers `u` and `v` between 0 and 1."""
+        """Return points of `classes`, each 0 or 1, from random numbers `u` and `v` in (0, 1)."""
 
 
 @final
@@ -151,10 +150,10 @@ class Circle(PlaneSet):
 
     noise    standard deviation of normal noise on both coordinates; by default 0.0
     samples  number of points; by default 500
-    share    part of them that are trained on, the others are held out; by default 0.5
+    share    share of them for training, the others are held out; by default 0.5
     scale    factor of all coordinates; by default 1.0
     signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     decides which points; by default 0
+    seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
@@ -171,10 +170,10 @@ class Gaussians(PlaneSet):
 
     noise    standard deviation of normal noise on both coordinates; by default 0.0
     samples  number of points; by default 500
-    share    part of them that are trained on, the others are held out; by default 0.5
+    share    share of them for training, the others are held out; by default 0.5
     scale    factor of all coordinates; by default 1.0
     signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     decides which points; by default 0
+    seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
@@ -188,14 +187,14 @@ class Gaussians(PlaneSet):
 
 @final
 class Spiral(PlaneSet):
-    """Two arms that wind around the middle, one and three quarter turns each.
+    """Two spiral arms around the middle, one and three quarter turns each.
 
     noise    standard deviation of normal noise on both coordinates; by default 0.0
     samples  number of points; by default 500
-    share    part of them that are trained on, the others are held out; by default 0.5
+    share    share of them for training, the others are held out; by default 0.5
     scale    factor of all coordinates; by default 1.0
     signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     decides which points; by default 0
+    seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
@@ -207,14 +206,14 @@ class Spiral(PlaneSet):
 
 @final
 class Moons(PlaneSet):
-    """Two half circles, one hooked into the other: 0 the upper one, 1 the lower one.
+    """Two interleaved half circles: 0 the upper one, 1 the lower one.
 
     noise    standard deviation of normal noise on both coordinates; by default 0.0
     samples  number of points; by default 500
-    share    part of them that are trained on, the others are held out; by default 0.5
+    share    share of them for training, the others are held out; by default 0.5
     scale    factor of all coordinates; by default 1.0
     signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     decides which points; by default 0
+    seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
@@ -236,10 +235,10 @@ class Quadrants(PlaneSet):
 
     noise    standard deviation of normal noise on both coordinates; by default 0.0
     samples  number of points; by default 500
-    share    part of them that are trained on, the others are held out; by default 0.5
+    share    share of them for training, the others are held out; by default 0.5
     scale    factor of all coordinates; by default 1.0
     signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     decides which points; by default 0
+    seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
     """
 
@@ -253,17 +252,17 @@ class Quadrants(PlaneSet):
 
 
 def around(radius: FloatArray, turns: FloatArray) -> FloatArray:
-    """Points at these distances from the middle, so many turns from the axis to the right."""
+    """Return points with these distances from the origin, and angles in turns."""
     angle = 2.0 * np.pi * turns
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
 def normals(u: FloatArray, v: FloatArray) -> FloatArray:
-    """Two normally distributed numbers a row, of deviation 1 (Box and Muller)."""
+    """Return two normally distributed numbers a row, of deviation 1 (Box and Muller)."""
     return around(np.sqrt(-2.0 * np.log(u)), v)
 
 
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
-    """One target a row: the classes 0 and 1, or -1 and 1."""
+    """Return one target a row: the classes 0 and 1, or -1 and 1."""
     targets: FloatArray = (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
     return targets
