@@ -1,1 +1,1 @@
-"""Networks as files: saved bit for bit, loaded with care, exported as shaders and plain arrays."""
+"""Files: networks and runs in checked safetensors files, written atomically."""

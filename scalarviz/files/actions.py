@@ -1,4 +1,4 @@
-"""What a user did, as a file has it: checked in full, since it will be done again."""
+"""Actions: reads the journal of a run file; each action is checked in full, as it is replayed."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ DEEDS: Mapping[str, Callable[..., object]] = {**WRITES, **CHANGES}
 
 @final
 class Actions:
-    """Reads what was done to a network."""
+    """Reads and checks the actions of a journal."""
 
     def __init__(self, reader: Reader, network: Network) -> None:
         self._reader = reader
         self._network = network
-        self._engines: set[tuple[str, bool]] = set()  # that are known to do
+        self._engines: set[tuple[str, bool]] = set()  # (engine, mixed precision), checked
 
     def read(self, value: object) -> Action:
-        """Something that the user did."""
+        """Return an action; raise InputError if it cannot be applied to this network."""
         if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
             raise InputError(f"{shorten(value)} is no action")
         step, operation, kind, details, asked = value
@@ -59,7 +59,7 @@ class Actions:
         return Action(step, operation, kind, read, asked_at(asked, place, kind))
 
     def _check_engine(self, name: str, precision: Precision) -> None:
-        """Refuse a precision that an engine has not; one that cannot run here is another matter."""
+        """Raise EngineError for a precision that an engine lacks; skip engines missing here."""
         key = name, precision.mixed
         if key not in self._engines and not ENGINES[name].lack():
             self._network.check_engine(name, precision)
@@ -67,7 +67,7 @@ class Actions:
 
 
 def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
-    """Where an action was asked for that had to wait for the next step."""
+    """Return the place of the request of an action that waited for the next step, or None."""
     if asked is None:
         return None
     moment = build_clock([*asked, 0]) if isinstance(asked, list) else place
@@ -77,11 +77,11 @@ def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
     return moment.place
 
 
-# ---- one check for each kind --------------------------------------------------------------------
+# ---- one check for each kind of action ----------------------------------------------------------
 
 
 def check_rows(network: Network, details: Details) -> None:
-    """Rows of the bank."""
+    """Check row numbers of the bank."""
     rows, count = details["rows"], len(network.bank)
     if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.ndim != 1:
         raise InputError(f"{shorten(rows)} are no rows")
@@ -103,7 +103,7 @@ def check_freeze(network: Network, details: Details) -> None:
 
 
 def check_numbers(network: Network, details: Details) -> None:
-    """All numbers of a bank."""
+    """Check all numbers of a bank."""
     bank = network.bank
     check_type(details["has_gradients"], bool, "has_gradients")
     check_type(details["count"], int, "count")
@@ -154,7 +154,7 @@ def check_activation(network: Network, details: Details) -> None:
 
 
 def check_type(thing: object, kind: type, what: str) -> None:
-    """Refuse what is of another type; True is no number."""
+    """Raise InputError for a value of another type; True is no number."""
     if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
         raise InputError(f"{what} is {shorten(thing)}, and should be of the type {kind.__name__}")
 

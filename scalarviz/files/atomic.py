@@ -1,8 +1,8 @@
-"""A file written whole or not at all: whoever looks sees the old content or the new, never half.
+"""Atomic writing: a reader sees the old content of a file or the new one, never a part.
 
-What is not finished has no name where the system can write a file without one (Linux, on most
-disks): a kill leaves nothing behind. Elsewhere it is called .NAME.xxxxxxxx.part and locked by its
-writer; what a killed writer left is removed when the file is next saved.
+Where the system supports it (O_TMPFILE: Linux, on most file systems) the unfinished file has no
+name, so a killed process leaves nothing behind. Elsewhere it is called .NAME.xxxxxxxx.part and
+locked by the writer; the next save of the same file removes those of killed writers.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from scalarviz.errors.visible_text import escaped
 if sys.platform != "win32":
     import fcntl
 
-ABANDONED = 3600.0  # seconds after which a part goes whose writer cannot be asked by a lock
-LONGEST_SHOWN = 70  # letters of a path in a message
-PERMISSIONS = 0o666  # of a new file; the system takes away what the user's umask says
+ABANDONED = 3600.0  # seconds after which a part is removed where locks are not supported
+LONGEST_SHOWN = 70  # characters of a path in a message
+PERMISSIONS = 0o666  # of a new file, before the umask
 
-ENDING = re.compile("[0-9a-f]{8}")  # of a part
+ENDING = re.compile("[0-9a-f]{8}")  # the random part of the name
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 Data = bytes | bytearray | memoryview
 
 
 def as_path(path: object) -> Path:
-    """The path that a user passed, as text or as a Path."""
+    """Return the path that a user passed, as text or as a Path; raise InputError."""
     if isinstance(path, (str, os.PathLike)):
         text = os.fsdecode(path)
         if text and "\0" not in text:
@@ -47,16 +47,16 @@ def as_path(path: object) -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path as a message shows it; where it is long, its end says most."""
+    """Return a path for messages; a long one loses its beginning."""
     text = escaped(repr(str(path)))
     return text if len(text) <= LONGEST_SHOWN else f"'...{text[3 - LONGEST_SHOWN :]}"
 
 
 def replace_file(path: object, data: Data) -> None:
-    """Write `data` into a new file beside `path`, and then put it in the place of `path`.
+    """Write `data` into a new file beside `path`, then rename it to `path`.
 
-    The permissions of a file that was there are kept, and a link is followed. What an earlier
-    program left unfinished here, because it was killed, is removed.
+    Permissions of an existing file are kept, and a symbolic link is followed. Parts that killed
+    writers left here are removed. Raises FileError.
     """
     given = as_path(path)
     try:
@@ -74,7 +74,7 @@ def replace_file(path: object, data: Data) -> None:
 
 
 def check_place(path: object) -> None:
-    """Refuse a place where `replace_file` could not write, before the work is done."""
+    """Raise FileError if `replace_file` could not write here; called before long work."""
     given = as_path(path)
     target = Path(os.path.realpath(given))
     if not target.parent.is_dir():
@@ -91,7 +91,7 @@ def check_place(path: object) -> None:
 
 
 def permissions_of(target: Path, given: Path) -> int | None:
-    """The permissions of the file that will be replaced; None if there is none."""
+    """Return the permissions of the file to replace, or None if there is none; raise FileError."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -107,22 +107,22 @@ def permissions_of(target: Path, given: Path) -> int | None:
 
 
 def part_of(target: Path, ending: str) -> Path:
-    """A name for what is not yet finished, beside the file and short enough for every system."""
+    """Return the name of an unfinished file; short enough for every system."""
     return target.with_name(f".{target.name[:50]}.{ending}.part")
 
 
 @contextmanager
 def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]:
-    """A new file beside the target, which holds `data` and is on the disk; at the end it goes.
+    """Context manager: a locked file beside the target that contains `data` and is on the disk.
 
-    Its lock is held meanwhile, so that nobody takes it for abandoned.
+    The file is removed at the end, unless it was renamed.
     """
     part = part_of(target, secrets.token_hex(4))
     try:
         with new_file(part, data, PERMISSIONS if permissions is None else permissions) as file:
             if permissions is not None:
                 part.chmod(permissions)
-            if sys.platform == "win32":  # renames no open file
+            if sys.platform == "win32":  # Windows cannot rename open files
                 file.close()
             yield part
     finally:
@@ -130,21 +130,21 @@ def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]
 
 
 def new_file(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """A new file of this name, whole, open and locked."""
+    """Return a new file with all data, open and locked."""
     if hasattr(os, "O_TMPFILE"):
-        with contextlib.suppress(OSError):  # not on this disk: then with a name from the start
+        with contextlib.suppress(OSError):  # not supported by this file system
             return write_nameless(part, data, permissions)
     return write_named(part, data, permissions)
 
 
 def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """Write a file that gets its name when it is whole."""
+    """Write a file without a name, which is linked to its name when it is complete."""
     file = os.fdopen(os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, permissions), "wb")
     with closed_on_error(file):
         write_through(file, data)
         take_lock(file)
         folder = os.open(part.parent, os.O_RDONLY)
-        try:  # given a folder, `link` follows what /proc says of an open file
+        try:  # with dst_dir_fd, `link` follows the symbolic link in /proc
             os.link(f"/proc/self/fd/{file.fileno()}", part.name, dst_dir_fd=folder)
         finally:
             os.close(folder)
@@ -152,13 +152,13 @@ def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 
 def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """Write a file that has its name from the start."""
+    """Write a file under its name."""
 
     while True:
         file = os.fdopen(os.open(part, NEW, permissions), "wb")
         with closed_on_error(file):
             take_lock(file)
-            if part.exists():  # nobody has taken it for abandoned before it was locked
+            if part.exists():  # it was not removed as abandoned before it was locked
                 write_through(file, data)
                 return file
         file.close()
@@ -166,7 +166,7 @@ def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 @contextmanager
 def closed_on_error(file: IO[bytes]) -> Iterator[None]:
-    """After an error the file is closed."""
+    """Context manager: close the file after an error."""
     try:
         yield
     except BaseException:
@@ -175,21 +175,21 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 
 def write_through(file: IO[bytes], data: Data) -> None:
-    """Write, and wait until the disk has it."""
+    """Write, and wait until the data is on the disk."""
     file.write(data)
     file.flush()
     os.fsync(file.fileno())
 
 
 def take_lock(file: IO[bytes]) -> None:
-    """Lock a file where the system can; the lock ends when the file is closed, by a kill too."""
+    """Lock a file where supported; the lock ends when the file is closed or the process dies."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until the disk knows the new name, on systems where a folder can be asked that."""
+    """Wait until the new name is on the disk, where supported."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -199,7 +199,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove what programs that were killed while saving here have left."""
+    """Remove parts that killed writers of this file left."""
     start, end = part_of(target, "*").name.rsplit("*", 1)
     with contextlib.suppress(OSError), os.scandir(target.parent) as files:
         for file in files:
@@ -210,7 +210,7 @@ def remove_abandoned(target: Path) -> None:
 
 
 def remove_if_abandoned(part: str) -> None:
-    """Remove a part that nobody has locked; where there are no locks, one that is old."""
+    """Remove a part that is not locked; where locks are not supported, an old one."""
     free = time.time() - os.lstat(part).st_mtime > ABANDONED
     if sys.platform == "win32":
         if free:
@@ -224,8 +224,8 @@ def remove_if_abandoned(part: str) -> None:
         except BlockingIOError:
             free = False
         except OSError:
-            pass  # this disk has no locks
-        # While it is locked nobody gives its name to another file; before, somebody may have.
+            pass  # no locks on this file system
+        # While locked, the name stays with this file; before that it may have changed.
         if free and os.path.samestat(os.fstat(handle), os.lstat(part)):
             os.unlink(part)
     finally:

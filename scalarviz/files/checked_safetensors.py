@@ -1,12 +1,12 @@
-"""The one file format: named arrays and a description, in safetensors, with a checksum.
+"""Checked safetensors: the format of all saved files, arrays and a description with a checksum.
 
-Any program that reads safetensors sees the arrays. What is ours stands in the metadata, under
-"scalarviz", as one JSON text: the checksum, the version of the format, the kind of the file
-("network" or "run"), and the description, which is for whoever wrote it. The checksum is the
-SHA-256 of the whole file with zeros in the checksum's place, so that no byte can change unnoticed.
+Any program that reads safetensors can read the arrays. The metadata has one entry, "scalarviz", a
+JSON text with the checksum, the version of the format, the kind of the file ("network" or "run"),
+and the description, whose content is up to the caller. The checksum is the SHA-256 of the whole
+file with zeros in place of the checksum, so that a change of any byte is detected.
 
-A file may come from anywhere. Reading runs nothing that it says, checks before it believes, and
-takes no more memory than a small multiple of the file's size.
+Files may come from anywhere: reading executes nothing, checks everything before use, and takes at
+most a small multiple of the file's size in memory.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ Array = npt.NDArray[Any]
 Description = dict[str, Any]
 
 NAME = "scalarviz"
-METADATA = "__metadata__"  # where safetensors keeps what is not its own
-VERSION = 2  # a reader refuses what is newer than itself
-# The last word of the names of arrays and settings that version 1 called otherwise.
+METADATA = "__metadata__"  # key of the metadata in a safetensors header
+VERSION = 2  # files of newer versions are refused
+# New names of arrays and settings that version 1 called otherwise, by their last word.
 SINCE_VERSION_2 = {"scaling": "state"}
-KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and what reads them
+KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and their readers
 
-# What safetensors calls the types that travel, and what numpy does.
+# Supported dtypes: names in safetensors and in numpy.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
 
-COPIES = 3  # of a file that are in memory while it is read
-LENGTH_BYTES = 8  # how safetensors begins: with the length of its header
+COPIES = 3  # of a file in memory while it is read
+LENGTH_BYTES = 8  # safetensors begins with the length of the header
 
-# The checksum is the first thing in our text, whose quotation marks have a backslash in the file.
+# The JSON text begins with the checksum; its quotation marks are escaped in the file.
 BEFORE_CHECKSUM = rb"{\"checksum\":\""
 NO_CHECKSUM = "0" * 64
 
 
 def write(path: object, kind: str, description: Description, arrays: Mapping[str, Array]) -> None:
-    """Save a description, which JSON can hold, and arrays; what was there before is replaced."""
+    """Save a description, as JSON allows, and arrays; an existing file is replaced."""
     as_path(path)
     replace_file(path, encode(kind, description, arrays))
 
 
 def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
-    """What `write` has saved under this kind, or a FileError."""
+    """Return description and arrays of a file of this kind; raise FileError."""
     found = as_path(path)
     data, about = read_whole(found)
     check_sum(found, data, about)
@@ -72,14 +72,14 @@ def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
 
 
 def current_name(name: str) -> str:
-    """The name of an array, or of a setting, as the current version writes it."""
+    """Return the name of an array or a setting in the current version."""
     first, space, last = name.rpartition(" ")
     return first + space + SINCE_VERSION_2.get(last, last)
 
 
 def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> bytearray:
-    """The bytes of a file."""
-    from safetensors.numpy import save  # takes a moment; most programs never save
+    """Return the bytes of a file."""
+    from safetensors.numpy import save  # slow to import
 
     pick(KINDS, kind, "kind of file")
     about = {"checksum": NO_CHECKSUM, "version": VERSION, "kind": kind, "description": description}
@@ -99,7 +99,7 @@ def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> 
 
 
 def as_plain(name: str, array: Array) -> Array:
-    """An array as it is written: its numbers side by side, in this machine's order of bytes."""
+    """Return an array as it is written: contiguous, in native byte order."""
     if array.dtype.name not in DTYPES.values():
         raise InputError(
             f"the array {name!r} holds {array.dtype}: a file holds {', '.join(DTYPES.values())}"
@@ -108,12 +108,12 @@ def as_plain(name: str, array: Array) -> Array:
 
 
 def header_length(data: bytes | bytearray) -> int:
-    """How long the header is, by the first bytes of a file."""
+    """Return the length of the header, from the first bytes of a file."""
     return int.from_bytes(data[:LENGTH_BYTES], "little")
 
 
 def place_of_checksum(data: bytes | bytearray) -> slice:
-    """Where the checksum stands; an empty slice if there is none."""
+    """Return the slice of the checksum; an empty one if there is none."""
     found = data.find(BEFORE_CHECKSUM, LENGTH_BYTES, LENGTH_BYTES + header_length(data))
     start = found + len(BEFORE_CHECKSUM)
     return slice(start, start + len(NO_CHECKSUM)) if found >= 0 else slice(0, 0)
@@ -123,7 +123,7 @@ def place_of_checksum(data: bytes | bytearray) -> slice:
 
 
 def read_whole(path: Path) -> tuple[bytes, Description]:
-    """All bytes of a file, and our part of its metadata; the bulk is read only if it is ours."""
+    """Return all bytes of a file and our metadata; arrays are read only if there is metadata."""
     try:
         size = size_of(path)
         with path.open("rb") as file:
@@ -150,7 +150,7 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
 
 
 def size_of(path: Path) -> int:
-    """The size of an ordinary file; a folder or a device is refused before it is opened."""
+    """Return the size of a regular file; raise FileError for a folder or a device."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
@@ -159,7 +159,7 @@ def size_of(path: Path) -> int:
 
 
 def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
-    """The length of the header and the header."""
+    """Return the first bytes of a file up to the end of the header."""
     first = file.read(LENGTH_BYTES)
     length = header_length(first)
     if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
@@ -171,7 +171,7 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
 
 
 def parse_about(path: Path, header: bytes) -> Description:
-    """Our part of the metadata, of a version that is known here."""
+    """Return our part of the metadata; raise FileError for an unknown version."""
     try:
         outer = parse_json(header, only_ours)
         inner = outer.get(METADATA, {})
@@ -198,7 +198,7 @@ def parse_about(path: Path, header: bytes) -> Description:
 
 
 def only_ours(pairs: list[tuple[str, Any]]) -> Description:
-    """An object of the header, empty if it is about an array: safetensors reads those."""
+    """Return a header object, or {} for the description of an array, which safetensors checks."""
     found = no_name_twice(pairs)
     return found if NAME in found or METADATA in found else {}
 
@@ -206,7 +206,7 @@ def only_ours(pairs: list[tuple[str, Any]]) -> Description:
 def parse_json(
     text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
 ) -> Description:
-    """A JSON object without what only some readers accept: names given twice, NaN, infinity."""
+    """Parse a JSON object; raise ValueError for duplicate names, NaN and infinity."""
     if count_parts(text) > MOST_PARTS:
         raise ValueError("so many parts would take much memory")
     letters = text if isinstance(text, str) else text.decode("utf-8")
@@ -217,14 +217,14 @@ def parse_json(
 
 
 def count_parts(text: bytes | bytearray | str) -> int:
-    """How many lists, objects and items a JSON text has at most."""
+    """Return an upper bound on the number of lists, objects and items in a JSON text."""
     if isinstance(text, str):
         return sum(map(text.count, ",:[{"))
     return sum(map(text.count, (b",", b":", b"[", b"{")))
 
 
 def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
-    """An object of JSON in which every name stands once."""
+    """Return a JSON object; raise ValueError if a name occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in an object")
@@ -232,12 +232,12 @@ def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
 
 
 def refuse(constant: str) -> None:
-    """What Python would accept as a number, though JSON has none such."""
+    """Raise ValueError for NaN and infinity, which Python accepts in JSON."""
     raise ValueError(f"{constant} is no number of JSON")
 
 
 def check_sum(path: Path, data: bytes, about: Description) -> None:
-    """Refuse a file of which any byte is not what was written."""
+    """Raise FileError unless the checksum fits the file."""
     place = place_of_checksum(data)
     whole = hashlib.sha256(memoryview(data)[: place.start])
     whole.update(NO_CHECKSUM.encode())
@@ -248,7 +248,7 @@ def check_sum(path: Path, data: bytes, about: Description) -> None:
 
 
 def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
-    """The arrays by name; safetensors checks that each lies in the file, and none over another."""
+    """Return the arrays by name; safetensors checks that they are inside the file, disjoint."""
     from safetensors import SafetensorError, deserialize
 
     try:
@@ -261,7 +261,7 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
 
 
 def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
-    """One array, as safetensors hands it out."""
+    """Return one array from the parts that safetensors returns."""
     dtype = DTYPES.get(found["dtype"])
     if dtype is None:
         raise damaged(path, f"its array {shorten(name)} is of the type {found['dtype']}")
@@ -274,5 +274,5 @@ def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
 
 
 def damaged(path: Path, what: str) -> FileError:
-    """The error for a file that is ours, but not as we have written it."""
+    """Return the error for a damaged file."""
     return FileError(f"{shown(path)} is damaged: {what}: use another copy of it")

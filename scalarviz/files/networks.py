@@ -1,8 +1,8 @@
-"""A network as a file, and back: the same layers, the same numbers, bit for bit.
+"""Network files: a network with all its numbers, saved and loaded bit for bit.
 
-The description holds what a network is made by: its layers with their settings, their order (a
-shared layer stands in it twice), how they began, the type of the numbers. The arrays hold the bank.
-Outputs that wait for a backward are not saved, nor is the engine, which belongs to the machine.
+The description holds layers with their settings, their order (a shared layer occurs twice),
+initializer, seed and dtype. The arrays hold the bank. Forwards that wait for a backward are not
+saved, nor is the engine, which depends on the machine.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ DOUBLE = 8  # bytes of a number, at most
 
 
 def save_network(net: Network, path: object) -> None:
-    """Save a network with all its numbers; a file of that name is replaced, whole or not at all."""
+    """Save a network with all its numbers; an existing file is replaced atomically."""
     write(path, KIND, describe(net), numbers(net))
 
 
 def load_network(path: object, engine: str, limit: int | None) -> Network:
-    """The network in a file that `save_network` wrote, on the engine that is asked for.
+    """Return the network in a file that `save_network` wrote, on an engine.
 
-    The python engine computes in full precision only: there, what was saved in mixed precision
-    goes on in full.
+    A network in mixed precision is in full precision on the python engine, which has no other.
     """
     chosen, budget = choose(engine).name, Budget(limit)
     description, arrays = read(path, KIND)
@@ -54,16 +53,16 @@ def load_network(path: object, engine: str, limit: int | None) -> Network:
         fill(net, description, arrays)
         if chosen != "python":
             net.to(chosen, precision)
-            net.bank.state[:] = arrays["state"]  # a new engine has begun with its own
+            net.bank.state[:] = arrays["state"]  # the new engine has reset it
         elif precision.mixed:
             net.bank.start_scaling(net.precision)
-    except Exception as error:  # a hostile file must not get through by a check that is missing
+    except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a network that can be made here", error) from error
     return net
 
 
 def not_made(path: object, what: str, error: Exception) -> FileError:
-    """The error for a file that is read, and of which nothing can be made."""
+    """Return the error for a file whose content cannot be built."""
     ours = isinstance(error, ScalarvizError)
     why = error if ours else f"{type(error).__name__}: {error}"
     return FileError(f"{shown(as_path(path))} does not hold {what}: {why}")
@@ -73,7 +72,7 @@ def not_made(path: object, what: str, error: Exception) -> FileError:
 
 
 def describe(net: Network) -> Description:
-    """What another network of the same kind is made by, and the state that is no array."""
+    """Return the description of a network, with the state that is not in arrays."""
     parts = list(dict.fromkeys(net.layers))
     places = {layer: place for place, layer in enumerate(parts)}
     names: Description = {} if net.names is None else {"names": net.names}
@@ -96,7 +95,7 @@ def describe(net: Network) -> Description:
 
 
 def describe_layer(layer: Layer) -> Description:
-    """The kind of a layer, by its row in LAYERS, and its settings."""
+    """Return the kind of a layer, by its row in LAYERS, and its settings."""
     kind = type(layer).__name__
     if LAYERS.get(kind) is not type(layer):
         raise InputError(
@@ -113,7 +112,7 @@ def describe_layer(layer: Layer) -> Description:
 
 
 def describe_init(init: Init) -> Description:
-    """The arguments of an `Init`."""
+    """Return the arguments of an `Init`."""
     bias = None if init.bias is init.row.bias else init.bias.name
     return {"name": init.row.name, "bias": bias, "settings": dict(init.settings)}
 
@@ -123,9 +122,9 @@ def build(
     arrays: Mapping[str, Array],
     budget: Budget,
 ) -> Network:
-    """A network as it was described, with the numbers it begins with; on the python engine.
+    """Return a network from its description, with initial numbers, on the python engine.
 
-    A bank is made only when it is known to be as large as the one in the file.
+    A bank is made only after its size was compared with the array in the file.
     """
     described, order = field(description, "layers", list), field(description, "order", list)
     budget.allow(len(order), "layers in order", LAYER)
@@ -151,7 +150,7 @@ def build(
 
 
 def build_layer(description: object, budget: Budget, depth: int = 0) -> Layer:
-    """A layer as it was described."""
+    """Return a layer from its description."""
     budget.allow(1, "layers", LAYER)
     if depth > MOST_DEPTH:
         raise InputError(f"layers stand in layers more than {MOST_DEPTH} deep")
@@ -169,14 +168,14 @@ def build_layer(description: object, budget: Budget, depth: int = 0) -> Layer:
 
 
 def build_init(description: Description) -> Init:
-    """An `Init` as it was described."""
+    """Return an `Init` from its description."""
     settings = field(description, "settings", dict)
     name = field(description, "name", str)
     return make(Init, settings, "initializer", name=name, bias=description.get("bias"))
 
 
 def precision_of(description: Description) -> Precision:
-    """The precision as it was described."""
+    """Return the precision from the description of a network."""
     found = field(description, "precision", dict)
     return Precision(
         name=field(found, "name", str),
@@ -187,7 +186,7 @@ def precision_of(description: Description) -> Precision:
 
 
 def field(description: Description, name: str, kind: type) -> Any:
-    """A part of a description, of exactly this type."""
+    """Return an entry of a description; raise InputError if missing or of another type."""
     if name not in description:
         raise InputError(f"{name} is missing")
     value = description[name]
@@ -200,7 +199,7 @@ def field(description: Description, name: str, kind: type) -> Any:
 
 
 def numbers(net: Network) -> dict[str, Array]:
-    """All numbers of a bank by name, the same arrays; what is all zero is left out."""
+    """Return all numbers of a bank by name, not copied; optional arrays only if not all zero."""
     bank = net.bank
     found: dict[str, Array] = {"value": bank.value, "state": bank.state}
     for name, array in optional(net).items():
@@ -210,18 +209,18 @@ def numbers(net: Network) -> dict[str, Array]:
 
 
 def optional(net: Network) -> dict[str, Array]:
-    """The arrays that a file has only where they hold something."""
+    """Return the arrays that a file contains only if they are not all zero."""
     bank = net.bank
     return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank.moved}
 
 
 def block_name(names: tuple[str, ...]) -> str:
-    """What the slots of an optimizer are called in a file."""
+    """Return the name of an optimizer's slots in a file."""
     return " ".join(("slots", *names))
 
 
 def fill(net: Network, description: Description, arrays: Mapping[str, Array]) -> None:
-    """Give a network that has just been built the numbers of a file."""
+    """Set the numbers of a new network to those of a file; raise InputError."""
     bank = net.bank
     blocks = slots_of(description)
     steps = field(description, "step_count", int)
@@ -242,7 +241,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
 
 
 def check_states(net: Network, states: Array) -> None:
-    """Refuse states that a network cannot have; each row is one of its whole bank."""
+    """Raise InputError for impossible states; each row is the state of a whole bank."""
     if not np.isfinite(states).all():
         raise InputError("what is said of the state of the network is not finite")
     for layer in net.layers:
@@ -250,7 +249,7 @@ def check_states(net: Network, states: Array) -> None:
 
 
 def slots_of(description: Description) -> list[tuple[str, ...]]:
-    """The names of the slots of each optimizer that has stepped."""
+    """Return the slot names of each optimizer that has stepped."""
     known = {" ".join(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
     found = [
         pick(known, " ".join(map(str, names)) if isinstance(names, list) else names, "slots")
@@ -266,7 +265,7 @@ def check_arrays(
     arrays: Mapping[str, Array],
     may_lack: Mapping[str, Array],
 ) -> None:
-    """Refuse arrays that are missing, unknown, or of another shape or type than they should be."""
+    """Raise InputError for arrays that are missing, unknown, or of another shape or dtype."""
     for name in arrays:
         pick(shapes, name, "array")
     for name, (shape, dtype) in shapes.items():

@@ -1,10 +1,10 @@
-"""What an ONNX file called the parts of a network, as a plain object that JSON can hold.
+"""Names that an ONNX file has for the parts of a network, as a JSON object.
 
-    {"graph": ..., "input": ..., "output": ..., "layers": [one for each layer, in their order]}
+    {"graph": ..., "input": ..., "output": ..., "layers": [one for each layer, in order]}
 
-For a layer: its nodes ("node", "activation", ...) and its numbers ("weight", "bias", ...) by their
-role, and "form", how it was written; for a Residual also "layers". Where a sample has another shape
-in the file than the first layer takes, "shape" is that.
+An entry for a layer has the names of its nodes ("node", "activation", ...) and of its arrays
+("weight", "bias", ...) by role, and "form", the way it was written; for a Residual also "layers".
+"shape" is the shape of a sample in the file, where it differs from that of the first layer.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from scalarviz.layers import Layer, Residual
 Names = dict[str, Any]
 
 LONGEST = 1000
-KEPT = 300  # letters of a name from elsewhere: longer ones are cut, to leave room for ".weight"
+KEPT = 300  # characters of a name from a file; longer ones are cut, to leave room for ".weight"
 MOST_DIMENSIONS = 8
 MOST_ROLES = 20
 OF_THE_GRAPH = ("graph", "input", "output")
 
-# What no name has: control characters, and halves of characters, which are no text in a file.
+# Control characters, and surrogates, which cannot be encoded.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def check_names(names: object, layers: Sequence[Layer]) -> Names:
-    """Names that fit these layers; from a file that may come from anywhere."""
+    """Return names; raise InputError unless they fit these layers."""
     if not isinstance(names, dict) or set(names) - {"shape"} != {*OF_THE_GRAPH, "layers"}:
         raise InputError(f"names is {shorten(names)}")
     for role in OF_THE_GRAPH:
@@ -43,7 +43,7 @@ def check_names(names: object, layers: Sequence[Layer]) -> Names:
 
 
 def check_shape(shape: object, layers: Sequence[Layer]) -> None:
-    """Refuse what is no shape of what goes into the first layer."""
+    """Raise InputError unless this is a shape of the inputs of the first layer."""
     inputs = layers[0].inputs if layers else 0
     sizes = shape if isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS else [0]
     if not all(type(n) is int and n > 0 for n in sizes) or prod(sizes) != inputs:
@@ -51,7 +51,7 @@ def check_shape(shape: object, layers: Sequence[Layer]) -> None:
 
 
 def check_layers(names: object, layers: Sequence[Layer]) -> None:
-    """Refuse what is no object for each layer."""
+    """Raise InputError unless there is an object for each layer."""
     if not isinstance(names, list) or len(names) != len(layers):
         raise InputError(f"the names of {len(layers)} layers are {shorten(names)}")
     for each, layer in zip(names, layers, strict=True):
@@ -65,13 +65,13 @@ def check_layers(names: object, layers: Sequence[Layer]) -> None:
 
 
 def check_text(name: object) -> None:
-    """Refuse what is no text of a bearable length."""
+    """Raise InputError unless this is a text of valid length without control characters."""
     if not isinstance(name, str) or len(name) > LONGEST or CONTROL.search(name):
         raise InputError(f"{shorten(name)} is no name")
 
 
 def clean_names(names: Names) -> Names:
-    """Names that can be written everywhere; those that are no such names become others."""
+    """Replace invalid names by valid ones that are unique."""
     used = {text for text in texts_of(names) if cleaned(text) == text}
     instead: dict[str, str] = {}
     for text in texts_of(names):
@@ -81,12 +81,12 @@ def clean_names(names: Names) -> Names:
 
 
 def cleaned(name: str) -> str:
-    """A name without control characters, of a bearable length."""
+    """Return a name without control characters, of valid length."""
     return CONTROL.sub("_", name[:KEPT])
 
 
 def with_texts(names: object, instead: dict[str, str]) -> Any:
-    """The same, with every text replaced."""
+    """Return names with every text replaced."""
     if isinstance(names, dict):
         return {role: with_texts(each, instead) for role, each in names.items()}
     if isinstance(names, list):
@@ -95,7 +95,7 @@ def with_texts(names: object, instead: dict[str, str]) -> Any:
 
 
 def unused(name: str, used: set[str]) -> str:
-    """A name like this one that is not used; from now on it is."""
+    """Return a name like this one that is not in `used`, and add it."""
     found, count = name, 1
     while found in used:
         count += 1
@@ -105,7 +105,7 @@ def unused(name: str, used: set[str]) -> str:
 
 
 def texts_of(names: object) -> Iterable[str]:
-    """Every text in names."""
+    """Yield every text in names."""
     if isinstance(names, str):
         yield names
     elif isinstance(names, (dict, list)):

@@ -1,4 +1,4 @@
-"""A training from the description in its file, which is checked in full before anything is done."""
+"""Rebuilding: a training from the description in a run file, which is checked in full first."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def build_course(
     data: DataSet | None,
     limit: int | None = None,
 ) -> History:
-    """A training as it was described, standing where it stood; `data` replaces what was code."""
+    """Return a training from its description, at its clock; `data` replaces a data set of code."""
     return Rebuilding(description, arrays, data, limit).course()
 
 
 @final
 class Rebuilding:
-    """The parts of a training, in the order in which they are needed."""
+    """Builds the parts of a training in the order in which they depend on each other."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Rebuilding:
     ) -> None:
         self.description = description
         self.arrays = arrays
-        self.frames: dict[str, dict[str, Array]] = {}  # by the number of the branch, and by name
+        self.frames: dict[str, dict[str, Array]] = {}  # by number of the branch, then by name
         for name, array in arrays.items():
             what, _, rest = name.partition(" ")
             if what == "frames":
@@ -69,14 +69,14 @@ class Rebuilding:
         self.batch = None if batch is None else size(batch, "batch")
         self.seed = check_seed(field(description, "seed", int))
         self.loss = make(Loss, field(description, "loss", dict), "loss")
-        self.places: dict[Layer, list[int]] = {}  # of each layer, which may stand there twice
+        self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
         self.actions = Actions(self.reader, self.network)
         self.start = self._settings(field(description, "start", dict))
 
     def course(self) -> History:
-        """The training, standing where it stood."""
+        """Return the training, at the clock of the description."""
         description = self.description
         trainer = Trainer(self.network, self.start, self.loss, self.batch, self.seed)
         course = History(trainer, size(field(description, "memory", int), "memory"))
@@ -112,7 +112,7 @@ class Rebuilding:
         return course
 
     def _first_values(self) -> Array:
-        """The weights at the start, of which there are as many as the network needs."""
+        """Return the initial weights; their count is compared with that of the network."""
         found = pick(self.arrays, "frames 0 value", "array")
         if found.ndim != 2 or not len(found):
             raise InputError("the keyframe of step 0 is missing")
@@ -120,7 +120,7 @@ class Rebuilding:
         return values
 
     def _settings(self, value: Description) -> Settings:
-        """The settings that the training began with."""
+        """Return the settings at the start of the training."""
         read = {name: self.reader.read(value.get(name)) for name in ("optimizer", "data")}
         precision = self.reader.read(value.get("precision"))
         for thing, kind in ((read["optimizer"], Optimizer), (read["data"], DataSet)):
@@ -140,14 +140,14 @@ class Rebuilding:
         )
 
     def _check_batch(self, data: DataSet) -> None:
-        """Refuse a batch that takes too much memory, where its samples are drawn from nowhere."""
+        """Raise InputError for a batch that takes too much memory, of samples made by code."""
         if not isinstance(data, TableSet):
             count = data.batches(self.batch, self.seed).size
             needed = DOUBLE * count * (data.inputs + data.outputs)
             Budget(self.made.limit).take(needed, f"a batch of {count:,} samples")
 
     def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
-        """Refuse two activations of one layer, and a last one that does not go with the loss."""
+        """Raise an error for two activations of a layer, or a last one unsuitable for the loss."""
         for place in changed:
             layer = self.network.layers[place]
             if any(names[other] != names[place] for other in self.places[layer]):
@@ -166,7 +166,7 @@ class Rebuilding:
         return branches
 
     def _branch(self, value: Description, before: Sequence[Branch]) -> Branch:
-        """A branch with its journal, its losses and its keyframes."""
+        """Return a branch with journal, losses and keyframes."""
         number, parent = len(before), value.get("parent")
         above = before[parent] if type(parent) is int and 0 <= parent < number else None
         if above is None and (number or parent is not None):
@@ -185,7 +185,7 @@ class Rebuilding:
         return branch
 
     def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
-        """What the user did in a branch, in order."""
+        """Return the actions of a branch, in order."""
         listed = field(value, "journal", list)
         journal = list(map(self.actions.read, listed))
         if any(after.place < action.place for action, after in pairwise(journal)):
@@ -207,7 +207,7 @@ class Rebuilding:
         return journal
 
     def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
-        """The keyframes of a branch."""
+        """Return the keyframes of a branch."""
         found, bank = self.frames.get(str(branch), {}), self.network.bank
         count, rows = len(pick(found, "step", "array of keyframes")), len(bank)
         blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
@@ -257,7 +257,7 @@ class Rebuilding:
 def settings_on_arrival(
     settings: Settings, journal: Sequence[Action], steps: Sequence[int]
 ) -> Iterator[Settings]:
-    """What is set on arrival at each of some steps, which are in order."""
+    """Yield the settings on arrival at each of these steps, which are in order."""
     done = 0
     for step in steps:
         first = done

@@ -1,11 +1,11 @@
-"""Run files: a whole training, with its past, its branches and everything that its user did.
+"""Run files: a whole training with all branches and everything that its user did.
 
-What is kept: the network, the settings at the start, the journal, losses and keyframes of every
-branch, and where the clock stands. A loaded one goes on bit for bit as if it had not stopped,
-on the same machine with the same versions, and every earlier moment can be visited.
+A file holds the network, the settings at the start, journal, losses and keyframes of every branch,
+and the clock. A loaded run continues bit for bit as if it had not stopped, on the same machine with
+the same versions, and every earlier moment can be visited.
 
-The size is that of the keyframes, at most the memory that the session was given, eight bytes for
-each step, and what the user wrote: an edit takes some twenty bytes a weight.
+The size is that of the keyframes, at most the memory of the session, eight bytes for each step, and
+the user's edits, about twenty bytes a weight.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ NUMBERS = ("value", "grad")
 
 
 def save_course(course: History, path: object) -> None:
-    """Save a training; a file of that name is replaced, whole or not at all."""
+    """Save a training; an existing file is replaced atomically."""
     network = check_saving(course)
     as_path(path)
     write(path, KIND, *describe_course(course, network))
 
 
 def check_saving(course: History) -> Any:
-    """The network of a training that can be saved; else an error."""
+    """Return the network of a training; raise InputError if it cannot be saved."""
     network = course.trainer.network
     if not network.layers:
         raise InputError(
@@ -54,16 +54,16 @@ def check_saving(course: History) -> Any:
 
 
 def load_course(path: object, data: object = None, limit: int | None = None) -> History:
-    """The training in a file that `save_course` wrote, standing where it stood.
+    """Return the training in a file that `save_course` wrote, at its clock.
 
-    `data` is needed where the data set is made by code; `limit` is explained in `limits`.
+    `data` is needed if the data set is made by code; `limit` is described in checks/limits.py.
     """
-    Budget(limit)  # one that is none is not the file's fault
+    Budget(limit)  # raises InputError for a wrong limit
     description, arrays = read(path, KIND)
     given = None if data is None else DataSet.of(data)
     try:
         course = build_course(description, arrays, given, limit)
-    except Exception as error:  # a hostile file must not get through by a check that is missing
+    except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
     stands = list(course.clock.key) == description["clock"]
     if stands and description.get("bits") != bits_of(course.trainer.bank):
@@ -76,21 +76,21 @@ def load_course(path: object, data: object = None, limit: int | None = None) -> 
 
 
 def needs_of_run(path: object) -> tuple[str, set[str]]:
-    """The working type of a training in a file, and the engines that it has been on."""
+    """Return the dtype of a training in a file, and the engines that it has used."""
     description, _ = read(path, KIND)
     try:
         actions = [action for branch in description["branches"] for action in branch["journal"]]
         chosen = {str(details["name"]) for _, _, kind, details, _ in actions if kind == "engine"}
         return str(description["network"]["dtype"]), chosen | {str(description["start"]["engine"])}
-    except Exception as error:  # it is checked in full when it is loaded
+    except Exception as error:  # loading checks it in full
         raise not_made(path, "a training", error) from error
 
 
-# ---- what is written ----------------------------------------------------------------------------
+# ---- writing ------------------------------------------------------------------------------------
 
 
 def describe_course(course: History, network: Network) -> tuple[Description, dict[str, Array]]:
-    """Everything, as JSON and arrays."""
+    """Return a training as a JSON object and arrays."""
     trainer, here = course.trainer, course.clock
     course.go(Clock(here.step))
     now = trainer.frame(here.step)
@@ -132,7 +132,7 @@ def describe_course(course: History, network: Network) -> tuple[Description, dic
 
 
 def describe_settings(settings: Settings, writer: SettingsWriter) -> Description:
-    """The settings that a training began with."""
+    """Return the settings at the start of a training as a JSON object."""
     return {
         "optimizer": writer.write(settings.optimizer),
         "data": writer.write(settings.data),
@@ -143,14 +143,14 @@ def describe_settings(settings: Settings, writer: SettingsWriter) -> Description
 
 
 def describe_action(action: Action, writer: SettingsWriter) -> list[Any]:
-    """Something that the user did."""
+    """Return an action as a JSON list."""
     details = {key: writer.write(value) for key, value in action.details.items()}
     asked = None if action.asked is None else list(action.asked)
     return [action.step, action.operation, action.kind, details, asked]
 
 
 def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array]:
-    """The keyframes of a branch, one row a keyframe."""
+    """Return the keyframes of a branch as arrays, one row for each."""
     steps = sorted({frame.step: frame for frame in frames}.items())
     kept = [frame for _, frame in steps]
     arrays = {
@@ -175,5 +175,5 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array]:
 
 
 def bits_of(bank: Bank) -> str:
-    """A short fingerprint of the weights."""
+    """Return a short hash of the weights."""
     return hashlib.sha256(bank.value.tobytes()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Settings of a training as JSON and arrays, and back: optimizers, data sets, what a user did."""
+"""Settings of a training as JSON and arrays, and back: optimizers, data sets, precisions."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.session.timeline import Clock
 
-CODE = "code"  # stands for a data set that is made by code
-LATEST = 2**53  # steps
+CODE = "code"  # name of a data set that is made by code
+LATEST = 2**53  # largest number of steps
 
 
 @final
 class SettingsWriter:
-    """Turns things into what JSON can hold; the arrays among them are put aside, by name."""
+    """Converts settings to JSON; arrays are collected in `arrays`, by name."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
         self._known: dict[int, Description] = {}
-        self._kept: list[object] = []  # so that no id is used twice
+        self._kept: list[object] = []  # keeps objects alive, so that their ids stay unique
 
     def write(self, thing: Any) -> Any:
-        """A thing as JSON; what was written before is referred to."""
+        """Return an object as JSON; the same data set is written once."""
         if isinstance(thing, np.ndarray):
             name = f"array {len(self.arrays)}"
             self.arrays[name] = thing
@@ -62,7 +62,7 @@ class SettingsWriter:
 
 @final
 class Reader:
-    """The way back; `data` stands for data sets that are made by code."""
+    """Converts JSON back to settings; `data` replaces data sets that are made by code."""
 
     def __init__(self, arrays: Mapping[str, Array], data: DataSet | None, budget: Budget) -> None:
         self._arrays = arrays
@@ -71,7 +71,7 @@ class Reader:
         self._known: dict[str, DataSet] = {}
 
     def read(self, thing: Any) -> Any:
-        """What was written."""
+        """Return the object that was written."""
         if not isinstance(thing, dict):
             return thing
         kind, value = next(iter(thing.items()), ("", None))
@@ -104,7 +104,7 @@ class Reader:
 
 
 def describe_optimizer(optimizer: Optimizer) -> Description:
-    """What another optimizer like this one is made by."""
+    """Return the description of an optimizer."""
     limits = {"clip_value": optimizer.clip_value, "clip_norm": optimizer.clip_norm}
     schedule = {"name": optimizer.schedule.name, "settings": dict(optimizer.schedule.settings)}
     return {
@@ -122,13 +122,13 @@ def describe_optimizer(optimizer: Optimizer) -> Description:
 
 
 def makers() -> list[Callable[[], Optimizer]]:
-    """The kinds of optimizers, each of which can be made without a word."""
+    """Return the classes of optimizers, which have defaults for all arguments."""
     kinds: list[Any] = Optimizer.__subclasses__()
     return kinds
 
 
 def build_optimizer(value: Description) -> Optimizer:
-    """An optimizer as it was described."""
+    """Return an optimizer from its description."""
     classes: dict[str, Any] = {kind().name: kind for kind in makers()}
     kind = pick(classes, field(value, "name", str), "optimizer")
     schedule = field(value, "schedule", dict)
@@ -144,13 +144,13 @@ def build_optimizer(value: Description) -> Optimizer:
 
 
 def build_precision(value: Description) -> Precision:
-    """A precision as it was described."""
+    """Return a precision from its description."""
     made: Precision = make(Precision, value, "precision")
     return made
 
 
 def build_clock(value: object) -> Clock:
-    """A moment."""
+    """Return a moment from its description; raise InputError."""
     parts = value if isinstance(value, list) and len(value) == 3 else [None]
     if all(type(part) is int and 0 <= part < LATEST for part in parts):
         return Clock(*parts)
