@@ -1,1 +1,1 @@
-"""Flat drawing: colours, themes, fonts, and shapes that are drawn together."""
+"""2D drawing: colours, themes, fonts, a canvas of flat shapes, and its OpenGL renderer."""

@@ -1,7 +1,8 @@
-"""Quadrilaterals: what every flat shape becomes, in the order in which they are drawn.
+"""Quads and Batch: flat shapes as quadrilaterals for the GPU, in drawing order.
 
-Each is a row of 24 numbers. The shaders of `scalarviz.draw2d.renderer` turn it into a shape with
-smooth edges, so that one array and one program draw discs, lines, letters and images alike.
+Each quadrilateral is a row of 24 numbers, which the shaders of `scalarviz.draw2d.renderer` turn
+into a shape with smooth edges: discs, lines, letters and images are drawn by one program from one
+array.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ Color = str | Sequence[float] | npt.NDArray[np.floating] | None
 Packed = tuple[float, float]
 Numbers = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[np.floating]
 
-# One corner of a quadrilateral, in logical pixels. vispy takes no attributes but float32.
+# One corner of a quadrilateral, in logical pixels. vispy supports only float32 attributes.
 VERTEX = np.dtype(
     [
-        ("a_place", np.float32, 4),  # its middle, half its width and height
-        ("a_axis", np.float32, 4),  # where its own x points to, depth at its start and its end
-        ("a_extra", np.float32, 4),  # see the kinds
-        ("a_style", np.float32, 4),  # radius, width of the outline, kind and corner, hatch
+        ("a_place", np.float32, 4),  # centre, half of width and height
+        ("a_axis", np.float32, 4),  # direction of its x axis, depth at its start and its end
+        ("a_extra", np.float32, 4),  # depends on the kind
+        ("a_style", np.float32, 4),  # corner radius, outline width, kind + corner, hatch
         ("a_clip", np.float32, 4),  # left, top, right, bottom
         ("a_color", np.float32, 4),  # fill and outline: 256 * red + green, 256 * blue + alpha
     ]
@@ -41,27 +42,27 @@ RADIUS, LINE, KIND, HATCH = range(12, 16)
 COLUMNS = VERTEX.itemsize // 4
 PACK = Struct(f"{COLUMNS}f").pack
 
-# Kinds of shapes, with room for the number of the corner.
+# Kinds of shapes, in steps of four: the number of the corner is added.
 BOX = 0.0
-CAPSULE = 4.0  # extra: at its start and its end, the normal of the line where it is cut off
-ARROW = 8.0  # extra: the length of the head and half the width of the shaft
-LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in its pixels
-# extra: left, top, right and bottom of the part of it that is shown, each from 0 to 1;
-# radius and width of the outline: where its own y points to
+CAPSULE = 4.0  # extra: at start and end, normal of the line that cuts it off
+ARROW = 8.0  # extra: length of the head, half of the width of the shaft
+LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in pixels
+# extra: left, top, right and bottom of the visible part of the image, each from 0 to 1;
+# corner radius and outline width hold the direction of its y axis
 IMAGE = 16.0
 CORNERS = np.arange(4, dtype=np.float32)
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
 
 
 class Image(NamedTuple):
-    """A picture to be put on the canvas: (rows, columns, 4) bytes, colours times their alpha."""
+    """An image for the canvas: uint8, shape (rows, columns, 4), colours premultiplied by alpha."""
 
     pixels: npt.NDArray[np.uint8]
     smooth: bool
 
 
 class Batch(NamedTuple):
-    """Quadrilaterals from start to stop, drawn at once: there is at most one image among them."""
+    """Quadrilaterals from start to stop that are drawn by one call, with at most one image."""
 
     start: int
     stop: int
@@ -73,8 +74,8 @@ class Quads:
 
     def __init__(self) -> None:
         self.count = 0
-        # Those that come one by one are packed, many at once stay arrays, texts wait for their
-        # letters: each with the number of its first quadrilateral.
+        # Single ones are packed bytes, groups are arrays, texts are expanded to letters at the end;
+        # each is kept with the index of its first quadrilateral.
         self._singles: list[bytes] = []
         self._single_at: list[int] = []
         self._groups: list[tuple[int, Floats]] = []
@@ -87,26 +88,26 @@ class Quads:
         return f"Quads({self.count})"
 
     def put(self, row: tuple[float, ...]) -> None:
-        """Add one, as its 24 numbers; none that is nowhere."""
+        """Append one, given as its 24 numbers; skip it if its centre is not finite."""
         if isfinite(row[0] + row[1]):
             self._singles.append(PACK(*row))
             self._single_at.append(self.count)
             self.count += 1
 
     def put_image(self, row: tuple[float, ...], image: Image) -> None:
-        """Add one that shows an image."""
+        """Append one with an image."""
         before = self.count
         self.put(row)
         self.images += [(before, image)] * (self.count - before)
 
     def put_images(self, rows: Floats, image: Image) -> None:
-        """Add one for each row, all of which show parts of one image."""
+        """Append one for each row, all with parts of one image."""
         before = self.count
         self.put_many(rows)
         self.images += [(before, image)] * (self.count > before)
 
     def put_many(self, rows: Floats) -> None:
-        """Add one for each row; none for those that are nowhere."""
+        """Append one for each row; skip those whose place is not finite."""
         there = np.isfinite(rows[:, :6]).all(axis=1)
         if not there.all():
             rows = rows[there]
@@ -115,14 +116,14 @@ class Quads:
             self.count += len(rows)
 
     def extend(self, other: Quads, ratio: float) -> None:
-        """Add those of another list, on top."""
+        """Append those of another list."""
         if other.count:
             self._groups.append((self.count, other.rows(ratio)))
             self.images += [(self.count + at, image) for at, image in other.images]
             self.count += other.count
 
     def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
-        """Add one for each letter; the row's middle is where the words are anchored."""
+        """Append one for each letter; the centre in the row is the anchor of the text."""
         if len(words.glyphs) and isfinite(row[0] + row[1]):
             self._texts.append(PACK(*row))
             self._text_at.append(self.count)
@@ -130,7 +131,7 @@ class Quads:
             self.count += len(words.glyphs)
 
     def rows(self, ratio: float) -> Floats:
-        """All of them, (count, 24); layouts are in device pixels, `ratio` of which make one."""
+        """Return all, shape (count, 24); `ratio` is the number of device pixels a logical pixel."""
         rows = np.empty((self.count, COLUMNS), np.float32)
         if self._singles:
             rows[self._single_at] = unpacked(self._singles)
@@ -148,14 +149,14 @@ class Quads:
         return rows
 
     def vertices(self, ratio: float) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32]]:
-        """Four vertices (`VERTEX`) of each, and the six indices of its two triangles."""
+        """Return four vertices (`VERTEX`) of each, and six indices of its two triangles."""
         corners = np.repeat(self.rows(ratio), 4, axis=0)
         corners.reshape(-1, 4, COLUMNS)[:, :, KIND] += CORNERS
         first = np.arange(0, 4 * self.count, 4, dtype=np.uint32)
         return corners.view(VERTEX)[:, 0], (first[:, None] + TRIANGLES).ravel()
 
     def batches(self) -> list[Batch]:
-        """What can be drawn at once, in order."""
+        """Return the batches, in drawing order."""
         batches: list[Batch] = []
         start = 0
         image: Image | None = None
@@ -170,7 +171,7 @@ class Quads:
 
 
 def column(numbers: Numbers) -> npt.NDArray[np.float64]:
-    """One number for all, one for each or some for each, so that it fits into several columns."""
+    """Return numbers as a scalar or as columns, to be assigned to several columns of rows."""
     values = np.asarray(numbers, np.float64)
     return values[:, None] if values.ndim == 1 else values
 
@@ -182,7 +183,7 @@ def rows_at(
     outline: Color,
     line: Numbers,
 ) -> Floats:
-    """Rows for boxes around these middles, (n, 2), in front of everything."""
+    """Return rows for boxes with these centres, shape (n, 2), in front of everything."""
     xy = np.asarray(middle, np.float64).reshape(-1, 2)
     rows = np.zeros((len(xy), COLUMNS), np.float32)
     rows[:, MIDDLE] = xy
@@ -197,26 +198,26 @@ def rows_at(
 
 
 def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
-    """Rows of images, brought between corners, (n, 3, 2): upper left, upper right, lower left."""
+    """Set rows of images to corners, shape (n, 3, 2): upper left, upper right, lower left."""
     first, right, down = np.moveaxis(np.asarray(corners, np.float64), 1, 0)
     wide, high = (np.hypot(*(end - first).T) for end in (right, down))
     rows[:, MIDDLE] = (right + down) / 2
     rows[:, HALF] = np.stack([wide, high], axis=1) / 2
-    with np.errstate(invalid="ignore", divide="ignore"):  # seen from the edge: nowhere
+    with np.errstate(invalid="ignore", divide="ignore"):  # edge-on: not finite, not drawn
         rows[:, AXIS] = (right - first) / wide[:, None]
         rows[:, [RADIUS, LINE]] = (down - first) / high[:, None]
     return rows
 
 
 def unpacked(rows: list[bytes]) -> Floats:
-    """Packed rows as an array."""
+    """Return packed rows as an array."""
     return np.frombuffer(b"".join(rows), np.float32).reshape(-1, COLUMNS)
 
 
 def color(value: Color) -> tuple[float, float, float, float]:
-    """Red, green, blue and alpha from 0 to 1, of "#rrggbb", "#rrggbbaa" or 3 or 4 such numbers.
+    """Return red, green, blue, alpha from 0 to 1 of "#rrggbb", "#rrggbbaa" or 3 or 4 numbers.
 
-    None is wholly transparent.
+    None is transparent. Raises InputError for anything else.
     """
     if value is None:
         return (0.0, 0.0, 0.0, 0.0)
@@ -234,12 +235,12 @@ def color(value: Color) -> tuple[float, float, float, float]:
 
 
 def packed(value: Color) -> Packed:
-    """A colour as two numbers, 256 * red + green and 256 * blue + alpha, each of 0 to 255."""
+    """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
     return packed_name(value) if value is None or isinstance(value, str) else packed_now(value)
 
 
 def packed_now(value: Color) -> Packed:
-    """The same, worked out anew."""
+    """`packed` without a cache."""
     parts = color(value)
     if any(map(isnan, parts)):
         parts = (*NOT_A_NUMBER, 1.0)
@@ -251,7 +252,7 @@ packed_name = lru_cache(maxsize=4096)(packed_now)
 
 
 def packed_many(value: Color) -> Packed | Floats:
-    """The same of one colour, or of an array of them, (n, 3) or (n, 4), as (n, 2)."""
+    """Return `packed` of one colour, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
     if value is None or isinstance(value, str) or np.ndim(value) == 1:
         return packed(value)
     parts = color_bytes(value).astype(np.float32)
@@ -259,7 +260,7 @@ def packed_many(value: Color) -> Packed | Floats:
 
 
 def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """An array of colours, (..., 3 or 4) from 0 to 1, as (..., 4) bytes."""
+    """Return colours, shape (..., 3 or 4), from 0 to 1, as uint8, shape (..., 4)."""
     values = np.asarray(colors, np.float64)
     if values.ndim < 2 or values.shape[-1] not in (3, 4):
         raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
@@ -271,7 +272,7 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """The pixels of an image, (rows, columns, 3 or 4) from 0 to 1, times their alpha."""
+    """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied."""
     pixels = color_bytes(colors)
     if pixels.ndim != 3 or not pixels.size:
         raise InputError(f"an image is (rows, columns, 3 or 4) with pixels, not {pixels.shape}")
@@ -280,12 +281,12 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
-    """Where the pieces of a line through (n, 2) points are cut, so that no two of them overlap.
+    """Return where the segments of a polyline through (n, 2) points are cut at the joins.
 
-    Each piece has round ends; at a join both are cut along the line that halves their angle, else
-    a transparent line would be darker there and the edge of a fine one jagged. (n - 1, 4): the
-    normal at the start and at the end, as each piece sees it; zeros where the next piece is so
-    short and the turn so sharp that a cut would take away too much.
+    Segments have round ends. At a join both are cut along the bisector of their angle; otherwise a
+    transparent line would be darker there, and the edge of a thin one jagged. Returns shape (n - 1,
+    4): the normals of the cuts at start and end in the coordinates of each segment; zeros where the
+    next segment is so short, and the turn so sharp, that a cut would take away too much.
     """
     ahead = np.diff(xy, axis=0)
     length = np.hypot(*ahead.T)
@@ -293,7 +294,7 @@ def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
     before, after = ahead[:-1], ahead[1:]
     normal = before + after
     size = np.hypot(*normal.T)
-    straight = size / 2  # the cosine of half the turn
+    straight = size / 2  # cosine of half the turn
     room = np.minimum(length[:-1], length[1:]) * straight
     cut = room > width * np.sqrt(np.clip(1.0 - straight**2, 0.0, None))
     normal = np.where(cut[:, None], normal / np.where(cut, size, 1.0)[:, None], 0.0)

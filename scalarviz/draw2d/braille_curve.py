@@ -1,4 +1,4 @@
-"""A curve in a terminal, drawn with the dots of braille characters."""
+"""curve_block: the loss curve in a terminal, drawn with braille characters."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rich.segment import Segment
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
 
-AXIS = 8  # columns left of the curve
-# The dots of a character, from the top down: the left column, then the right one.
+AXIS = 8  # columns to the left of the curve
+# Bits of the dots, row by row: left column, right column.
 BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 PLAIN_DIGITS = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0
 
 
 def curve_block(losses: FloatArray, width: int, height: int) -> Block:
-    """The losses so far on a logarithmic scale, from the first step to the newest."""
+    """Return the losses on a logarithmic scale as a block, from the first step to the last."""
     count = len(losses)
     losses = losses[np.isfinite(losses) & (losses > 0.0)]  # what a logarithm can show
     rows, columns = height - 1, width - AXIS
@@ -39,7 +39,7 @@ def curve_block(losses: FloatArray, width: int, height: int) -> Block:
 
 
 def heights(losses: FloatArray, columns: int) -> FloatArray:
-    """One log10 of the loss for each column: means where there are more losses than columns."""
+    """Return log10 of the loss for each column: means, if there are more losses than columns."""
     logs = np.log10(losses)
     if len(logs) <= columns:
         return np.interp(np.linspace(0, len(logs) - 1, columns), np.arange(len(logs)), logs)
@@ -48,11 +48,11 @@ def heights(losses: FloatArray, columns: int) -> FloatArray:
 
 
 def braille(dots: FloatArray, rows: int) -> list[str]:
-    """A line through one dot a half character, as rows of braille characters."""
+    """Return a line through the dots, one for each half character, as rows of characters."""
     canvas = np.zeros((rows, len(dots) // 2), dtype=int)
     before = dots[0]
     for x, y in enumerate(dots.tolist()):
-        # The stroke from the dot before, so that the line has no holes.
+        # Connect to the previous dot.
         for dot in range(min(y, before + (before < y)), max(y, before - (before > y)) + 1):
             canvas[dot // 4, x // 2] |= BRAILLE[dot % 4, x % 2]
         before = y
@@ -60,7 +60,7 @@ def braille(dots: FloatArray, rows: int) -> list[str]:
 
 
 def tick_labels(low: float, high: float, rows: int) -> list[str]:
-    """The numbers beside the curve: both ends, and powers of ten where they do not crowd."""
+    """Return the labels beside the curve: both ends, and powers of ten where there is room."""
     labels = [""] * (rows + 1)
     first = math.ceil(math.log10(low))
     powers = [10.0**power for power in range(first, first + 12) if 10.0**power < high]
@@ -72,16 +72,16 @@ def tick_labels(low: float, high: float, rows: int) -> list[str]:
 
 
 def round_up(value: float) -> float:
-    """The next plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
+    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
     return min(plain for plain in plain_numbers(value) if plain >= value)
 
 
 def round_down(value: float) -> float:
-    """The last plain number that is not above this."""
+    """Return the largest plain number that is not above this."""
     return max(plain for plain in plain_numbers(value) if plain <= value)
 
 
 def plain_numbers(value: float) -> list[float]:
-    """Plain numbers well below this one to well above it."""
+    """Return the plain numbers around this one."""
     power = math.floor(math.log10(value))
     return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in PLAIN_DIGITS]

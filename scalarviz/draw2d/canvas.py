@@ -1,8 +1,8 @@
-"""Everything flat in the picture: a page that takes shapes, words and small images.
+"""Canvas2D: a canvas for shapes, text and small images, independent of OpenGL.
 
 The order of calls is the order of drawing. Coordinates are logical pixels, x to the right, y down
-from the top left corner. A depth is a window depth, from -1, which is in front of everything, to 1.
-No OpenGL here: a canvas can be filled, measured and tested anywhere.
+from the top left corner. A depth is a window depth, from -1, in front of everything, to 1. A canvas
+can be filled, measured and tested without a display.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Cuts = npt.NDArray[np.float64] | float
 
 EVERYWHERE = (-1e9, -1e9, 1e9, 1e9)
 HALO = 2.5  # logical pixels around a letter
-HEAD = 0.42  # half the width of an arrow's head, for a length of 1
+HEAD = 0.42  # half of the width of an arrow head, by its length
 
 
 class Canvas2D:
-    """A page of width by height logical pixels, each of which is `ratio` device pixels wide."""
+    """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel."""
 
     def __init__(self, width: float, height: float, ratio: float = 1.0) -> None:
         self.width = width
@@ -61,7 +61,7 @@ class Canvas2D:
         return f"Canvas2D({size}, {self._quads.count} shapes, {len(self.words)} texts)"
 
     def vertices(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32], list[Batch]]:
-        """Four vertices for each shape (`quads.VERTEX`), six indices, and what to draw at once."""
+        """Return four vertices (`batch.VERTEX`) a shape, their indices, and the batches."""
         return *self._quads.vertices(self.ratio), self._quads.batches()
 
     def box(
@@ -78,9 +78,9 @@ class Canvas2D:
         depth: float = -1.0,
         angle: float = 0.0,
     ) -> None:
-        """A rectangle with round corners, turned clockwise by `angle` radians about its middle.
+        """Draw a rectangle with rounded corners, rotated clockwise by `angle` radians.
 
-        The outline lies inside the edge.
+        The outline is inside the edge.
         """
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
         axis = (cos(angle), sin(angle)) if angle else (1.0, 0.0)
@@ -99,7 +99,7 @@ class Canvas2D:
         depth: float = -1.0,
         hatch: float = 0.0,
     ) -> None:
-        """A disc; the outline lies inside the edge, hatch is the strength of stripes."""
+        """Draw a disc; the outline is inside the edge, `hatch` is the strength of stripes."""
         place = (x, y, radius, radius)
         style = (radius, line if outline is not None else 0.0, BOX, hatch)
         self._quads.put(self._row(place, style, fill, outline, depth))
@@ -114,7 +114,7 @@ class Canvas2D:
         head: float = 6.0,
         depth: float = -1.0,
     ) -> None:
-        """An arrow with a head of that length, or all head where there is no more room."""
+        """Draw an arrow with a head of length `head`, or only a head if it is too short."""
         x, y = (float(number) for number in start)
         end_x, end_y = (float(number) for number in end)
         length = hypot(end_x - x, end_y - y)
@@ -138,9 +138,9 @@ class Canvas2D:
         outline: Color = None,
         depth: float = -1.0,
     ) -> None:
-        """A picture, (rows, columns, 3 or 4) from 0 to 1, first row on top; hard pixels or not.
+        """Draw an image, shape (rows, columns, 3 or 4), from 0 to 1, first row on top.
 
-        The outline lies inside the edge, one pixel wide.
+        `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
         """
         image = Image(image_bytes(colors), smooth)
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
@@ -157,9 +157,9 @@ class Canvas2D:
         *,
         depth: Numbers = -1.0,
     ) -> None:
-        """Parts of one picture, (n, 4) of left, top, right and bottom from 0 to 1; hard pixels.
+        """Draw parts of one image; `parts` is (n, 4): left, top, right and bottom from 0 to 1.
 
-        The corners are as in `parallelograms`; a depth may be (n, 2), left and right.
+        Corners are as in `parallelograms`; depth may be (n, 2), left and right.
         """
         rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
         rows[:, quads.DEPTH] = column(depth)
@@ -178,7 +178,7 @@ class Canvas2D:
         depth: Numbers = -1.0,
         hatch: Numbers = 0.0,
     ) -> None:
-        """A disc around each of (n, 2) points; every other argument is for all or has n rows."""
+        """Draw discs around (n, 2) points; other arguments are for all, or have n rows."""
         rows = rows_at(xy, self._clip, fill, outline, line)
         rows[:, quads.DEPTH] = column(depth)
         rows[:, quads.HALF] = column(radius)
@@ -197,7 +197,7 @@ class Canvas2D:
         line: Numbers = 1.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Boxes by their (n, 2) top left corners; size is (2,) or (n, 2)."""
+        """Draw boxes with (n, 2) top left corners; size is (2,) or (n, 2)."""
         half = np.asarray(size) / 2
         rows = rows_at(np.asarray(xy) + half, self._clip, fill, outline, line)
         rows[:, quads.DEPTH] = column(depth)
@@ -214,13 +214,13 @@ class Canvas2D:
         width: Numbers = 1.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Straight lines with round ends from (n, 2) to (n, 2); depth may be (n, 2), per end."""
+        """Draw straight lines with round ends, (n, 2) to (n, 2); depth may be (n, 2), per end."""
         self._capsules((start, end), color, width, depth, 0.0)
 
     def line(
         self, points: Numbers, color: Color, *, width: float = 1.0, depth: Numbers = -1.0
     ) -> None:
-        """A line through (n, 2) points, with round joins and ends; NaN breaks it."""
+        """Draw a polyline through (n, 2) points with round joins and ends; NaN interrupts it."""
         xy = np.array(points, np.float64).reshape(-1, 2)
         xy[~np.isfinite(xy)] = np.nan
         depths = np.broadcast_to(np.asarray(depth, np.float64), len(xy))
@@ -245,16 +245,17 @@ class Canvas2D:
         depth: float = -1.0,
         outline: Color = None,
     ) -> float:
-        """Words on the baseline y, from x, around it or up to it; their width is returned.
+        """Draw text on the baseline y; return its width.
 
-        `anchor` is left, center or right; "\\n" starts a new line; the outline is a soft halo.
+        `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
+        `outline` is the colour of a soft halo.
         """
         self.words.append(words)
         ratio = self.ratio
         pixels = round(size * ratio) or 1
         letters = layout(words, pixels, bold, mono, anchor, 0)
         if isfinite(x + y):
-            # Letters are sharp only where their pixels are the screen's.
+            # Letters are sharp only on whole device pixels.
             place = (round(x * ratio) / ratio, round(y * ratio) / ratio, 0.0, 0.0)
             style = (0.0, 0.0, LETTER, 0.0)
             if outline is not None:
@@ -266,7 +267,7 @@ class Canvas2D:
     def measure(
         self, words: str, *, size: float = 13.0, bold: bool = False, mono: bool = False
     ) -> float:
-        """How wide these words would be: their widest line."""
+        """Return the width of text: that of its widest line."""
         pixels = round(size * self.ratio) or 1
         return layout(words, pixels, bold, mono, "left", 0).width / self.ratio
 
@@ -279,11 +280,11 @@ class Canvas2D:
         bold: bool = False,
         mono: bool = False,
     ) -> str:
-        """The words, or as much of them as fits into this width, with "..." at the end."""
+        """Return the text, or as much of it as fits into this width, with "..." at the end."""
         return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold, mono)
 
     def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
-        """The words in lines of this width, at most so many; what is too much ends in "..."."""
+        """Return the text in at most `most` lines of this width; the last may end in "..."."""
         lines = [""]
         for word in words.split():
             longer = f"{lines[-1]} {word}".strip()
@@ -295,7 +296,7 @@ class Canvas2D:
 
     @contextmanager
     def clip(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
-        """Cut off at this box whatever is drawn inside the `with`; boxes inside boxes add up."""
+        """Context manager: clip what is drawn to this box, and to enclosing clips."""
         before = left, top, right, bottom = self._clip
         self._clip = (max(left, x), max(top, y), min(right, x + width), min(bottom, y + height))
         try:
@@ -304,7 +305,7 @@ class Canvas2D:
             self._clip = before
 
     def extend(self, other: Canvas2D) -> None:
-        """Put all that is on another canvas on top, cut off where it was cut off there."""
+        """Draw the content of another canvas on top, with its clips."""
         if other.ratio != self.ratio:
             raise InputError(f"the papers' ratios differ: {self.ratio:g} and {other.ratio:g}")
         self._quads.extend(other._quads, self.ratio)
@@ -325,7 +326,7 @@ class Canvas2D:
 
     def _capsules(self, xy: Ends, color: Color, width: Numbers, depth: Numbers, cuts: Cuts) -> None:
         first, last = (np.asarray(end, np.float64).reshape(-1, 2) for end in xy)
-        with np.errstate(invalid="ignore"):  # infinity minus infinity: not drawn
+        with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is not drawn
             along, middle = last - first, (first + last) / 2
         length = np.hypot(along[:, 0], along[:, 1])
         along[length == 0.0] = (1.0, 0.0)

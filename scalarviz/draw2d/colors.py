@@ -1,9 +1,9 @@
-"""Colours for signed numbers: blue below zero, grey at zero, orange above.
+"""Colour maps for signed numbers: blue below zero, grey at zero, orange above.
 
-A map is nine colours, evenly spaced from -scale to +scale, and a straight line in Oklab (Ottosson,
-2020) from each to the next. Lightness says how far from zero, alike on both sides, hue says the
-sign. The two hues stay apart for every kind of colour blindness, and the grey of zero keeps a
-contrast of 3:1 against the background, so that a small weight is not an absent one.
+A map has nine colours at equal distances from -scale to +scale, interpolated in Oklab (Ottosson,
+2020). Lightness shows the magnitude, equally on both sides, hue the sign. The two hues are
+distinguishable with every kind of colour blindness, and the grey of zero has a contrast of 3:1
+against the background, so that a small weight differs from a missing one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scalarviz.formulas.table import table
 
 LEGEND = "blue below 0, orange above"
 PERCENTILE = 98.0
-NOT_A_NUMBER = (1.0, 0.0, 1.0)  # a colour that is on no map
+NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
 
 LMS_FROM_LINEAR = np.array(
     [
@@ -41,16 +41,16 @@ LMS_FROM_LAB = np.linalg.inv(LAB_FROM_LMS)
 
 @dataclass(frozen=True)
 class ColorMap:
-    """Nine sRGB colours from negative to positive, and the background they are made for."""
+    """Nine sRGB colours from negative to positive, for one background."""
 
     name: str
     background: str
     colors: tuple[str, ...]
 
     def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
-        """The sRGB colour of each value, 0 to 1, in one more axis of length 3.
+        """Return the sRGB colour of each value, from 0 to 1, in an additional axis of length 3.
 
-        What lies beyond +-scale takes the colour of the end. NaN is magenta.
+        Values beyond +-scale get the colour of the end, NaN gets magenta.
         """
         x = np.asarray(values, dtype=np.float64) / scale
         stops = np.linspace(-1.0, 1.0, len(self.colors))
@@ -87,7 +87,7 @@ MAPS = table(
 
 
 def spread(values: object, percentile: float = PERCENTILE) -> float:
-    """A scale for these values: what that percentage of their sizes stays within; never 0."""
+    """Return a scale for values: a percentile of their magnitudes; never 0."""
     sizes = np.abs(np.asarray(values, dtype=np.float64)).ravel()
     sizes = sizes[np.isfinite(sizes)]
     if not sizes.any():
@@ -96,46 +96,46 @@ def spread(values: object, percentile: float = PERCENTILE) -> float:
 
 
 def rgb(colors: tuple[str, ...]) -> FloatArray:
-    """Colours such as "#facc7e" as rows of red, green, blue from 0 to 1."""
+    """Return colours such as "#facc7e" as rows of red, green, blue from 0 to 1."""
     return np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
 
 
 def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
-    """Colours from 0 to 1, or a little outside, as whole numbers from 0 to 255."""
+    """Return colours, clipped to 0 to 1, as integers from 0 to 255."""
     return np.round(np.clip(number_or_not(colors), 0.0, 1.0) * 255.0).astype(np.uint8)
 
 
 def number_or_not(colors: FloatArray) -> FloatArray:
-    """The same colours, with magenta for those that are NaN."""
+    """Return colours with magenta in place of NaN."""
     return np.where(np.isnan(colors), NOT_A_NUMBER, colors)
 
 
 def linear(colors: FloatArray) -> FloatArray:
-    """sRGB colours as amounts of light, 0 to 1."""
+    """Convert sRGB colours to amounts of light, 0 to 1."""
     return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
 
 
 def oklab(colors: FloatArray) -> FloatArray:
-    """sRGB colours as Oklab: lightness, then green to red, then blue to yellow."""
+    """Convert sRGB to Oklab: lightness, green to red, blue to yellow."""
     lab: FloatArray = np.cbrt(linear(colors) @ LMS_FROM_LINEAR.T) @ LAB_FROM_LMS.T
     return lab
 
 
 def srgb(lab: FloatArray) -> FloatArray:
-    """Oklab colours as sRGB; one that no screen can show is cut to the nearest 0 or 1."""
+    """Convert Oklab to sRGB; channels outside of the gamut are clipped."""
     light = np.clip((lab @ LMS_FROM_LAB.T) ** 3 @ LINEAR_FROM_LMS.T, 0.0, 1.0)
     curved: FloatArray = 1.055 * light ** (1 / 2.4) - 0.055
     return np.where(light <= 0.0031308, light * 12.92, curved)
 
 
 def luminance(colors: FloatArray) -> FloatArray:
-    """The relative luminance of sRGB colours, as WCAG 2 defines it."""
+    """Return the relative luminance of sRGB colours (WCAG 2)."""
     light: FloatArray = linear(colors) @ np.array([0.2126, 0.7152, 0.0722])
     return light
 
 
 def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
-    """The contrast ratio of sRGB colours, from 1 to 21, as WCAG 2 defines it."""
+    """Return the contrast ratio of sRGB colours, from 1 to 21 (WCAG 2)."""
     a, b = luminance(colors), luminance(others)
     ratio: FloatArray = (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
     return ratio

@@ -1,4 +1,4 @@
-"""Font files: DejaVu, which is part of the package, and fonts of the system for other scripts."""
+"""Font files: DejaVu from the package, and fonts of the system for other scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGED = {
     "mono": "DejaVuSansMono.ttf",
 }
 
-# Where systems keep their fonts, if fontconfig does not say it.
+# Font folders of systems, used if fontconfig is missing.
 FOLDERS = (
     "/usr/share/fonts",
     "/usr/local/share/fonts",
@@ -30,20 +30,20 @@ FOLDERS = (
     "%LOCALAPPDATA%/Microsoft/Windows/Fonts",
 )
 ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
-# Fonts whose letters are all boxes or blank, or pictures in colour.
+# Fonts whose glyphs are all boxes, blank, or coloured images.
 USELESS = ("lastresort", "adobeblank", "adobenotdef", "coloremoji")
-# Parts of the names of fonts: those that look unlike DejaVu Sans, and some that look like it.
+# Parts of names of fonts that look unlike DejaVu Sans, and of some that resemble it.
 UNLIKE = (
     *("serif", "mono", "italic", "oblique", "condensed", "light", "thin", "black", "unifont"),
     *("batang", "myungjo", "gungs", "pilgi", "mincho", "ming", "song", "simsun"),
 )
 LIKE = ("noto", "dotum", "applesdgothic", "msyh")
 
-BLOCK = 256  # code points: what is remembered of a font is in which blocks it has letters
+BLOCK = 256  # code points in a block; per font, only the blocks with glyphs are stored
 
 
 class StyledFace(NamedTuple):
-    """A face of FreeType, and whether its letters have to be made bold by fattening."""
+    """A FreeType face, and whether its glyphs must be emboldened."""
 
     face: freetype.Face
     embolden: bool
@@ -51,7 +51,7 @@ class StyledFace(NamedTuple):
 
 @cache
 def packaged(bold: bool, mono: bool) -> StyledFace:
-    """The face of DejaVu to write with; letters that are bold and mono are fattened."""
+    """Return the face of DejaVu for this style; bold mono is emboldened."""
     name = PACKAGED["mono" if mono else "sans bold" if bold else "sans"]
     face = freetype.Face(str(Path(__file__).parent / "dejavu" / name))
     return StyledFace(face, bold and mono)
@@ -59,9 +59,9 @@ def packaged(bold: bool, mono: bool) -> StyledFace:
 
 @cache
 def fallback(letter: str, bold: bool) -> StyledFace | None:
-    """The face that draws a letter where its font lacks it, or None if no font has it.
+    """Return the face that draws a letter which its font lacks, or None if no font has it.
 
-    DejaVu Sans comes first, then the fonts of the system in the order of `unlikeness`.
+    DejaVu Sans is tried first, then the fonts of the system in the order of `unlikeness`.
     """
     for own in (packaged(bold, False), StyledFace(packaged(False, False).face, bold)):
         if own.face.get_char_index(letter):
@@ -75,7 +75,7 @@ def fallback(letter: str, bold: bool) -> StyledFace | None:
 
 
 def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
-    """How little a font looks like DejaVu Sans, by its name: an order in which to try fonts."""
+    """Sort key of a font by its name: fonts that resemble DejaVu Sans come first."""
     name = Path(path).stem.lower()
     unlike = sum(part in name for part in UNLIKE) + (("bold" in name) != bold)
     return unlike, not any(part in name for part in LIKE), path
@@ -83,7 +83,7 @@ def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
 
 @cache
 def files_by_block() -> dict[int, list[str]]:
-    """The fonts of the system that have letters in a block of code points."""
+    """Return the paths of the system's fonts by block of code points in which they have glyphs."""
     found: dict[int, list[str]] = {}
     for path in system_files():
         face = opened(path)
@@ -98,7 +98,7 @@ def files_by_block() -> dict[int, list[str]]:
 
 
 def system_files() -> list[str]:
-    """The font files of this system: those that fontconfig lists, or all in the usual folders."""
+    """Return the font files of the system: those of fontconfig, or all in the usual folders."""
     names: list[str] = []
     with suppress(OSError, subprocess.SubprocessError):
         command = ["fc-list", "--format", "%{file}\n"]
@@ -112,18 +112,18 @@ def system_files() -> list[str]:
 
 
 def plain(path: str) -> str:
-    """The name of a file in small letters, without its folder, blanks and hyphens."""
+    """Return a file name in small letters, without folder, blanks and hyphens."""
     return Path(path).name.lower().replace(" ", "").replace("-", "")
 
 
 @lru_cache(maxsize=32)
 def styled(path: str, bold: bool) -> StyledFace | None:
-    """The face of a file in this weight, or None if the file cannot be read."""
+    """Return the face of a file in this weight, or None if it cannot be read."""
     face = opened(path)
     if face is None:
         return None
     weight = "Bold" if bold else "Regular"
-    with suppress(freetype.FT_Exception, NotImplementedError):  # its weight is not variable
+    with suppress(freetype.FT_Exception, NotImplementedError):  # not a variable font
         if weight in [instance.name for instance in face.get_variation_info().instances]:
             face.set_var_named_instance(weight)
             return StyledFace(face, False)
@@ -131,7 +131,7 @@ def styled(path: str, bold: bool) -> StyledFace | None:
 
 
 def opened(path: str) -> freetype.Face | None:
-    """A face whose letters are outlines found by Unicode, or None."""
+    """Return a scalable face with a Unicode character map, or None."""
     try:
         face = freetype.Face(path)
         face.select_charmap(freetype.FT_ENCODING_UNICODE)

@@ -1,9 +1,8 @@
-"""Fonts: letters as grey pictures side by side in one atlas.
+"""Fonts: glyphs drawn by FreeType into one atlas, and the layout of text.
 
-A letter is drawn by FreeType at exactly the size that the screen shows, in device pixels, and kept.
-Small letters are kept at four shifts of a quarter of a pixel, so that they stand as evenly as the
-font means them to, while every picture still lands on whole pixels. Everything here is in device
-pixels, y down; only `scalarviz.draw2d.canvas` knows of logical ones.
+A glyph is rendered at exactly the size on the screen, in device pixels, and cached. Small glyphs
+are cached at four subpixel shifts, so that letters are evenly spaced while every image is on whole
+pixels. All units here are device pixels, y down; only `scalarviz.draw2d.canvas` has logical ones.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ import numpy.typing as npt
 from scalarviz.draw2d.font_files import StyledFace, fallback, packaged
 
 LINE_HEIGHT = 1.35
-QUARTERED = 24  # pixels: from this size on, letters are placed on whole pixels only
+QUARTERED = 24  # pixels: from this size on, without subpixel shifts
 
-BOX = "□"  # is written for a letter that no font has
+BOX = "□"  # replaces a letter that no font has
 SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 
 class Atlas:
-    """Grey pictures on one large page, in rows; the page grows, and what is on it stays put."""
+    """One large grey image with small ones in rows; it grows, and images in it do not move."""
 
     def __init__(self, width: int = 1024, height: int = 256) -> None:
         self.pixels: npt.NDArray[np.uint8] = np.zeros((height, width), np.uint8)
-        self.version = 0  # one more for every picture put on it
+        self.version = 0  # increases with every image
         self._left = self._top = self._row_height = 0
 
     def __repr__(self) -> str:
@@ -39,7 +38,7 @@ class Atlas:
         return f"Atlas({width} x {height}, version {self.version})"
 
     def place(self, picture: npt.NDArray[np.uint8]) -> tuple[int, int]:
-        """Put a picture on the page and return its left and top."""
+        """Add an image and return its left and top."""
         height, width = picture.shape
         if self._left + width + 1 > self.pixels.shape[1]:
             self._top += self._row_height
@@ -61,7 +60,7 @@ ATLAS = Atlas()
 
 
 class Glyph(NamedTuple):
-    """Where a letter is in the atlas, and where its middle lies from the pen. Half its size too."""
+    """Position in the atlas, and centre relative to the pen, with half of width and height."""
 
     x: float
     y: float
@@ -74,14 +73,14 @@ class Glyph(NamedTuple):
 
 
 class Font:
-    """Letters at one size in pixels: those of one face, and those it lacks from other faces."""
+    """Glyphs at one size in pixels, of one face, with other faces for letters that it lacks."""
 
     def __init__(self, own: StyledFace, pixels: int, bold: bool) -> None:
         self.pixels = pixels
         self.bold = bold
         self.steps = 4 if pixels < QUARTERED else 1
         self._own = own
-        self._faces: dict[str, StyledFace] = {}  # of each letter that another face draws
+        self._faces: dict[str, StyledFace] = {}  # letters that other faces draw
         self._spellings = dict(SPELLINGS)
         self._advances: dict[str, float] = {}
         self._glyphs: dict[tuple[str, int, int], Glyph | None] = {}
@@ -90,7 +89,7 @@ class Font:
         return f"Font({(self._own.face.family_name or b'').decode()!r}, {self.pixels} pixels)"
 
     def spell(self, words: str) -> str:
-        """The same words in letters that can be drawn; a box stands for any other letter."""
+        """Return text with a box in place of each letter that no font has."""
         known = self._spellings
         for letter in set(words).difference(known):
             known[letter] = letter if self._can_draw(letter) else BOX
@@ -107,7 +106,7 @@ class Font:
         return found is not None
 
     def advances(self, letters: str) -> list[float]:
-        """How far each letter moves the pen: as the font means it, not in whole pixels."""
+        """Return the advance of each letter, not rounded to pixels."""
         known = self._advances
         for letter in letters:
             if letter not in known:
@@ -117,7 +116,7 @@ class Font:
         return [known[letter] for letter in letters]
 
     def glyph(self, letter: str, step: int, halo: int) -> Glyph | None:
-        """A letter shifted by that many steps to the right, or its halo; None for a blank."""
+        """Return a glyph shifted right by `step` steps, or its halo; None for a blank."""
         try:
             return self._glyphs[letter, step, halo]
         except KeyError:
@@ -126,7 +125,7 @@ class Font:
 
     def _draw(self, letter: str, step: int, halo: int) -> Glyph | None:
         slot = self._load(letter).face.glyph
-        # Freetype-py wraps neither this call nor FT_GlyphSlot_Embolden.
+        # freetype-py wraps neither this call nor FT_GlyphSlot_Embolden.
         outline = slot._FT_GlyphSlot.contents.outline
         freetype.FT_Outline_Translate(byref(outline), 64 * step // self.steps, 0)
         slot.render(freetype.FT_RENDER_MODE_NORMAL)
@@ -145,7 +144,7 @@ class Font:
 
     def _load(self, letter: str) -> StyledFace:
         found = self._faces.get(letter, self._own)
-        # Light hinting moves outlines up and down only, to sharp baselines and tops.
+        # Light hinting is vertical only: sharp baselines and tops.
         found.face.set_pixel_sizes(0, self.pixels)
         flags = freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT
         found.face.load_char(letter, flags)
@@ -155,7 +154,7 @@ class Font:
 
 
 class TextLayout(NamedTuple):
-    """Some words as letters: one row of a `Glyph` each, from the anchor on the first baseline."""
+    """Text as glyphs: a row of a `Glyph` for each, relative to the anchor on the first baseline."""
 
     glyphs: npt.NDArray[np.float32]
     width: float
@@ -163,7 +162,7 @@ class TextLayout(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: int) -> TextLayout:
-    """Where each letter goes; a halo is that many pixels wide, and drawn instead of the letters."""
+    """Return the positions of letters, or of their halos if `halo`, a width in pixels, is not 0."""
     used = font(pixels, bold, mono)
     steps = used.steps
     numbers: list[float] = []
@@ -186,7 +185,7 @@ def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: i
 
 @lru_cache(maxsize=4096)
 def shortened(words: str, width: float, pixels: int, bold: bool, mono: bool) -> str:
-    """Words cut with "..." to be at most so wide, line by line; nothing if no dots fit."""
+    """Cut each line with "..." to a width; a line in which not even dots fit becomes empty."""
     used = font(pixels, bold, mono)
     dots = sum(used.advances("..."))
     lines = []
@@ -201,12 +200,12 @@ def shortened(words: str, width: float, pixels: int, bold: bool, mono: bool) -> 
 
 @cache
 def font(pixels: int, bold: bool, mono: bool) -> Font:
-    """The font for text of this size."""
+    """Return the font for a size and style."""
     return Font(packaged(bold, mono), pixels, bold)
 
 
 def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uint8]:
-    """A letter made fatter by `reach` pixels all around, fading over the outer half of them."""
+    """Dilate a glyph by `reach` pixels on all sides; the outer half fades."""
     height, width = picture.shape
     halo = np.zeros((height + 2 * reach, width + 2 * reach), np.float32)
     for down, right, strength in brush(reach):
@@ -217,7 +216,7 @@ def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uin
 
 @cache
 def brush(reach: int) -> list[tuple[int, int, np.float32]]:
-    """Row, column and strength of each pixel that a halo of one pixel touches."""
+    """Return row, column and strength of each pixel in the halo of one pixel."""
     row, column = np.indices((2 * reach + 1, 2 * reach + 1))
     away = np.hypot(row - reach, column - reach) / reach
     strength = np.clip(2.0 - 2.0 * away, 0.0, 1.0).astype(np.float32)

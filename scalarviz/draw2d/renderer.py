@@ -1,4 +1,4 @@
-"""Draws a `Canvas2D` with OpenGL: one program for all flat shapes, by distance from the edge."""
+"""Renderer: draws a `Canvas2D` with OpenGL, all shapes by one program with distance fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scalarviz.package_files import text_beside
 
 
 class Renderer:
-    """What draws canvases in one OpenGL context."""
+    """Draws canvases in one OpenGL context."""
 
     def __init__(self) -> None:
         self._program = gloo.Program(
@@ -25,12 +25,12 @@ class Renderer:
         self._atlas = gloo.Texture2D(ATLAS.pixels, format="luminance", interpolation="nearest")
         self._version = ATLAS.version
         self._program["u_atlas"] = self._atlas
-        # One of each for every batch.
+        # One for each batch.
         self._indices: list[Any] = []
         self._images: list[Any] = []
 
     def draw(self, canvas: Canvas2D, width_px: int, height_px: int) -> None:
-        """Draw on the current framebuffer, whose size in device pixels this is."""
+        """Draw a canvas on the current framebuffer, whose size is given in device pixels."""
         vertices, indices, batches = canvas.vertices()
         if not batches:
             return
@@ -69,6 +69,6 @@ class Renderer:
 
 
 def blank_image() -> Any:
-    """A texture that takes images of any size."""
+    """Return a texture for images of any size."""
     nothing = np.zeros((1, 1, 4), np.uint8)
     return gloo.Texture2D(nothing, format="rgba", wrapping="clamp_to_edge")

@@ -1,7 +1,7 @@
-"""Parts of the picture in a terminal: arrays in, lines of coloured text out.
+"""Blocks of text for pictures in a terminal: weights as coloured cells with numbers.
 
-A block is a list of lines, a line a list of rich's segments. Where colour cannot be had, the same
-numbers are written out: a weight as its sign, or its digits.
+A block is a list of lines, a line a list of rich's segments. Without colours a weight is shown by
+its digits, or its sign.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Line = list[Segment]
 Block = list[Line]
 Shade = Callable[[FloatArray], FloatArray]  # values to colours
 
-ACCENT = Style(color="#8f6cf0")  # readable on black and on white, and no colour of a weight
+ACCENT = Style(color="#8f6cf0")  # readable on black and white, and no colour of weights
 QUIET = Style(dim=True, bold=False)
 STRONG = Style(bold=True, dim=False)
 BLACK, WHITE = np.zeros(3), np.ones(3)
 
-PLATE_HEAD = 2  # lines above the cells of a plate
-BIAS_GAP = 2  # columns that set the biases apart
+PLATE_HEAD = 2  # lines above the cells
+BIAS_GAP = 2  # columns between weights and biases
 
 
 @dataclass(frozen=True)
 class TextPlate:
-    """One layer's numbers: a row a perceptron, a column an input, and the biases, if any."""
+    """Numbers of one layer: a row for each perceptron, a column for each input, and biases."""
 
     name: str
     about: str
@@ -45,9 +45,9 @@ class TextPlate:
 
 @dataclass(frozen=True)
 class CellSize:
-    """How large a weight's cell is, in characters, and the space to its right.
+    """Size of a weight's cell in characters, and the gap to its right.
 
-    Of a height above 1, the last half line is left free, so that the rows stand apart.
+    If the height is above 1, the lower half of the last line is empty, to separate rows.
     """
 
     width: int
@@ -55,7 +55,7 @@ class CellSize:
     gap: int = 1
 
 
-# The first that fits is taken, those with numbers without breaking the row of plates if possible.
+# The first size that fits is used; sizes with numbers and all plates side by side are preferred.
 WITH_NUMBERS = (
     *(CellSize(8, 3), CellSize(6, 3), CellSize(8, 2), CellSize(6, 2), CellSize(5, 2)),
     *(CellSize(8), CellSize(6), CellSize(5), CellSize(4)),
@@ -66,7 +66,7 @@ WITH_SIGNS = CellSize(3), CellSize(2), CellSize(1), CellSize(1, gap=0)
 def plates_block(
     plates: Sequence[TextPlate], shade: Shade | None, width: int, height: int
 ) -> Block:
-    """The weights of all layers, in the largest cells with which they fit, else cut off."""
+    """Return the weights of all layers in the largest cells that fit; otherwise cut off."""
     size = best_size(plates, width, height, tall=shade is not None)
     block: Block = []
     for shelf in arrange(plates, size, width):
@@ -79,13 +79,13 @@ def plates_block(
 
 
 def least_lines(plates: Sequence[TextPlate], width: int) -> int:
-    """How many lines the weights take in the smallest cells that have numbers."""
+    """Return the lines that the weights take in the smallest cells with numbers."""
     shelves = arrange(plates, WITH_NUMBERS[-1], width)
     return sum(max(plate_height(p, WITH_NUMBERS[-1]) for p in shelf) + 1 for shelf in shelves) - 1
 
 
 def best_size(plates: Sequence[TextPlate], width: int, height: int, tall: bool) -> CellSize:
-    """The largest cells with which all plates fit, or as much of them as possible."""
+    """Return the largest cells with which all plates fit, or as much as possible of them."""
     numbers = [size for size in WITH_NUMBERS if tall or size.height == 1]
     low = [size for size in (*WITH_NUMBERS, *WITH_SIGNS) if size.height == 1]
     wishes = [
@@ -108,7 +108,7 @@ def widest(plates: Sequence[TextPlate], size: CellSize) -> int:
 
 
 def arrange(plates: Sequence[TextPlate], size: CellSize, width: int) -> list[list[TextPlate]]:
-    """Plates side by side as far as there is room, the others below."""
+    """Return plates in shelves: side by side as far as there is room."""
     shelves: list[list[TextPlate]] = []
     room = 0
     for plate in plates:
@@ -122,7 +122,7 @@ def arrange(plates: Sequence[TextPlate], size: CellSize, width: int) -> list[lis
 
 
 def beside(blocks: Sequence[Block], widths: Sequence[int], width: int) -> Block:
-    """Blocks from left to right, the spare room between them."""
+    """Join blocks side by side, with the spare columns between them."""
     spare = min(8, max(0, width - sum(widths)) // max(1, len(blocks) - 1))
     block: Block = []
     for i in range(max(map(len, blocks))):
@@ -152,8 +152,8 @@ def name_width(plate: TextPlate) -> int:
 def plate_block(
     plate: TextPlate, size: CellSize, shade: Shade | None, width: int, height: int
 ) -> Block:
-    """One layer: its name, the names of its inputs, and a row of cells a perceptron."""
-    # What lies outside of the window is left out: a layer can have a million weights.
+    """Return the block of one layer: name, input names, and a row of cells for each perceptron."""
+    # Cut to the window: a layer can have a million weights.
     weights = plate.weights[:height, :width]
     biases = plate.biases[:height].reshape(len(weights), -1)
     header: Line = [Segment(" " * name_width(plate))]
@@ -176,14 +176,14 @@ def plate_block(
 
 
 def painted(values: FloatArray, shade: Shade | None) -> list[list[Style | None]]:
-    """The style of each of a table's cells."""
+    """Return the styles of a table of cells."""
     if shade is None:
         return [[None] * values.shape[1] for _ in values]
     return [[paint(*color) for color in row] for row in to_bytes(shade(values)).tolist()]
 
 
 def cell_row(values: list[float], styles: list[Style | None], size: CellSize, line: int) -> Line:
-    """One line through a row of cells: their numbers in the middle one, half of the last one."""
+    """Return one line of a row of cells: numbers in the middle line, half cells in the last."""
     numbered = line == (size.height - 1) // 2
     halved = line == size.height - 1 > 0
     row: Line = []
@@ -198,7 +198,7 @@ def cell_row(values: list[float], styles: list[Style | None], size: CellSize, li
 
 
 def digits(value: float, width: int) -> str:
-    """A number with its sign in so many columns; the sign alone if there is no room for more."""
+    """Return a number with its sign in `width` columns, or the sign if it does not fit."""
     two, one = f"{value:+.2f}", f"{value:+.1f}"
     pointed = two.replace("+0.", "+.").replace("-0.", "-.")
     short = f"{value:+.0e}".replace("e+0", "e")
@@ -210,7 +210,7 @@ def digits(value: float, width: int) -> str:
 
 @lru_cache(maxsize=4096)
 def paint(red: int, green: int, blue: int) -> Style:
-    """A colour to write on, in black or white, whichever is easier to read."""
+    """Return a style with this background, and text in black or white by contrast."""
     color = np.array([red, green, blue]) / 255.0
     ink = "#000000" if contrast(color, BLACK) > contrast(color, WHITE) else "#ffffff"
     return Style(color=ink, bgcolor=f"#{red:02x}{green:02x}{blue:02x}")

@@ -1,4 +1,4 @@
-"""Themes: the colours of everything in the picture that is no number."""
+"""Theme: the colours of everything in a picture except numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scalarviz.formulas.table import table
 
 @dataclass(frozen=True)
 class ControlColors:
-    """Colours of a window's controls."""
+    """Colours of the controls of a window."""
 
     ground: str
     panel: str
@@ -25,16 +25,16 @@ class ControlColors:
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of one look.
+    """Colours of one theme, as "#rrggbb" or "#rrggbbaa".
 
-    map     of the numbers; its background is that of everything
-    tray    what cubes stand on
-    ink     of words, `quiet` of lesser ones, `faint` of lines that hardly matter
-    accent  of what is pinned, chosen or offered
-    light   of what is done just now
-    panel   behind words and curves, `rim` around it
-    ghost   of the other branch
-    own_controls  colours of the window's controls, where they are not made of these
+    map     colour map of the numbers; its background is that of the picture
+    tray    ground under the cubes
+    ink     text; `quiet` is less important text, `faint` are unimportant lines
+    accent  pinned and selected things, and buttons
+    light   what is computed now
+    panel   background of texts and curves, `rim` its border
+    ghost   curve of the other branch
+    own_controls  colours of the window's controls; None: derived from the others
     """
 
     name: str
@@ -60,10 +60,10 @@ class Theme:
 
     @property
     def controls(self) -> ControlColors:
-        """The colours of the window's controls."""
+        """Colours of the window's controls."""
         return self.own_controls or ControlColors(
             ground=self.ground,
-            panel=self.panel[:7],  # without its transparency
+            panel=self.panel[:7],  # without alpha
             raised=self.tray,
             edge=self.faint,
             ink=self.ink,
