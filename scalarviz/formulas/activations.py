@@ -1,8 +1,8 @@
 """The activations: y = f(x), each with its derivative beside it.
 
-A derivative is given x and the result y, and uses whichever makes it shortest. To add an
+A derivative is called with x and the result y, and uses whichever makes it shortest. To add an
 activation, write the two functions and one row of `ACTIVATIONS`: every engine, `Value`, ONNX,
-shaders, captions, tests and error messages know it by being in the table.
+shaders, captions, tests and error messages take it from the table.
 
 Each is safe at any x: at +-1000 there is no exception, only the right limit.
 """
@@ -26,10 +26,10 @@ Attributes = Mapping[str, tuple[float | str, float | str]]
 class OnnxOperator:
     """The operator of ONNX that computes an activation.
 
-    name        of the operator, such as "Elu"
-    attributes  of each attribute the value that it must have, and ONNX's default for it
-    gate        an operator g for which the activation is x * g(x), if it is written like that: for
-                an operator that many programs do not know yet
+    name        name of the operator, such as "Elu"
+    attributes  for each attribute, the value that it must have, and ONNX's default for it
+    gate        an operator g with which the activation can be written as x * g(x), for operators
+                that many programs do not know yet
     """
 
     name: str
@@ -39,13 +39,13 @@ class OnnxOperator:
 
 @dataclass(frozen=True, slots=True)
 class ActivationFormula(Formula):
-    """A row of `ACTIVATIONS`; only its name, value and partials must be given.
+    """A row of `ACTIVATIONS`; only name, value and partials are required.
 
-    limits            the value at -1000 and at 1000, and the derivative there, for the tests
-    slope             the derivative as captions write it, z being the input and a the result
-    caption           says what the activation does to a sum
-    backward_caption  says what it does to a gradient
-    onnx              its operator in ONNX files; without one, no ONNX file can have it
+    limits            values at -1000 and at 1000, and derivatives there, for tests
+    slope             the derivative as captions write it, of the input z and the result a
+    caption           what the activation does to a sum
+    backward_caption  what it does to a gradient
+    onnx              its operator in ONNX files; None: it cannot be exported
     """
 
     limits: tuple[float, float, float, float] | None = None
@@ -63,7 +63,7 @@ def linear_derivative(x: float, y: float) -> float:
     return 1.0
 
 
-# A NaN must come out as a NaN, not as 0: hence "x <= 0" decides, and not "x > 0".
+# NaN must give NaN, not 0: therefore the test is "x <= 0", not "x > 0".
 def relu(x: float) -> float:
     return 0.0 if x <= 0.0 else x
 

@@ -1,4 +1,4 @@
-"""Plus, times, log, ...: the operations an expression of `Value`s is made of.
+"""The operations of expressions of `Value`s: plus, times, log, ...
 
 One row each: the value, and one partial derivative for each input, called with the inputs and the
 result. `symbol` is how the operation prints. The activations are operations too; together they are
@@ -54,7 +54,7 @@ def minus_one(x: float, y: float, z: float) -> float:
     return -1.0
 
 
-# Stands for the derivative by a plain number, such as the 2 of x**2: nobody asks for it.
+# Derivative with respect to a plain number, such as the 2 of x**2, which is never used.
 def no_gradient(x: float, y: float, z: float) -> float:
     return 0.0
 
@@ -89,7 +89,7 @@ def power_by_y(x: float, y: float, z: float) -> float:
     return 0.0 if x == 0.0 and y >= 0.0 else z * log(x)
 
 
-# Where both are equal, each gets half of the gradient, as in PyTorch.
+# Equal inputs get half of the gradient each, as in PyTorch.
 def maximum(x: float, y: float) -> float:
     return y if x < y else x
 
@@ -123,7 +123,7 @@ def where_by_y(condition: float, x: float, y: float, z: float) -> float:
     return 0.0 if condition != 0.0 else 1.0
 
 
-# A comparison gives 1 where it holds and 0 elsewhere, and has no slope.
+# A comparison gives 1 if true, else 0, and has derivative 0.
 def less(x: float, y: float) -> float:
     return 1.0 if x < y else 0.0
 
@@ -185,7 +185,7 @@ def erfc_derivative(x: float, y: float) -> float:
 
 
 def by_some(formula: Formula, wanted: Sequence[bool]) -> Formula:
-    """A row, with derivatives only by some of its inputs: the others are plain numbers."""
+    """Return a row with derivatives with respect to some inputs only: the others are numbers."""
     if all(wanted):
         return formula
     partials = zip(formula.partials, wanted, strict=True)
@@ -214,8 +214,8 @@ OPERATIONS = table(
     ]
 )
 
-# These are operations only in an expression that `sv.compile` records: elsewhere a comparison of
-# Values is True or False.
+# Operations only in an expression that `sv.compile` records: elsewhere a comparison of Values gives
+# True or False.
 COMPARISONS = table(
     [
         Formula("less", less, (flat, flat), "<"),

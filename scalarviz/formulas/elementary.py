@@ -4,8 +4,8 @@ They differ from the `math` module in one way: they never raise. Where `math.exp
 OverflowError and `math.log(0.0)` a ValueError, these give what every processor gives: inf, -inf
 or NaN. So a formula has the same limits in plain Python as in a compiled kernel.
 
-A formula imports its functions from here and keeps saying `exp`; what `exp` is on another target
-is decided there (see `retarget.py`).
+A formula imports its functions from here and says `exp`; each target replaces `exp` by its own (see
+`retarget.py`).
 """
 
 from __future__ import annotations

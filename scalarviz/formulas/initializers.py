@@ -1,8 +1,8 @@
-"""The initial weights: how wide, given how many numbers enter (fan_in) and leave (fan_out) a layer.
+"""The initializers: distributions of weights, given fan_in and fan_out of a layer.
 
-Each law returns the two numbers that describe a distribution: (low, high) of a uniform one, (mean,
-deviation) of a normal one. A row of `INITIALIZERS` states both what the weights and, if nothing
-else is asked for, what the biases are drawn from.
+fan_in is the number of inputs of an output, fan_out the number of outputs that an input reaches.
+Each law returns the two parameters of a distribution: (low, high) of a uniform one, (mean,
+deviation) of a normal one. A row of `INITIALIZERS` has the laws of weights and of biases.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.settings import given
 from scalarviz.formulas.table import pick, table
 
-PORTION = 2**16  # rows whose numbers are drawn at once: more memory makes it no quicker
+PORTION = 2**16  # rows drawn at once: more memory is not faster
 
 LawFunction = Callable[..., tuple[float, float]]
 
@@ -78,7 +78,7 @@ def fan_out(fan_in: float, fan_out: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A distribution whose two numbers depend on the shape of a layer, or on settings."""
+    """A distribution whose two parameters depend on the fans of a layer, or on settings."""
 
     name: str
     kind: Literal["uniform", "normal"]
@@ -94,7 +94,7 @@ PYTORCH_BIAS = Law("fan_in", "uniform", pytorch)
 
 @dataclass(frozen=True, slots=True)
 class InitializerRow:
-    """What the weights are drawn from, and what the biases are drawn from."""
+    """The laws of the weights and of the biases, and default settings."""
 
     weight: Law
     bias: Law = ZEROS
@@ -182,20 +182,20 @@ class Init:
 
     @staticmethod
     def of(init: str | Init) -> Init:
-        """`init` itself if it is an Init, or the Init of that name."""
+        """Return `init` if it is an Init, else the Init of that name."""
         return init if isinstance(init, Init) else Init(init)
 
     def draw(
         self, law: Law, shape: tuple[int, int], seed: int, first: int, count: int
     ) -> npt.NDArray[np.float64]:
-        """Initial numbers for the bank's rows `first`, `first` + 1, ... of a layer in -> out.
+        """Return initial numbers for the bank's rows `first`, `first` + 1, ... of a layer.
 
         A row's number depends on the seed and on the row alone, so a network that grows by a
         layer keeps the numbers it had.
 
-        law     how the numbers are distributed
-        shape   numbers that enter and that leave the layer: (in, out)
-        seed    of the network
+        law     distribution of the numbers
+        shape   (fan_in, fan_out) of the layer
+        seed    seed of the network
         first   first row
         count   number of rows
 
@@ -211,9 +211,9 @@ class Init:
     def fill(
         self, rows: npt.NDArray[Any], law: Law, shape: tuple[int, int], seed: int, first: int
     ) -> None:
-        """Write the initial numbers of a `law` and a `shape` (in, out) into `rows` of the bank.
+        """Write initial numbers into `rows` of the bank.
 
-        The numbers follow from the `seed`; the first of the rows has the number `first`.
+        `law`, `shape`, `seed` and `first` are as in `draw`.
         """
         for start in range(0, len(rows), PORTION):
             part = rows[start : start + PORTION]

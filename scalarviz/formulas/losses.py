@@ -1,11 +1,11 @@
-"""The losses: how wrong one prediction p is, given its target t, with the derivative by p beside.
+"""The losses: the error of a prediction p with target t, with the derivative with respect to p.
 
 A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) needs a whole row of outputs.
-How single errors become one number, the mean and the factor, is the same for all: see `Loss`.
+`Loss` reduces the errors to one number, with a mean and a factor.
 
-The relative losses multiply the error by a `weight`, such as 1 / (p * p + .01). The weight is
-*held*: the derivative treats it as a constant although p is in it. (So do the renderers that these
-losses come from: else an error could be lowered by making p larger, and predictions would grow.)
+The relative losses multiply the error by a `weight`, such as 1 / (p * p + .01). The derivative
+treats the weight as a constant although p is in it. (So do the renderers that these losses come
+from: otherwise an error could be lowered by making p larger, and predictions would grow.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scalarviz.formulas.activations import sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
 from scalarviz.formulas.table import FloatFunction, pick, table
 
-FLOOR = 0.01  # keeps the relative losses finite where what they divide by is 0
+FLOOR = 0.01  # keeps the relative losses finite where the divisor is 0
 
 
 def squared(p: float, t: float) -> float:
@@ -80,7 +80,7 @@ def by_both(p: float, t: float) -> float:
 
 
 def log_sum_exp(z: Sequence[float]) -> float:
-    """log(sum of exp(z)), without overflow: the largest is taken out first."""
+    """Return log(sum of exp(z)) without overflow: the largest is subtracted first."""
     largest = z[0]
     for i in range(len(z)):
         largest = z[i] if z[i] > largest else largest
@@ -91,7 +91,7 @@ def log_sum_exp(z: Sequence[float]) -> float:
 
 
 def softmax_cross_entropy(z: Sequence[float], t: Sequence[float]) -> float:
-    """- sum of t * log(softmax(z)), over one row."""
+    """Return - sum of t * log(softmax(z)), over one row."""
     normalizer = log_sum_exp(z)
     loss = t[0] * (normalizer - z[0])
     for i in range(1, len(z)):
@@ -102,7 +102,7 @@ def softmax_cross_entropy(z: Sequence[float], t: Sequence[float]) -> float:
 def softmax_cross_entropy_gradient(
     z: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
 ) -> None:
-    """The derivative by each z of one row, written into `gradient`."""
+    """Write the derivative with respect to each z of one row into `gradient`."""
     normalizer = log_sum_exp(z)
     mass = t[0]
     for i in range(1, len(z)):
@@ -113,9 +113,9 @@ def softmax_cross_entropy_gradient(
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """The error of one number, its derivative by p, and the weight that is held constant.
+    """The error of one number, its derivative with respect to p, and the constant weight.
 
-    `logits` names the activation that the loss applies itself, where it does.
+    `logits` names the activation that the loss applies itself, or is "".
     """
 
     name: str
@@ -168,22 +168,24 @@ Mean = Literal["all", "samples", "none"]
 
 
 class Loss:
-    """How wrong a batch of predictions is, as one number: `Loss("mse")`.
+    """The loss of a batch of predictions, as one number: `Loss("mse")`.
 
     The errors of a batch are added up, multiplied by `factor`, and divided as `mean` says: "all"
     by the number of samples and outputs (as PyTorch does), "samples" by the number of samples
     only, "none" not at all. A softmax loss has one error a sample, so "all" and "samples" agree.
 
-    The relative losses (relative_l1, relative_l2, mape, smape) divide by something that may hold
+    The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that can contain
     the prediction; their derivative treats it as a constant.
 
-    The conventions one meets: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
+    Other conventions: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
     not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
 
     name    row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
             "softmax_cross_entropy", ...
-    factor  multiplies the sum of errors, a finite number; by default 1.0
+    factor  factor of the sum of errors, above 0; by default 1.0
     mean    "all", the default, "samples" or "none"
+
+    Raises UnknownNameError for an unknown name, InputError for a bad factor.
 
     >>> loss = Loss("mse")
     >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
@@ -202,7 +204,7 @@ class Loss:
 
     @staticmethod
     def of(loss: str | Loss) -> Loss:
-        """`loss` itself if it is a Loss, or the Loss of that name."""
+        """Return `loss` if it is a Loss, else the Loss of that name."""
         return loss if isinstance(loss, Loss) else Loss(loss)
 
     @property
@@ -210,22 +212,25 @@ class Loss:
         return self.row.name
 
     def __call__(self, prediction: object, target: object) -> float:
-        """The loss, with nothing kept for a backward."""
+        """Return the loss, without keeping anything for `backward`."""
         p, t, _ = self._batch(prediction, target)
         return self._value(p, t)
 
     def forward(self, prediction: object, target: object) -> float:
-        """The loss of a batch; what `backward` needs is remembered.
+        """Return the loss of a batch, and keep what `backward` needs.
 
-        `prediction` and `target` have the shape (samples, outputs), or (outputs,) for one sample.
-        Raises ShapeError if they differ, and NotFiniteError.
+        `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample.
+        Raises ShapeError if they differ, NotFiniteError if the target is not finite.
         """
         p, t, single = self._batch(prediction, target)
         self._stack.append((p, t, single))
         return self._value(p, t)
 
     def backward(self) -> FloatArray:
-        """The derivative of the newest unmatched forward's loss by each prediction."""
+        """Return the derivative of the newest unmatched forward's loss for each prediction.
+
+        Raises OrderError without an unmatched forward.
+        """
         if not self._stack:
             raise OrderError("backward of a loss without a forward: call loss.forward first")
         p, t, single = self._stack.pop()
@@ -233,7 +238,7 @@ class Loss:
         return gradient[0] if single else gradient
 
     def check_output(self, activation: str) -> None:
-        """Raise InputError for a last `activation` that this loss would apply a second time."""
+        """Raise InputError for a last `activation` that this loss applies itself."""
         if self.row.logits and activation in ("sigmoid", "softmax"):
             raise InputError(
                 f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "
@@ -242,18 +247,18 @@ class Loss:
             )
 
     def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
-        # A network that diverges predicts inf: the loss is then inf or NaN, and no mistake.
+        # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
         p, single = as_batch(prediction, None, "a loss", finite=False)
         who = f"the target of a prediction of shape {p.shape}"
         return p, as_targets(target, len(p), p.shape[1], who), single
 
     def scale(self, shape: tuple[int, ...]) -> float:
-        """The factor of the sum of errors of a batch of `shape` (samples, outputs)."""
+        """Return the factor of the sum of errors of a batch of `shape` (samples, outputs)."""
         samples, outputs = shape
         return self.factor / (samples * self.divisor(outputs) or 1)
 
     def divisor(self, outputs: int) -> int:
-        """Divisor of the sum of errors of a sample with so many `outputs`; 0: not divided."""
+        """Return the divisor of a sample's sum of errors, given its `outputs`; 0: not divided."""
         if self.mean == "none":
             return 0
         return outputs if self.mean == "all" and isinstance(self.row, LossRow) else 1

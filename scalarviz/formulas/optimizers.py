@@ -1,9 +1,9 @@
 """The optimizers: how one weight w moves, given its gradient g.
 
-An update is given w, g, the optimizer's own numbers for this weight (its slots: the velocity, or
-Adam's m and v), the learning rate, its settings, and constants that are the same for all weights
-in one step; it returns the new w and the new slots. The constants are computed once a step and
-always in float64: 1 - .999 in float32 would be wrong in the fifth digit.
+An update is called with w, g, the optimizer's own numbers for this weight (its slots: the velocity,
+or Adam's m and v), the learning rate, its settings, and constants that are the same for all weights
+in one step; it returns the new w and the new slots. The constants are computed once a step, always
+in float64: 1 - .999 in float32 would be wrong in the fifth digit.
 """
 
 from __future__ import annotations
@@ -82,19 +82,19 @@ def adamw(
 
 
 def clip(g: float, scale: float, limit: float) -> float:
-    """A gradient scaled down so that the norm of all fits, then cut at +-limit."""
+    """Scale a gradient, so that the norm of all fits, then limit it to +-limit."""
     g = g * scale
     return -limit if g < -limit else (limit if g > limit else g)
 
 
 def regularize(g: float, w: float, l1: float, l2: float) -> float:
-    """A gradient with that of l1 * |w| + l2 / 2 * w * w added."""
+    """Add the gradient of l1 * |w| + l2 / 2 * w * w to a gradient."""
     return g + l2 * w + l1 * (1.0 if w > 0.0 else (-1.0 if w < 0.0 else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizerRow:
-    """An update, the names of its slots, the constants of a step, its settings' defaults."""
+    """An update, the names of its slots, defaults of its settings, the constants of a step."""
 
     name: str
     update: UpdateFunction

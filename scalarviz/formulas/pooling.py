@@ -1,4 +1,4 @@
-"""Pooling: of each window of a picture, one number.
+"""Pooling: one number for each window of a picture, its maximum or its mean.
 
 A picture is a row of numbers: channel by channel, line by line. Windows have `kernel` pixels a
 side and begin `stride` pixels apart; `padding` is how far the first one reaches beyond the edge.
@@ -16,7 +16,7 @@ def max_pool(
     x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
     padding: int,
 ) -> float:  # fmt: skip
-    """The largest number of each window; what lies beyond the edge does not count."""
+    """Write the largest number of each window to y; numbers beyond the edge do not count."""
     high = (height + 2 * padding - kernel) // stride + 1
     wide = (width + 2 * padding - kernel) // stride + 1
     for place in range(channels * high * wide):
@@ -27,7 +27,7 @@ def max_pool(
         for line in range(max(top, 0), min(top + kernel, height)):
             for column in range(max(left, 0), min(left + kernel, width)):
                 value = x[(first + line) * width + column]
-                # A NaN is not lost.
+                # NaN wins
                 best = value if value > best or value != value else best
         y[place] = best
     return 0.0
@@ -37,9 +37,9 @@ def max_pool_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
     width: int, kernel: int, stride: int, padding: int,
 ) -> None:  # fmt: skip
-    """All of it goes to the pixel that was the largest, the first one if there are several.
+    """Pass the gradient to the pixel that was the largest, the first one if there are several.
 
-    Which one that was, y remembers: a pixel that is equal to it.
+    It is found as a pixel that is equal to y.
     """
     high = (height + 2 * padding - kernel) // stride + 1
     wide = (width + 2 * padding - kernel) // stride + 1
@@ -63,7 +63,7 @@ def average_pool(
     x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
     padding: int, share: float,
 ) -> float:  # fmt: skip
-    """The mean of each window, in which what lies beyond the edge counts as 0.
+    """Write the mean of each window to y; numbers beyond the edge count as 0.
 
     `share` is 1 / kernel**2, as a float.
     """
@@ -85,7 +85,7 @@ def average_pool_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
     width: int, kernel: int, stride: int, padding: int, share: float,
 ) -> None:  # fmt: skip
-    """Each pixel of a window gets its share."""
+    """Pass to each pixel of a window its share of the gradient."""
     high = (height + 2 * padding - kernel) // stride + 1
     wide = (width + 2 * padding - kernel) // stride + 1
     for i in range(len(gradient)):

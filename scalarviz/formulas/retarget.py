@@ -1,8 +1,8 @@
-"""The same formula on another target: a numba kernel on CPU or GPU, or an expression of `Value`s.
+"""Target: the same formula on another target, such as a numba kernel, or on `Value`s.
 
-A formula is Python source that says `exp` and `0.5`. What `exp` is, and whether 0.5 is a float32,
-is the target's business: `retarget` makes a copy of the function in which the elementary functions
-and the constants are the target's own, and does the same to every formula that it calls.
+A formula is Python source that says `exp` and `0.5`. Each target has its own `exp`, and its own
+type of 0.5: `retarget` makes a copy of the function in which the elementary functions and the
+constants are those of the target, and does the same to every formula that it calls.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 
 from scalarviz.formulas import elementary
 
-# What a target that runs every formula has to provide.
+# Functions that a target needs for all formulas.
 ELEMENTARY = tuple("cos divide erfc exp expm1 log log1p power sin sqrt tanh".split())
 
 
 class Target:
-    """One place where formulas run: its elementary functions, its numbers, its compiler.
+    """A target for formulas: its elementary functions, its type of numbers, its compiler.
 
-    functions   what the names of `ELEMENTARY` mean there
-    number      makes a constant of the target's own type, such as `numpy.float32`
+    functions   its versions of the functions in `ELEMENTARY`, by name
+    number      converts a constant to the type of the target, such as `numpy.float32`
     compiler    is applied to every copied function, such as `numba.njit`
-    formulas    whole formulas that the target has its own version of
+    formulas    its own versions of whole formulas
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Target:
         self._copies.update(formulas or {})
 
     def retarget(self, function: Callable[..., Any]) -> Any:
-        """A copy of a formula for this target; the same copy each time it is asked for."""
+        """Return a copy of a formula for this target; the same copy at each call."""
         if function not in self._copies:
             if not isinstance(function, FunctionType):
                 raise TypeError(f"{function!r} is not a plain Python function")
@@ -63,7 +63,7 @@ class Target:
         return copy
 
     def _translate(self, value: Any) -> Any:
-        """What a global name of a formula stands for on this target."""
+        """Return the value of a global name of a formula on this target."""
         if isinstance(value, float):
             return self.number(value)
         if value in self._copies or isinstance(value, FunctionType):

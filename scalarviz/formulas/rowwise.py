@@ -1,9 +1,9 @@
-"""Formulas that need a whole row of numbers at once: norms, the frequency encoding, softmax.
+"""Row-wise formulas, which need all numbers of a sample: norms, frequency encoding, softmax.
 
 They work on any sequence: lists in plain Python, arrays in a kernel. `forward` reads x, writes y,
-and returns one number that `backward` will need; `backward` writes the derivative by each x into
-`gradient`. What a kernel would otherwise take from an integer, the length, comes as a float, so
-that float32 stays float32.
+and returns one number for `backward`; `backward` writes the derivative with respect to each x into
+`gradient`. The length is passed as a float, since an integer would turn float32 into float64 in a
+kernel.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MutableRow = MutableSequence[float]
 
 
 def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
-    """Mean 0 and variance 1; returns by what the centred row was multiplied."""
+    """Normalize to mean 0 and variance 1; return the factor of the centred row."""
     mean = 0.0
     for i in range(len(x)):
         mean += x[i] / length
@@ -44,7 +44,7 @@ def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
 def layer_norm_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
 ) -> None:
-    """What moves the whole row, or stretches it, has no effect on y: it is taken out."""
+    """y does not change when x is shifted or scaled as a whole: these components are removed."""
     shift = 0.0
     stretch = 0.0
     for i in range(len(y)):
@@ -55,7 +55,7 @@ def layer_norm_backward(
 
 
 def rms_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
-    """Mean square 1; returns by what the row was multiplied."""
+    """Normalize to mean square 1; return the factor of the row."""
     square = 0.0
     for i in range(len(x)):
         square += x[i] * x[i] / length
@@ -76,7 +76,7 @@ def rms_norm_backward(
 
 
 def frequency_encoding(x: Row, y: MutableRow, octaves: int) -> float:
-    """For each x in turn: sin and cos of pi x, 2 pi x, 4 pi x, ..."""
+    """Write sin and cos of pi x, 2 pi x, 4 pi x, ... for each x."""
     for i in range(len(x)):
         frequency = pi
         for octave in range(octaves):
@@ -102,7 +102,7 @@ def frequency_encoding_backward(
 
 
 def softmax(x: Row, y: MutableRow, length: float) -> float:
-    """Shares of a whole: their sum is 1. The largest is taken out first, so that exp is safe."""
+    """Write exp(x) by their sum; the largest is subtracted first, to avoid overflow."""
     largest = x[0]
     for i in range(len(x)):
         largest = x[i] if x[i] > largest else largest
@@ -118,7 +118,7 @@ def softmax(x: Row, y: MutableRow, length: float) -> float:
 def softmax_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
 ) -> None:
-    """What all shares would gain together none can: the mean, weighted by them, is taken out."""
+    """The sum of y is always 1: the mean of the gradient, weighted by y, is subtracted."""
     mean = 0.0
     for i in range(len(y)):
         mean += upstream[i] * y[i]
@@ -152,7 +152,7 @@ ROW_FORMULAS = table(
 
 
 def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) -> list[Any]:
-    """Settings for the last parameters of a function: an integer where it is declared as one."""
+    """Return settings for the last parameters of a function, as int where declared so."""
     parameters = list(signature(function).parameters.values())[-len(settings) :]
     return [
         int(setting) if parameter.annotation in ("int", int) else setting

@@ -1,20 +1,19 @@
-"""The loss scale of mixed precision: how a dynamic one follows what becomes of the gradients.
+"""The loss scale of mixed precision: how a dynamic one changes.
 
-It stays between two powers of 2. A scale that has become 0 or infinite makes every gradient NaN,
-those of good data too.
+It stays between two powers of 2. A scale of 0 or infinity would make every gradient NaN.
 """
 
 from __future__ import annotations
 
-SMALLEST_SCALE = 2.0**-14  # the smallest half with all its digits: a gradient of 1 still has them
-LARGEST_SCALE = 2.0**40  # a gradient above 6e-8 overflows, which is the smallest half there is
+SMALLEST_SCALE = 2.0**-14  # the smallest normal half: a gradient of 1 still has all its digits
+LARGEST_SCALE = 2.0**40  # a gradient above 6e-8, the smallest half number, overflows
 
 
 def lowered_scale(scale: float) -> float:
-    """The scale after a step that was skipped: half of it, unless that is below the smallest."""
+    """Return the scale after a skipped step: half, but not below the smallest."""
     return 0.5 * scale if 0.5 * scale >= SMALLEST_SCALE else scale
 
 
 def raised_scale(scale: float) -> float:
-    """The scale after enough good steps: twice it, unless that is above the largest."""
+    """Return the scale after enough good steps: twice, but not above the largest."""
     return 2.0 * scale if 2.0 * scale <= LARGEST_SCALE else scale

@@ -1,7 +1,7 @@
-"""The schedules: by what the learning rate is multiplied at each step.
+"""The schedules: factors of the learning rate at each step.
 
-`step` counts the steps already taken: the first one is step 0. A schedule and a rate set by hand
-do not mix: setting `optimizer.lr` ends the schedule, and what you set holds from the next step on.
+`step` counts the steps already taken: the first one is step 0. Setting `optimizer.lr` ends the
+schedule; the new rate holds from the next step on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def warmup_cosine(step: float, warmup: float, steps: float, floor: float) -> flo
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRow:
-    """The factor at a step, and its settings with their defaults (None: must be given)."""
+    """The factor at a step, and its settings with their defaults (None: required)."""
 
     name: str
     factor: FloatFunction
@@ -62,12 +62,12 @@ class Schedule:
     name    "constant", the default: always 1
             "step": multiplied by `factor` after `every` steps
             "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps
-            "warmup_cosine": a straight line up over `warmup` steps, then the cosine, which ends
-            after `steps` steps
-    every   steps, at least 1
+            "warmup_cosine": linear up over `warmup` steps, then the cosine, which ends after
+            `steps` steps
+    every   number of steps, at least 1
     factor  at least 0; by default 0.1
-    steps   steps, at least 1
-    warmup  steps, at least 1 and fewer than `steps`
+    steps   number of steps, at least 1
+    warmup  number of steps, at least 1 and less than `steps`
     floor   share of the rate, at least 0; by default 0.0
 
     Raises UnknownNameError for a setting of another schedule, InputError for one that is missing or
@@ -110,7 +110,7 @@ class Schedule:
         return self.row.name
 
     def factor(self, step: int) -> float:
-        """What the learning rate is multiplied by at `step`, the first step being 0."""
+        """Return the factor of the learning rate at `step`, counted from 0."""
         return self.row.factor(float(step), *self.settings.values())
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Things that are made again from settings, which may come from anywhere."""
+"""make: objects made again from settings, which may come from a file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD
 
 
 def make(kind: Callable[..., MadeT], settings: Mapping[str, Any], what: str, **given: Any) -> MadeT:
-    """What `kind` makes of settings and of what is `given`; names that it does not take are errors.
+    """Return `kind(**settings, **given)`; raise an error for names that `kind` does not take.
 
-    `what` says what is made: "layer Dense". What the values are is checked by `kind`.
+    `what` names the object in errors: "layer Dense". Values are checked by `kind`.
     """
     check_names(kind, settings, what, *given)
     return kind(**settings, **given)
@@ -26,21 +26,21 @@ def make(kind: Callable[..., MadeT], settings: Mapping[str, Any], what: str, **g
 
 @cache
 def parameters_of(kind: Callable[..., object]) -> tuple[dict[str, inspect.Parameter], bool]:
-    """What a function takes by keyword, and whether it takes any others too."""
+    """Return the keyword parameters of a function, and whether it has **kwargs."""
     parameters = inspect.signature(kind).parameters.values()
     known = {row.name: row for row in parameters if row.kind in BY_KEYWORD}
     return known, any(row.kind == row.VAR_KEYWORD for row in parameters)
 
 
 def given(**settings: float | None) -> dict[str, float]:
-    """The settings that are not None."""
+    """Return the settings that are not None."""
     return {key: value for key, value in settings.items() if value is not None}
 
 
 def check_names(
     kind: Callable[..., object], settings: Mapping[str, Any], what: str, *given: str
 ) -> None:
-    """Refuse settings that a function does not take by keyword, or does not take twice."""
+    """Raise an error for settings that a function does not take, or that are missing."""
     known, takes_more = parameters_of(kind)
     for key in settings:
         if key in given or not isinstance(key, str):

@@ -1,8 +1,8 @@
-"""What a row of a table is, and how a row is found by its name.
+"""Formula and table: rows of tables, found by name.
 
-A formula is a plain function on floats with its derivatives beside it. Nothing in a formula knows
-who calls it: Python's own floats, a numba kernel on a CPU or a GPU, or `Value`s for the derivative
-of a derivative (see `retarget.py`).
+A formula is a plain function on floats with its derivatives beside it. It runs on Python's floats,
+in a numba kernel on a CPU or a GPU, and on `Value`s, for derivatives of derivatives (see
+`retarget.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Formula:
 
 
 class Named(Protocol):
-    """Anything that can be a row: it has a name."""
+    """An object that can be a row of a table."""
 
     @property
     def name(self) -> str: ...
@@ -48,7 +48,7 @@ AnyT = TypeVar("AnyT")
 
 
 def table(rows: Iterable[RowT]) -> dict[str, RowT]:
-    """Rows by name; two rows of one name are a mistake of ours."""
+    """Return rows by name; asserts that names are unique."""
     found: dict[str, RowT] = {}
     for row in rows:
         assert row.name not in found, f"two rows are called {row.name}"
@@ -57,7 +57,7 @@ def table(rows: Iterable[RowT]) -> dict[str, RowT]:
 
 
 def pick(rows: Mapping[str, AnyT], name: object, kind: str) -> AnyT:
-    """The row called `name`, or an error that lists the names there are."""
+    """Return the row called `name`; raise UnknownNameError, which lists the names."""
     if isinstance(name, str) and name in rows:
         return rows[name]
     raise UnknownNameError(kind, name, rows)
