@@ -1,1 +1,1 @@
-"""The scenes: one file each, runnable by itself and by name (`scalarviz watch rgb`)."""
+"""Scenes: one file each, run as a script or by name (`scalarviz watch rgb`)."""

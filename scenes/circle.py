@@ -1,4 +1,4 @@
-"""A network learns which points of the plane lie in the middle, in the manner of a playground."""
+"""A network classifies points of the plane, as in TensorFlow Playground."""
 
 import scalarviz as sv
 from scalarviz import data
@@ -27,19 +27,19 @@ def scene(
     engine="auto",
     seed=0,
 ):
-    """A 2-4-2-1 network, tanh throughout, learns two classes of points, as TensorFlow Playground.
+    """A 2-4-2-1 network with tanh learns two classes of points, as in TensorFlow Playground.
 
-    shape       of the two classes: circle, gaussians, spiral, moons or quadrants
-    noise       how far the points are scattered
-    share       how many of the 500 points it trains on; the others are held out
-    hidden      how many perceptrons the hidden layers have
-    activation  of the hidden layers; the output is tanh
-    lr          the learning rate
-    batch       how many points it sees in a step
-    l1          pulls weights to 0, all by as much
-    l2          pulls weights to 0, large ones by more
-    engine      what it runs on: python, cpu, cuda, or auto for the fastest
-    seed        decides on the points, the first weights and the order
+    shape       shape of the classes: circle, gaussians, spiral, moons or quadrants
+    noise       noise of the points
+    share       share of the 500 points to train on; the others are held out
+    hidden      sizes of the hidden layers
+    activation  activation of the hidden layers; the output is tanh
+    lr          learning rate
+    batch       points per step
+    l1          L1 regularization: pulls all weights to 0 equally
+    l2          L2 regularization: pulls large weights to 0 more
+    engine      the engine: python, cpu, cuda, or auto for the fastest
+    seed        seed of the points, the initial weights and the order
     """
     points = pick(SHAPES, shape, "shape")
     sizes = [2, *whole_numbers(hidden, "hidden"), 1]

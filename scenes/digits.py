@@ -1,4 +1,4 @@
-"""A network with convolutions learns handwritten digits."""
+"""A convolutional network learns handwritten digits."""
 
 import scalarviz as sv
 from scalarviz import data
@@ -6,14 +6,14 @@ from scalarviz.presenter.show import Show, whole_numbers
 
 
 def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
-    """A small network of convolutions tells handwritten digits apart.
+    """A small convolutional network classifies handwritten digits.
 
-    folder    of the files of MNIST; without one, the 8 x 8 digits inside scikit-learn
-    channels  how many kernels each convolution has; after each, pictures are halved
-    lr        the learning rate
-    batch     how many digits it sees in a step
-    engine    what it runs on: python, cpu, cuda, or auto for the fastest
-    seed      decides which digits are held out, on the first weights and on the order
+    folder    folder with the files of MNIST; by default the 8 x 8 digits of scikit-learn
+    channels  kernels of each convolution, each followed by 2 x 2 pooling
+    lr        learning rate
+    batch     digits per step
+    engine    the engine: python, cpu, cuda, or auto for the fastest
+    seed      seed of the held-out digits, the initial weights and the order
     """
     counts = whole_numbers(channels, "channels", least=0)
     digits = data.Digits(folder or None, seed=seed)

@@ -1,4 +1,4 @@
-"""A formula of four numbers is fitted to measurements, with no network at all."""
+"""A formula with four parameters is fitted to measurements, without a network."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from scalarviz.presenter.show import Show, whole_number
 
 
 def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
-    """A swing that dies away, height * exp(-damping x) * sin(speed x + phase), finds its numbers.
+    """Fit a damped oscillation, height * exp(-damping x) * sin(speed x + phase), to measurements.
 
-    noise    how far the measurements are scattered
-    samples  how many of them there are
-    lr       the learning rate
-    engine   what it runs on: python, cpu, or auto for the faster
-    seed     decides on the noise
+    noise    noise of the measurements
+    samples  number of measurements
+    lr       learning rate
+    engine   the engine: python, cpu, or auto for the faster
+    seed     seed of the noise
     """
     samples = whole_number(samples, "samples")
     seed = whole_number(seed, "seed", 0, 2**64 - 1)

@@ -1,4 +1,4 @@
-"""A network with normalized layers learns two arms of a spiral."""
+"""A network with normalization layers learns two arms of a spiral."""
 
 import scalarviz as sv
 from scalarviz import data
@@ -9,15 +9,15 @@ NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 
 
 def scene(norm="layer", hidden=8, noise=0.02, lr=0.005, batch=25, engine="auto", seed=0):
-    """A 2-8-8-1 network whose hidden layers are brought to one scale learns a spiral.
+    """A 2-8-8-1 network with normalized hidden layers learns a spiral.
 
-    norm    layer, rms, or none to compare
-    hidden  how many perceptrons each of the two hidden layers has
-    noise   how far the points are scattered
-    lr      the learning rate
-    batch   how many points it sees in a step
-    engine  what it runs on: python, cpu, cuda, or auto for the fastest
-    seed    decides on the points, the first weights and the order
+    norm    normalization: layer, rms, or none for comparison
+    hidden  perceptrons in each of the two hidden layers
+    noise   noise of the points
+    lr      learning rate
+    batch   points per step
+    engine  the engine: python, cpu, cuda, or auto for the fastest
+    seed    seed of the points, the initial weights and the order
     """
     hidden = whole_number(hidden, "hidden")
     kind = pick(NORMS, norm, "norm")

@@ -1,4 +1,4 @@
-"""A network that PyTorch taught the digits 0 to 7 learns 8 and 9; its first layers stand still."""
+"""A network pretrained by PyTorch on the digits 0 to 7 learns 8 and 9, with frozen layers."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ MODEL = Path(__file__).with_name("digits_0_to_7.onnx")
 
 
 def scene(freeze="conv1,conv2", digits="0123456789", lr=0.01, batch=64, engine="auto", seed=0):
-    """A small network of convolutions, trained by PyTorch on eight digits, learns two more.
+    """A small convolutional network, trained by PyTorch on eight digits, learns two more.
 
-    freeze  which layers keep what they have learned: some of conv1, conv2 and fc, or none
-    digits  which it is shown now: with 89 alone it forgets the others
-    lr      the learning rate
-    batch   how many digits it sees in a step
-    engine  what it runs on: python, cpu, cuda, or auto for the fastest
-    seed    decides on the order of the digits
+    freeze  layers whose parameters are frozen: some of conv1, conv2 and fc, or none
+    digits  digits to train on: with 89 alone, the network forgets the others
+    lr      learning rate
+    batch   digits per step
+    engine  the engine: python, cpu, cuda, or auto for the fastest
+    seed    seed of the order of the digits
     """
     frozen = [name for name in freeze.replace("none", "").split(",") if name]
     network = sv.onnx.load(MODEL, freeze=frozen)

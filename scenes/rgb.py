@@ -1,4 +1,4 @@
-"""A small network learns to turn every colour into another one."""
+"""A small network learns a map from colours to colours."""
 
 import scalarviz as sv
 from scalarviz import data
@@ -17,13 +17,13 @@ DOES = {
 def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=0):
     """A 3-8-3 network, tanh and sigmoid, learns a map from colours to colours.
 
-    map     what becomes of a colour: invert, grey, sepia, hue, swap or copy
-    hidden  how many perceptrons a hidden layer has; 0: the single layer 3-3 that it began with
-    depth   how many hidden layers there are
-    lr      the learning rate
-    batch   how many colours it sees in a step
-    engine  what it runs on: python, cpu, cuda, or auto for the fastest
-    seed    decides on the first weights and on the order of the colours
+    map     the map: invert, grey, sepia, hue, swap or copy
+    hidden  perceptrons in each hidden layer; 0: a single layer, 3-3
+    depth   number of hidden layers
+    lr      learning rate
+    batch   colours per step
+    engine  the engine: python, cpu, cuda, or auto for the fastest
+    seed    seed of the initial weights and of the order of the colours
     """
     hidden, depth = whole_number(hidden, "hidden", 0), whole_number(depth, "depth", 1, 100)
     sizes = [3] + [hidden] * depth * (hidden > 0) + [3]

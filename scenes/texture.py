@@ -1,4 +1,4 @@
-"""A network learns a picture: a place goes in, the colour there comes out."""
+"""A network learns a picture: it maps positions to colours."""
 
 from itertools import pairwise
 
@@ -20,19 +20,19 @@ def scene(
     engine="auto",
     seed=0,
 ):
-    """A network of four hidden layers paints a picture, from random points of it.
+    """A network of four hidden layers learns a picture from random points.
 
-    picture    a PNG or JPEG of yours; without one, a landscape made by code
-    transform  where the picture is looked at: identity, zoom or flip
-    size       a larger picture is reduced to so many pixels
-    hidden     how many perceptrons a hidden layer has
-    depth      how many hidden layers there are
-    octaves    in how many frequencies it is told a place
-    lr         the learning rate
-    batch      how many points it sees in a step
+    picture    a PNG or JPEG file; by default, a generated landscape
+    transform  transform of the positions: identity, zoom or flip
+    size       most pixels along a side; a larger picture is reduced
+    hidden     perceptrons in each hidden layer
+    depth      number of hidden layers
+    octaves    frequencies of the encoding of a position
+    lr         learning rate
+    batch      points per step
     precision  full, or mixed: weights and gradients rounded to half precision
-    engine     what it runs on: python, cpu, cuda, or auto for the fastest
-    seed       decides on the first weights and on the points
+    engine     the engine: python, cpu, cuda, or auto for the fastest
+    seed       seed of the initial weights and of the points
     """
     hidden, depth = whole_number(hidden, "hidden"), whole_number(depth, "depth", 1, 100)
     octaves, size = whole_number(octaves, "octaves", 1, 64), whole_number(size, "size")

@@ -1,4 +1,4 @@
-"""A network with two hidden layers learns when two inputs are equal, all four corners at once."""
+"""A network with two hidden layers learns XNOR, with all four samples in each step."""
 
 import scalarviz as sv
 from scalarviz import data
@@ -8,10 +8,10 @@ from scalarviz.presenter.show import Show, whole_number
 def scene(hidden=8, lr=0.01, engine="auto", seed=0):
     """A 2-8-8-1 network, ReLU and linear, learns XNOR.
 
-    hidden  how many perceptrons each of the two hidden layers has
-    lr      the learning rate
-    engine  what it runs on: python, cpu, cuda, or auto for the fastest
-    seed    decides on the first weights
+    hidden  perceptrons in each of the two hidden layers
+    lr      learning rate
+    engine  the engine: python, cpu, cuda, or auto for the fastest
+    seed    seed of the initial weights
     """
     hidden = whole_number(hidden, "hidden")
     network = sv.Network(

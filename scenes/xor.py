@@ -1,4 +1,4 @@
-"""A network of four perceptrons learns when just one of two inputs is 1, one corner at a time."""
+"""A network of four perceptrons learns XOR, with one sample in each step."""
 
 import scalarviz as sv
 from scalarviz import data
@@ -6,13 +6,13 @@ from scalarviz.presenter.show import Show
 
 
 def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
-    """A 3-3-1 network whose third input is always 1 learns XOR; it has no other biases.
+    """A 3-3-1 network whose third input is always 1 learns XOR; it has no biases.
 
-    activation  sigmoid, as it was posted, or tanh, which learns ten times faster
-    half        leave out the factor 2 of the gradient, as it was posted
-    lr          the learning rate
-    engine      what it runs on: python, cpu, cuda, or auto for the fastest
-    seed        decides on the first weights and on the order of the corners
+    activation  sigmoid, as originally published, or tanh, which learns ten times faster
+    half        leave out the factor 2 of the gradient, as originally published
+    lr          learning rate
+    engine      the engine: python, cpu, cuda, or auto for the fastest
+    seed        seed of the initial weights and of the order of the samples
     """
     network = sv.Network(
         [sv.Dense(3, 3, activation, bias=False), sv.Dense(3, 1, activation, bias=False)],

@@ -127,7 +127,7 @@ def describe_operation(
         places.append(("variance", state, operation.state + features, (features,)))
     for what, numbers, first, shape_of_it in places:
         if first != NONE:
-            name = f"{what}_{first}"  # a shared layer has the same first row each time
+            name = f"{what}_{first}"  # a shared layer has the same bank index each time
             count = int(np.prod(shape_of_it))
             arrays[name] = numbers[first : first + count].reshape(shape_of_it)
             found[what] = name

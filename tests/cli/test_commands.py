@@ -200,7 +200,7 @@ def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:
     for option in ("--map", "--lr", "--batch", "--seed", "--steps", "--speed", "--theme", "--set"):
         assert option in text
     assert len(re.findall(r"--lr +<?float", text, re.IGNORECASE)) == 1
-    assert re.search(r"--batch +<?int(eger)?>? .*how many colours.*default: 8", text, re.IGNORECASE)
+    assert re.search(r"--batch +<?int(eger)?>? .*colours per step.*default: 8", text, re.IGNORECASE)
 
 
 def test_help_of_a_verb_lists_the_scenes(run) -> None:
