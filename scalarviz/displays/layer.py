@@ -13,10 +13,11 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.cells import Scale, cell, legend, pixels
-from scalarviz.displays.page import count_text, never_raises, number_text
+from scalarviz.displays.page import never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, width_of
 from scalarviz.model.operations import NONE, Operation, Shape
 from scalarviz.model.program import Program
+from scalarviz.texts import plural, row_text, text
 
 if TYPE_CHECKING:
     from scalarviz.layers.base import Layer
@@ -47,9 +48,11 @@ def layer_html(layer: Layer) -> str:
     is_new, told, y, formula, drawn = bank is None, [], 42.0, "", 0
     for operation in operations_of(layer):
         formula = operation.formula
-        told_of_it = WORDS.get(formula) or WORDS.get(operation.kind, formula)
+        kind = operation.kind
+        told_of_it = row_text(f"rows.kinds.{kind}.about", formula)
+        told_of_it = row_text(f"rows.row_formulas.{formula}.about", told_of_it)
         if not told_of_it and not operation.parameters:
-            told_of_it = operation.about.meaning
+            told_of_it = row_text(f"rows.kinds.{kind}.meaning", operation.about.meaning)
         if told_of_it and operation.kind != "activation":
             drawing.text(0, y, told_of_it)
             y += 26
@@ -58,31 +61,19 @@ def layer_html(layer: Layer) -> str:
         for part in matrices(operation, own, is_new) if len(own) else ():
             y, drawn = parameters(drawing, y, part, scale), drawn + len(part.values)
     if drawn < layer.size:  # a user-defined layer whose operations do not cover its parameters
-        words = "its parameters, in the order of the bank", "from the first to the last"
+        words = text("displays.layer.parameters"), text("displays.layer.order")
         part = ParameterMatrix(values, (1, layer.size), *words, has_biases=False, is_new=is_new)
         y = parameters(drawing, y, part, scale)
     if layer.size:
-        told.append("It has no numbers yet." if is_new else range_text(values))
-        drawing.text(0, y + 8, NEW, color=LOOK.quiet) if is_new else legend(drawing, 0, y, scale)
+        told.append(text("displays.layer.no_numbers") if is_new else range_text(values))
+        if is_new:
+            drawing.text(0, y + 8, text("displays.layer.new"), color=LOOK.quiet)
+        else:
+            legend(drawing, 0, y, scale)
     else:
         waves(drawing, y, layer, formula)
-    return image(drawing, f"A {head} layer: {about}. {' '.join(told)}")
-
-
-# Descriptions of operations without parameters, by formula or kind.
-WORDS = {
-    "max_pool": "the largest number of each window",
-    "average_pool": "the mean of each window",
-    "softmax": "the numbers as shares of a whole",
-    "dropout": "while it learns, some numbers are left out by chance",
-    "batch_norm": "each feature to mean 0 and variance 1 over the batch",
-    "branch": "the inputs go on, and straight past what follows",
-    "sum": "and are added to what comes out",
-    "layer_norm": "each sample to mean 0 and variance 1",
-    "rms_norm": "each sample to mean square 1",
-    "frequency_encoding": "sin and cos of πx, 2πx, 4πx, … of each input",
-}
-NEW = "no numbers yet: it gets them in a network, or when it is first used"
+    alt = text("displays.layer.alt", kind=head, about=about, numbers=" ".join(told))
+    return image(drawing, alt)
 
 
 def operations_of(layer: Layer) -> list[Operation]:
@@ -99,14 +90,17 @@ def about_layer(layer: Layer) -> str:
     """Return shape, activation and parameters in one line."""
     parts = [f"{layer.inputs:,} → {layer.outputs:,}"]
     parts += [layer.activation] if layer.activation != "linear" else []
-    parts.append(count_text(layer.size, "parameter") if layer.size else "nothing to learn")
+    parts.append(
+        plural("counts.parameters", layer.size) if layer.size else text("displays.layer.constant")
+    )
     return ", ".join(parts)
 
 
 def range_text(values: FloatArray) -> str:
     """Return the smallest and the largest number in words."""
     low, high = number_text(np.min(values)), number_text(np.max(values))
-    return f"{count_text(values.size, 'number')} from {low} to {high}."
+    count = plural("counts.numbers", values.size)
+    return text("displays.layer.range", count=count, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -175,7 +169,8 @@ def parameters(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scal
     drawing.text(0, bottom + 15, part.column_words, SMALL, color=LOOK.quiet)
     under = bottom + 15
     if part.shape != (rows, columns):
-        drawing.text(0, under + 16, f"the first {rows:,} × {columns:,} are shown", SMALL)
+        first = text("displays.layer.first", rows=rows, columns=columns)
+        drawing.text(0, under + 16, first, SMALL)
         under += 16
     if part.has_biases:
         x = max(right + 14, width_of(part.column_words, SMALL) + 14)
@@ -184,7 +179,7 @@ def parameters(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scal
             grid.draw_empty(drawing, (x, y), rows, 1)
         else:
             grid.draw(drawing, (x, y), biases, scale)
-        drawing.text(x, bottom + 15, "bias", SMALL, color=LOOK.quiet)
+        drawing.text(x, bottom + 15, text("displays.layer.bias"), SMALL, color=LOOK.quiet)
     return under + 18
 
 
@@ -219,7 +214,7 @@ def kernels(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) 
                 grid.draw_empty(drawing, place, 1, 1)
             else:
                 grid.draw(drawing, place, np.array([[bias]]), scale)
-        drawing.text(x, bottom + 15, "bias", SMALL, color=LOOK.quiet)
+        drawing.text(x, bottom + 15, text("displays.layer.bias"), SMALL, color=LOOK.quiet)
     return bottom + 33
 
 
@@ -245,19 +240,20 @@ def matrices(operation: Operation, own: FloatArray, is_new: bool) -> list[Parame
     """Return the parameters of an operation as matrices, one row per perceptron or kernel."""
     shape, has_biases = operation.shape, operation.biases != NONE
     if len(shape) == 1:
-        kind = "channel" if operation.target.shape else "feature"
-        below = f"one for each of {count_text(shape[0], kind)}"
-        found = [ParameterMatrix(own[: shape[0]], (1, shape[0]), "gain", below, False, is_new)]
+        kind = "channels" if operation.target.shape else "features"
+        below = text("displays.layer.each", count=plural(f"counts.{kind}", shape[0]))
+        size = 1, shape[0]
+        gain, shift = text("plates.gain"), text("plates.shift")
+        found = [ParameterMatrix(own[: shape[0]], size, gain, below, False, is_new)]
         if has_biases:
-            found.append(
-                ParameterMatrix(own[shape[0] :], (1, shape[0]), "shift", below, False, is_new)
-            )
+            found.append(ParameterMatrix(own[shape[0] :], size, shift, below, False, is_new))
         return found
-    words = f"a row for each of {count_text(shape[0], 'perceptron')}"
-    below = f"a column for each of {count_text(shape[1], 'input')}"
+    kind = "kernels" if len(shape) > 2 else "perceptrons"
+    words = text("displays.layer.rows", count=plural(f"counts.{kind}", shape[0]))
+    below = text("displays.layer.columns", count=plural("counts.inputs", shape[1]))
     if len(shape) > 2:
-        words = f"a row for each of {count_text(shape[0], 'kernel')}"
-        below = f"{shape[2]} × {shape[3]} for each of {count_text(shape[1], 'channel')}"
+        channels = plural("counts.channels", shape[1])
+        below = text("displays.layer.tiles", rows=shape[2], columns=shape[3], count=channels)
     size = shape[0], prod(shape[1:])
     return [ParameterMatrix(own, size, words, below, has_biases, is_new, shape[2:])]
 
@@ -274,7 +270,7 @@ def waves(drawing: SvgDrawing, y: float, layer: Layer, formula: str) -> float:
     for place, i in enumerate(moving[:WAVES]):
         left = place % 2 * (WAVE[0] + 26)
         top = y + place // 2 * (WAVE[1] + 30)
-        name = f"output {i}"
+        name = text("displays.layer.output", number=i)
         if formula == "frequency_encoding":
             times = 2 ** (place // 2)
             name = f"{('sin', 'cos')[place % 2]} {times if times > 1 else ''}πx"
@@ -282,7 +278,7 @@ def waves(drawing: SvgDrawing, y: float, layer: Layer, formula: str) -> float:
         curve(drawing, left, top + 15, results[:, i])
     lines = -(-min(len(moving), WAVES) // 2)
     y += lines * (WAVE[1] + 30)
-    drawing.text(0, y + 10, "what it makes of its first input x, from −1 to 1", color=LOOK.quiet)
+    drawing.text(0, y + 10, text("displays.layer.waves"), color=LOOK.quiet)
     return y + 26
 
 

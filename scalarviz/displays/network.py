@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.displays.page import count_text, never_raises, table
+from scalarviz.displays.page import never_raises, table
 from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing, escaped, image, shorten, width_of
 from scalarviz.draw2d.colors import spread
 from scalarviz.model.operations import NONE, Operation, Shape
+from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.network.network import Network
@@ -78,24 +79,29 @@ class Column:
 def network_html(network: Network) -> str:
     """Return a network's drawing, and the table of its layers."""
     sizes = " → ".join(f"{n:,}" for n in (network.inputs, *[x.outputs for x in network.layers]))
-    count = count_text(len(network.bank), "parameter")
-    about = f"{sizes}: {count}, {network.dtype}, engine {network.engine}"
+    count = plural("counts.parameters", len(network.bank))
+    kinds = {"type": network.dtype, "engine": network.engine}
+    about = text("displays.network.about", sizes=sizes, count=count, **kinds)
     drawing = draw(network)
-    words = f"A network {about}. {'; '.join(map(layer_words, network.layers))}."
+    layers = "; ".join(map(layer_words, network.layers))
+    words = text("displays.network.alt", about=about, layers=layers)
     head = f"<div><b>Network</b> {escaped(about)}</div>"
     return f"{head}{image(drawing, words)}{table(lines(network))}"
 
 
 def layer_words(layer: object) -> str:
-    return f"{layer}, {getattr(layer, 'activation', '')}".replace("->", "to")
+    return f"{layer}, {getattr(layer, 'activation', '')}".replace("->", text("displays.network.to"))
 
 
 def lines(network: Network) -> list[tuple[str, ...]]:
     """Return the table of a network's layers."""
-    found: list[tuple[str, ...]] = [("layer", "kind", "shape", "activation", "parameters")]
+    columns = ("layer", "kind", "shape", "activation", "parameters")
+    found: list[tuple[str, ...]] = [tuple(text(f"displays.column.{name}") for name in columns)]
     for i, layer in enumerate(network.layers):
         again = network.layers.index(layer)
-        count = f"{layer.size:,}" if again == i else f"shared with layer {again}"
+        count = f"{layer.size:,}"
+        if again != i:
+            count = text("displays.network.shared", layer=again)
         shape = f"{layer.inputs:,} → {layer.outputs:,}"
         found.append((str(i), type(layer).__name__, shape, layer.activation, count))
     return found
@@ -141,18 +147,19 @@ def station(drawing: SvgDrawing, column: Column, neuron: int, fill: str) -> None
 def legend(drawing: SvgDrawing, y: float) -> None:
     """Draw the legend of the lines."""
     x = 0.0
-    for color, words in ((BELOW, "below 0"), (ABOVE, "above 0")):
+    below, above = text("displays.network.below"), text("displays.network.above")
+    for color, words in ((BELOW, below), (ABOVE, above)):
         drawing.path(f"M{x:.1f} {y - 4:.1f}h22", color, thick=THICK)
         drawing.text(x + 30, y, words, SMALL, color=LOOK.quiet)
         x += 44 + width_of(words, SMALL)
-    drawing.text(0, y + 17, "the thicker, the larger in its layer", SMALL, color=LOOK.quiet)
+    drawing.text(0, y + 17, text("displays.network.thick"), SMALL, color=LOOK.quiet)
 
 
 def columns_of(network: Network) -> list[Column]:
     """Return a column for the inputs, and one for each layer."""
     shape = network.program.inputs.shape
     told: list[tuple[int, tuple[str, ...], Shape]] = [
-        (shape[0] if shape else network.inputs, ("inputs",), shape)
+        (shape[0] if shape else network.inputs, (text("exhibits.inputs"),), shape)
     ]
     for layer in network.layers:
         name = shorten(type(layer).__name__, 22)

@@ -9,6 +9,7 @@ from functools import wraps
 from typing import TypeVar
 
 from scalarviz.displays.svg import escaped, shorten
+from scalarviz.texts import text
 
 LONGEST = 24  # characters of something that is not a number
 LARGE = 1e9  # up to here, all digits before the decimal point are shown
@@ -28,7 +29,7 @@ def number_text(number: object, digits: int = 4) -> str:
     ('−0.3', '−∞', 'none')
     """
     if number is None:
-        return "none"
+        return text("displays.none")
     try:
         x = float(number)  # type: ignore[arg-type]  # what is no number shows as it is
     except (TypeError, ValueError, OverflowError):
@@ -38,14 +39,8 @@ def number_text(number: object, digits: int = 4) -> str:
     if x == 0:
         return "0"
     large = 10**digits <= abs(x) < LARGE
-    text = f"{x:,.0f}" if large else f"{x:.{digits}g}"
-    return re.sub("e([+-])0*", r"e\1", text).replace("e+", "e").replace("-", "−")
-
-
-def count_text(count: int, what: str) -> str:
-    """Return a count and its noun, in the plural unless it is 1."""
-    plural = "es" if what.endswith(("ch", "s")) else "s"
-    return f"{count:,} {what}{'' if count == 1 else plural}"
+    written = f"{x:,.0f}" if large else f"{x:.{digits}g}"
+    return re.sub("e([+-])0*", r"e\1", written).replace("e+", "e").replace("-", "−")
 
 
 def factors(*numbers: object) -> str:
@@ -66,10 +61,10 @@ def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
     rows = []
     for i, line in enumerate(lines):
         cells = []
-        for j, text in enumerate(line):
+        for j, words in enumerate(line):
             is_head = (i if head == "row" else j) == 0
             tag, style = ("th", HEAD if head == "row" else SIDE) if is_head else ("td", LINE)
-            cells.append(f'<{tag} style="{style}">{escaped(text)}</{tag}>')
+            cells.append(f'<{tag} style="{style}">{escaped(words)}</{tag}>')
         rows.append(f'<tr style="background: none">{"".join(cells)}</tr>')
     return (
         '<table style="border-collapse: collapse; border: 0; margin: 6px 0; font-size: 13px">'
@@ -93,7 +88,7 @@ def never_raises(display: Callable[[ThingT], str]) -> Callable[[ThingT], str]:
 def plain(thing: object) -> str:
     """Return the repr of an object, or its class if that raises."""
     try:
-        text = repr(thing)
+        words = repr(thing)
     except Exception:  # the repr of a user's class may raise
-        text = f"a {type(thing).__name__}"
-    return f"<pre>{escaped(text)}</pre>"
+        words = text("displays.a", kind=type(thing).__name__)
+    return f"<pre>{escaped(words)}</pre>"

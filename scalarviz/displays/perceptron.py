@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.displays.cells import Scale, cell
-from scalarviz.displays.page import count_text, never_raises, number_text
+from scalarviz.displays.page import never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, width_of
+from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.layers.perceptron import Perceptron
@@ -27,9 +28,11 @@ def perceptron_html(perceptron: Perceptron) -> str:
     values, grads = bank.value[rows].astype(float), bank.grad[rows].astype(float)
     names = [f"w{i}" for i in range(perceptron.inputs)] + ["b"] * (perceptron.bias is not None)
     scale, name = Scale.of(values), perceptron.activation.name
-    bias = "no bias" if perceptron.bias is None else "a bias"
-    place = where(perceptron)
-    shape = f"{count_text(perceptron.inputs, 'weight')}, {bias}, {name}"
+    place, parts = where(perceptron), {"activation": name}
+    parts["weights"] = plural("counts.weights", perceptron.inputs)
+    shape = text(
+        f"displays.perceptron.{'unbiased' if perceptron.bias is None else 'biased'}", **parts
+    )
     drawing = SvgDrawing()
     drawing.text(0, 13, "Perceptron", LARGE, bold=True)
     about = f"{place}: {shape}" if place else shape
@@ -38,7 +41,7 @@ def perceptron_html(perceptron: Perceptron) -> str:
     x, middle = width_of(GRADIENT, SMALL) + 8, TOP + HEIGHT / 2
     for i in shown(perceptron.inputs, len(values)):
         if i is None:
-            more = f"… {perceptron.inputs - FIRST - LAST:,} more"
+            more = text("displays.more", count=perceptron.inputs - FIRST - LAST)
             drawing.text(x + 4, middle + 4, more, color=LOOK.quiet)
             x += width_of(more) + 8 + GAP
             continue
@@ -58,11 +61,17 @@ def perceptron_html(perceptron: Perceptron) -> str:
         drawing.text(x + 28 + wide / 2, middle + 4.5, sign, NORMAL, anchor="middle")
         x += 30 + wide
     told = [
-        f"{name} = {number_text(value)}, gradient {number_text(grad)}"
+        text(
+            "displays.perceptron.weight",
+            name=name,
+            value=number_text(value),
+            grad=number_text(grad),
+        )
         for i in shown(perceptron.inputs, len(values))
         for name, value, grad in ([] if i is None else [(names[i], values[i], grads[i])])
     ]
-    return image(drawing, f"A perceptron with {shape}: {'; '.join(told)}.")
+    alt = text("displays.perceptron.alt", shape=shape, weights="; ".join(told))
+    return image(drawing, alt)
 
 
 def shown(inputs: int, count: int) -> list[int | None]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.displays.page import count_text, never_raises, number_text, table
+from scalarviz.displays.page import never_raises, number_text, table
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorten, width_of
+from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.model.program import Moment
@@ -33,23 +34,26 @@ def session_html(session: SessionState) -> str:
     course, clock = session.course, session.course.clock
     moments = course.trainer.moments
     following = moments[clock.operation].name
-    done = moments[clock.operation - 1].name if clock.operation or clock.step else "nothing"
+    done = moments[clock.operation - 1].name if clock.operation or clock.step else ""
+    done = done or text("status.nothing")
     playing = bool(getattr(session, "playing", False))
     losses = np.asarray(session.losses, dtype=float)
     drawing = SvgDrawing()
     drawing.text(0, 13, "Session", LARGE, bold=True)
-    place = f"step {clock.step:,}" + (", playing" if playing else "")
+    place = text(f"displays.session.{'playing' if playing else 'paused'}", step=clock.step)
     drawing.text(width_of("Session", LARGE, bold=True) + 10, 13, place, LARGE)
-    loss = "no loss yet" if np.isnan(course.loss) and not len(losses) else ""
-    loss = loss or f"loss {number_text(course.loss)}"
+    loss = text("displays.session.loss", loss=number_text(course.loss))
+    if np.isnan(course.loss) and not len(losses):
+        loss = text("chart.none")
     drawing.text(WIDTH, 13, loss, LARGE, anchor="end", bold=True)
     draw_moments(drawing, 46.0, moments, clock.operation)
-    words = f"done: {done}", f"next: {following}"
+    words = f"{text('status.done')} {done}", f"{text('status.next')} {following}"
     drawing.text(0, 86, words[0], color=LOOK.quiet)
     drawing.text(width_of(words[0]) + 22, 86, words[1])
     told = draw_losses(drawing, 118.0, losses)
     drawing.reach(WIDTH, drawing.bottom)
-    alt = f"A session at {place}, {loss}; {', '.join(words)}. {told}"
+    around = {"place": place, "loss": loss, "operations": ", ".join(words)}
+    alt = text("displays.session.alt", **around, losses=told)
     return image(drawing, alt) + table(lines(session), head="column")
 
 
@@ -57,23 +61,30 @@ def lines(session: SessionState) -> list[tuple[str, str]]:
     """Return the network, the data and the settings of the training."""
     course, trainer = session.course, session.course.trainer
     settings, network = trainer.settings, trainer.network
-    precision = ", mixed precision" if settings.precision.mixed else ""
-    branches = count_text(len(course.branches), "branch")
+    engine = settings.engine
+    if settings.precision.mixed:
+        engine = text("displays.session.mixed", engine=engine)
+    branches = plural("counts.branches", len(course.branches))
     if len(course.branches) > 1:
-        branches += f", on number {course.branch.number}"
-    batch = f"{count_text(trainer.batches.size, 'sample')} of {settings.data.samples:,}"
+        number = course.branch.number
+        branches = text("displays.session.branches", branches=branches, number=number)
+    size = plural("counts.samples", trainer.batches.size)
+    batch = text("displays.session.batch", samples=size, all=settings.data.samples)
     model = repr(network).splitlines()[0].replace("->", "→")
     rate = settings.optimizer.rate(trainer.bank.step_count)
-    at_rate = "" if rate == settings.optimizer.lr else f", rate now {number_text(rate)}"
-    return [
-        ("trains", shorten(model, LONGEST)),
-        ("data", shorten(settings.data.describe(), LONGEST).replace("->", "→")),
-        ("batch", batch),
-        ("loss", shorten(repr(trainer.loss), LONGEST)),
-        ("optimizer", shorten(f"{settings.optimizer!r}", LONGEST) + at_rate),
-        ("engine", f"{settings.engine}{precision}"),
-        ("branches", branches),
-    ]
+    optimizer = shorten(f"{settings.optimizer!r}", LONGEST)
+    if rate != settings.optimizer.lr:
+        optimizer = text("displays.session.rate", optimizer=optimizer, rate=number_text(rate))
+    found = {
+        "trains": shorten(model, LONGEST),
+        "data": shorten(settings.data.describe(), LONGEST).replace("->", "→"),
+        "batch": batch,
+        "loss": shorten(repr(trainer.loss), LONGEST),
+        "optimizer": optimizer,
+        "engine": engine,
+        "branches": branches,
+    }
+    return [(text(f"displays.session.row.{name}"), value) for name, value in found.items()]
 
 
 def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now: int) -> None:
@@ -99,7 +110,7 @@ def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
     finite = ys[np.isfinite(ys)]
     drawing.rect(0, y, WIDTH, CURVE, LOOK.panel[:7], radius=5.0, kind="curve field")
     if not len(finite):
-        words = "No loss so far." if not len(losses) else "No loss so far was a finite number."
+        words = text(f"displays.session.{'infinite' if len(losses) else 'no_losses'}")
         drawing.text(WIDTH / 2, y + CURVE / 2, words, color=LOOK.quiet, anchor="middle")
         return words
     low, high = float(finite.min()), float(finite.max())
@@ -113,18 +124,22 @@ def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
         ]
         points = points if len(points) > 1 else points * 2  # a single point is a line of length 0
         drawing.path("M" + "L".join(points), LOOK.ink, thick=1.6, kind="curve")
-    label = ("loss of each step" if len(xs) == len(losses) else "loss, mean of some steps each") + (
-        ", logarithmic" if is_log else ""
-    )
+    label = text(f"displays.session.{'curve' if len(xs) == len(losses) else 'means'}")
+    if is_log:
+        label = text("displays.session.logarithmic", curve=label)
     drawing.text(WIDTH - 8, y + 16, label, SMALL, color=LOOK.quiet, anchor="end")
-    ends = f"first {number_text(losses[0])}", f"last {number_text(losses[-1])}"
+    ends = [
+        text("displays.session.first", loss=number_text(losses[0])),
+        text("displays.session.last", loss=number_text(losses[-1])),
+    ]
     at = int(np.nanargmin(finite_or_nan(losses)))
-    least = f"least {number_text(losses[at])}, in step {at:,}"
+    least = text("displays.session.least", loss=number_text(losses[at]), step=at)
     under = y + CURVE + 17
     drawing.text(0, under, ends[0], SMALL, color=LOOK.quiet)
     drawing.text(WIDTH / 2, under, least, SMALL, color=LOOK.quiet, anchor="middle")
     drawing.text(WIDTH, under, ends[1], SMALL, color=LOOK.quiet, anchor="end")
-    return f"{count_text(len(losses), 'loss')}: {ends[0]}, {least}, {ends[1]}."
+    count = plural("counts.losses", len(losses))
+    return f"{count}: {ends[0]}, {least}, {ends[1]}."
 
 
 def thinned(losses: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.autograd.graph import all_values, one_step
 from scalarviz.displays.layered import GraphLayout, lay_out
-from scalarviz.displays.page import count_text, never_raises, number_text
+from scalarviz.displays.page import never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
 from scalarviz.formulas.arithmetic import no_gradient
+from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.autograd.value import Value
@@ -51,8 +52,8 @@ class DrawnNode:
         """The lines of its box: a caption, and the text."""
         if self.is_plain:
             return [("", self.number)]
-        lines = [("value", self.number), ("grad", self.grad)]
-        return [line for line in lines if line[1]] or [("", "no number yet")]
+        lines = [(text("card.value"), self.number), ("grad", self.grad)]
+        return [line for line in lines if line[1]] or [("", text("displays.value.empty"))]
 
     @property
     def width(self) -> float:
@@ -223,7 +224,7 @@ def draw_box(
             drawing.text(x + width / 2, line, number, anchor="middle")
             continue
         drawing.text(x + PADDING, line, caption, SMALL, color=LOOK.quiet)
-        strong = LOOK.ink if caption == "value" else LOOK.quiet
+        strong = LOOK.ink if caption == text("card.value") else LOOK.quiet
         drawing.text(x + width - PADDING, line, number, color=strong, anchor="end")
         line += ROW
 
@@ -231,17 +232,21 @@ def draw_box(
 def large(value: Value, found: list[Value]) -> str:
     """Return the summary of a graph that is too large to draw."""
     made = sum(bool(each._inputs) for each in found)
-    sizes = f"{count_text(len(found), 'Value')}, {count_text(made, 'operation')}"
+    sizes = ", ".join([plural("counts.values", len(found)), plural("counts.operations", made)])
     number, grad = ("", "") if value._is_recorded else map(number_text, (value.data, value.grad))
-    numbers = f"value {number}, gradient {grad}" if number else "no number yet"
+    numbers = text("displays.value.empty")
+    if number:
+        numbers = text("displays.numbers", value=number, grad=grad)
     formula = shorten(outermost(value), LONGEST_FORMULA)
     drawing = SvgDrawing()
     drawing.text(0, 13, value.label or "Value", LARGE, bold=True)
     drawing.text(0, 36, numbers)
     for i in range(0, len(formula), FORMULA_LINE):
         drawing.text(0, 58 + i // FORMULA_LINE * ROW, formula[i : i + FORMULA_LINE].strip())
-    drawing.text(0, drawing.bottom + 22, f"{sizes}: too many for a picture", color=LOOK.quiet)
-    return image(drawing, f"A Value made of {sizes}; {numbers}: {formula}")
+    too_many = text("displays.value.too_many", sizes=sizes)
+    drawing.text(0, drawing.bottom + 22, too_many, color=LOOK.quiet)
+    alt = text("displays.value.made_of", sizes=sizes, numbers=numbers, formula=formula)
+    return image(drawing, alt)
 
 
 def outermost(value: Value, depth: int = DEPTH) -> str:
@@ -259,9 +264,15 @@ def words(value: Value, nodes: list[DrawnNode]) -> str:
     """Return a graph in words."""
     told = []
     for node in nodes:
-        name = node.label or (f"the result of {node.operation}" if node.operation else "a number")
-        numbers = f" is {node.number}" if node.number else " has no number"
-        grad = f", gradient {node.grad}" if node.grad and not node.is_plain else ""
-        told.append(f"{name}{numbers}{grad}")
+        name = text("displays.value.number")
+        if node.operation:
+            name = text("displays.value.result", operation=node.operation)
+        found = text("displays.value.nothing", name=node.label or name)
+        if node.number:
+            found = text("displays.value.is", name=node.label or name, number=node.number)
+        if node.grad and not node.is_plain:
+            found = text("displays.value.gradient", value=found, grad=node.grad)
+        told.append(found)
     formula = shorten(str(value), LONGEST_FORMULA)
-    return f"The graph of {formula}: {count_text(len(nodes), 'Value')}. {'; '.join(told)}."
+    count = plural("counts.values", len(nodes))
+    return text("displays.value.alt", formula=formula, count=count, nodes="; ".join(told))

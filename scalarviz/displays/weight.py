@@ -7,9 +7,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.displays.cells import Scale, cell
-from scalarviz.displays.page import count_text, factors, never_raises, number_text
+from scalarviz.displays.page import factors, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
 from scalarviz.errors import EngineError
+from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.model.bank import Bank
@@ -42,8 +43,9 @@ def weight_html(weight: Weight) -> str:
     drawing.text(left + 36, 40, number_text(grad, 6))
     if weight.frozen:
         tag = left + 54 + width_of(number_text(grad, 6))
-        drawing.rect(tag, 27, width_of("frozen", SMALL) + 18, 18, LOOK.ink, radius=9)
-        drawing.text(tag + 9, 40, "frozen", SMALL, color=LOOK.ground)
+        frozen = text("card.frozen")
+        drawing.rect(tag, 27, width_of(frozen, SMALL) + 18, 18, LOOK.ink, radius=9)
+        drawing.text(tag + 9, 40, frozen, SMALL, color=LOOK.ground)
     y = CELL[3] + 28
     for title, rows in sections:
         if title:
@@ -51,9 +53,10 @@ def weight_html(weight: Weight) -> str:
             drawing.text(0, y, title, NORMAL, color=LOOK.quiet)
             y += LINE + 3
         y = equations(drawing, y, rows)
-    frozen = ", frozen" if weight.frozen else ""
     told = [" = ".join(row) for _, rows in sections for row in rows]
-    numbers = f"value {number_text(value)}, gradient {number_text(grad)}{frozen}"
+    numbers = text("displays.numbers", value=number_text(value), grad=number_text(grad))
+    if weight.frozen:
+        numbers = text("displays.weight.frozen", numbers=numbers)
     return image(drawing, f"{weight.name}: {numbers}. {title}. {'; '.join(told)}.")
 
 
@@ -69,7 +72,7 @@ def equations(drawing: SvgDrawing, y: float, rows: list[Row]) -> float:
         else:
             drawing.text(left, y, row[0], anchor="end", italic=True)
             *sides, result = row[1:]
-            runs = [(text, False) for side in sides for text in ("=", side)]
+            runs = [(part, False) for side in sides for part in ("=", side)]
             drawing.words(left + 6, y, [*runs, ("=", False), (result, True)])
         y += LINE
     return y
@@ -79,23 +82,22 @@ def inputs_rows(weight: Weight, value: float) -> list[Row]:
     """Return y = w x for the newest inputs that wait for a backward, the next one first."""
     waiting = list(weight._inputs)
     if not waiting:
-        return [("y = w x; it keeps no input for a backward",)]
+        return [(text("displays.weight.no_inputs"),)]
     rows: list[Row] = [
         ("y", "w x", factors(value, x), number_text(value * x))
         for x in waiting[: -MOST_TERMS - 1 : -1]
     ]
     if len(waiting) > MOST_TERMS:
-        rows.append((f"… {len(waiting) - MOST_TERMS:,} more",))
-    first = f"; the next is x = {number_text(waiting[-1])}" if len(waiting) > 1 else ""
-    waits = "waits" if len(waiting) == 1 else "wait"
-    rows.append((f"{count_text(len(waiting), 'input')} {waits} for a backward{first}",))
+        rows.append((text("displays.more", count=len(waiting) - MOST_TERMS),))
+    inputs = plural("displays.weight.inputs", len(waiting), x=number_text(waiting[-1]))
+    rows.append((inputs,))
     return rows
 
 
 def explanation_rows(explanation: Explanation) -> list[Row]:
     """Return the gradient as a sum of products, then the optimizer's lines to the new value."""
     if explanation.total is None:
-        return [("no gradient yet",)]
+        return [(text("displays.weight.no_gradient"),)]
     total, terms = number_text(explanation.total, 6), sum_text(explanation)
     rows: list[Row] = [("w", number_text(explanation.value, 6))]
     rows.append(("grad", *([terms] if terms else []), total))
@@ -105,7 +107,7 @@ def explanation_rows(explanation: Explanation) -> list[Row]:
         same = formula in (value, f"{line.value:.6g}")
         rows.append((line.name, *([] if same else [formula]), value))
     if explanation.frozen:
-        rows.append(("it is frozen: no step moves it",))
+        rows.append((text("displays.weight.still"),))
     return rows
 
 
@@ -116,7 +118,7 @@ def sum_text(explanation: Explanation) -> str:
     pairs = list(zip(explanation.x.tolist(), explanation.g.tolist(), strict=True))
     terms = [factors(x, g) for x, g in pairs[:MOST_TERMS]]
     if len(pairs) > MOST_TERMS:
-        terms.append(f"… {len(pairs) - MOST_TERMS:,} more")
+        terms.append(text("displays.more", count=len(pairs) - MOST_TERMS))
     return " + ".join(f"({t})" if i and t.startswith("−") else t for i, t in enumerate(terms))
 
 
@@ -131,27 +133,26 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
         return "", None
     course = session.course
     if session.playing:
-        return (
-            f"Its session is playing, at step {course.clock.step:,}: pause it to read a step",
-            None,
-        )
+        return text("displays.weight.playing", step=course.clock.step), None
     with held(weight.bank) as is_free:
         if not is_free:
-            return "Its session is at work", None
+            return text("displays.weight.at_work"), None
         step, operation = course.clock.place
         if step == operation == 0:
-            return "Its session has computed nothing yet", None
+            return text("displays.weight.nothing"), None
         if is_disturbed(course):
-            return "Something was changed past its session, which takes it up when it goes on", None
+            return text("displays.weight.disturbed"), None
         if not operation and is_unfinished(course):
-            return "Its session has left a step in the middle: go on by operations", None
+            return text("displays.weight.unfinished"), None
         if not operation and is_long(course):
-            return "A step of its session takes long: go on by operations to read one", None
+            return text("displays.weight.long"), None
         first = step if operation else step - 1
-        far = f", done up to {session.done}" if operation else ""
+        title = text("displays.weight.step", first=first, last=first + 1)
+        if operation:
+            title = text("displays.weight.done", step=title, operation=session.done)
         with kept(weight.bank):
             explanation: Explanation = session.explain(weight.index)
-        return f"The step from {first:,} to {first + 1:,}{far}", explanation
+        return title, explanation
 
 
 @contextmanager

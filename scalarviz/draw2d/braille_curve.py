@@ -9,6 +9,7 @@ from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
+from scalarviz.texts import plural, text
 
 AXIS = 8  # columns to the left of the curve
 # Bits of the dots, row by row: left column, right column.
@@ -22,7 +23,7 @@ def curve_block(losses: FloatArray, width: int, height: int) -> Block:
     losses = losses[np.isfinite(losses) & (losses > 0.0)]  # what a logarithm can show
     rows, columns = height - 1, width - AXIS
     if rows < 2 or columns < 16 or not len(losses):
-        return [[Segment("" if len(losses) else "no loss yet", QUIET)]]
+        return [[Segment("" if len(losses) else text("chart.none"), QUIET)]]
     logs = heights(losses, 2 * columns)
     high = round_up(10.0 ** float(logs.max()))
     low = min(round_down(10.0 ** float(logs.min())), high / 10.0)
@@ -30,10 +31,10 @@ def curve_block(losses: FloatArray, width: int, height: int) -> Block:
     dots = np.round((math.log10(high) - logs) / span * (4 * rows - 1)).astype(int)
     ticks = tick_labels(low, high, rows)
     block: Block = []
-    for label, text in zip(ticks, braille(dots, rows), strict=True):
+    for label, line in zip(ticks, braille(dots, rows), strict=True):
         axis = f"{label:>{AXIS - 1}}{'┤' if label else '│'}"
-        block.append([Segment(axis, QUIET), Segment(text, ACCENT)])
-    end = f" {count:,} steps"
+        block.append([Segment(axis, QUIET), Segment(line, ACCENT)])
+    end = " " + plural("counts.steps", count)
     block.append([Segment(f"{'0 ':>{AXIS - 1}}└{'─' * (columns - len(end))}{end}", QUIET)])
     return block
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.table import table
 
-LEGEND = "blue below 0, orange above"
 PERCENTILE = 98.0
 NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
 

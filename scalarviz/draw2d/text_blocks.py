@@ -17,6 +17,7 @@ from rich.style import Style
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.colors import contrast, to_bytes
+from scalarviz.texts import text
 
 Line = list[Segment]
 Block = list[Line]
@@ -75,7 +76,7 @@ def plates_block(
         block.append([])
     if len(block) - 1 <= height and widest(plates, size) <= width:
         return block[:-1]
-    return [*block[: height - 1], [Segment("... a larger window shows all weights", QUIET)]]
+    return [*block[: height - 1], [Segment(text("plates.cut"), QUIET)]]
 
 
 def least_lines(plates: Sequence[TextPlate], width: int) -> int:

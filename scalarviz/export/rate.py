@@ -10,6 +10,7 @@ from typing import final
 from scalarviz.checks.numbers import number
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 FRAME = 1 / 20  # seconds per frame
 PORTION = 0.01  # seconds of training between two checks for input
@@ -101,14 +102,14 @@ class Pace:
     def note(self) -> str:
         """The speed in words."""
         if self.speed:
-            return f"{self.speed:g} steps a second, as asked"
+            return text("pace.asked", rate=self.speed)
         if self.frame:
-            return f"{self.frame} steps a picture"
+            return text("pace.frame", count=self.frame)
         if self.opening is None:
-            return "as fast as it goes"
+            return text("pace.fast")
         if self.seconds <= SECONDS:
-            return f"{self.opening:g} steps a second at first"
-        return f"twice as fast every {DOUBLING:g} seconds"
+            return text("pace.opening", rate=self.opening)
+        return text("pace.faster", seconds=DOUBLING)
 
 
 def steps_due(seconds: float, speed: float | None, opening: float | None) -> float:

@@ -30,6 +30,7 @@ from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.session import Session
+from scalarviz.texts import plural, text
 from scalarviz.view.scene.camera import Camera, along_path
 
 Frame = npt.NDArray[np.uint8]
@@ -253,7 +254,7 @@ def record(
         encoder,
     ):
         stage.motion.cuts = stage.eyes.cuts = unit == "step"
-        stage.narration.pause = f"{every:,} step{'s' * (every > 1)} a picture"
+        stage.narration.pause = plural("status.video", every)
         path_of = camera_path(stage, move, cameras)
         frame = drawn(canvas, stage, look)
         encoder.add(frame)
@@ -424,7 +425,9 @@ def telling(
         yield lambda done, total: None
         return
     columns = (
-        TextColumn("picture {task.completed:,.0f} of {task.total:,.0f}"),
+        TextColumn(
+            text("terminal.pictures", done="{task.completed:,.0f}", all="{task.total:,.0f}")
+        ),
         BarColumn(),
         TimeRemainingColumn(compact=True),
     )

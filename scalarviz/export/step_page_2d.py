@@ -19,6 +19,7 @@ from scalarviz.model.program import Moment
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 INSIDE = RADIUS - 1.5  # half the side of an image in a disc
 BACKWARD = ("backward", "step")  # phases that show gradients
@@ -72,7 +73,7 @@ def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
         for row, word in enumerate((column.count, *column.words)):
             y = bottom + 24 + 15 * row
             drawing.text(column.x, y, word, SMALL, color=LOOK.quiet, anchor="middle")
-    said = "discs and lines: gradients" if back else "discs: numbers of the sample; lines: weights"
+    said = text(f"storyboard.discs.{'gradients' if back else 'numbers'}")
     drawing.text(0, drawing.bottom + 22, said, SMALL, color=LOOK.quiet)
     legend(drawing, drawing.bottom + 18)
     return drawing

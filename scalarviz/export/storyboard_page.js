@@ -37,7 +37,7 @@ addEventListener('DOMContentLoaded', () => {
 
   function tell() {
     play.className = timer === null ? 'stopped' : 'playing';
-    play.setAttribute('aria-label', timer === null ? 'play' : 'pause');
+    play.setAttribute('aria-label', timer === null ? play.dataset.play : play.dataset.pause);
     caption.setAttribute('aria-live', timer === null ? 'polite' : 'off');
   }
 

@@ -18,6 +18,7 @@ from scalarviz.draw2d.colors import MAPS
 from scalarviz.errors import InputError
 from scalarviz.package_files import text_beside
 from scalarviz.presenter.captions.operations import Caption
+from scalarviz.texts import text
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -32,6 +33,7 @@ COLORS = {
 STYLE = "\n" + text_beside(__file__, "storyboard_page.css")
 SCRIPT = "\n" + text_beside(__file__, "storyboard_page.js")
 PAGE = Template(text_beside(__file__, "storyboard_page.html"))
+SAY = "say_"  # names in the page with this prefix stand for texts
 FRAME = Template(text_beside(__file__, "storyboard_frame.html").rstrip("\n"))
 
 
@@ -59,7 +61,9 @@ def page(stills: Sequence[Still], title: str, dark: bool = True) -> str:
     style = style.replace("color-scheme: dark", f"color-scheme: {theme}")
     style = style.replace("/* colors of paper */", COLORS["light"])
     steps = [f'<li><button type="button">{escape(still.name)}</button></li>' for still in stills]
+    words = [name for name in PAGE.get_identifiers() if name.startswith(SAY)]
     return PAGE.substitute(
+        {name: escape(text(f"storyboard.page.{name.removeprefix(SAY)}")) for name in words},
         title=escape(title),
         policy=policy(style),
         style=style,
@@ -79,9 +83,7 @@ def frame(still: Still, place: int, count: int) -> str:
         picture=as_link(still.picture),
         sides=sides(still.picture),
         alt=escape(still.alt),
-        number=place + 1,
-        count=count,
-        name=escape(still.name),
+        which=text("storyboard.which", number=place + 1, count=count, name=escape(still.name)),
         title=escape(caption.title),
         formula=formula if caption.formula else "",
         numbers="".join(numbers),
@@ -110,6 +112,6 @@ def policy(style: str) -> str:
     )
 
 
-def fingerprint(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
+def fingerprint(code: str) -> str:
+    digest = hashlib.sha256(code.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -19,6 +19,7 @@ from scalarviz.model.operations import Operation
 from scalarviz.network.base import Model
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
@@ -82,7 +83,7 @@ def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
         points=(inputs[:, axes] - low) / (high - low),
         targets=targets[:, 0],
         answers=answers(ask, inputs, targets),
-        title="output over the plane" if targets.shape[1] == 1 else "output 0 over the plane",
+        title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
     )
 
 
@@ -101,7 +102,7 @@ def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:
         return []
     said = ask(inputs)
     return [
-        f"{numbers(x, 'g')} -> {numbers(y, '.3f')}, should be {numbers(t, 'g')}"
+        text("exhibits.answer", x=numbers(x, "g"), output=numbers(y, ".3f"), target=numbers(t, "g"))
         for x, y, t in zip(inputs, said, targets, strict=True)
     ]
 
@@ -117,14 +118,14 @@ def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
     places = np.repeat(inputs[:1], SIDE * 4, axis=0)
     places[:, axis] = np.linspace(low, high, len(places))
     points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
-    title = "output and samples" if targets.shape[1] == 1 else "output 0 and samples"
+    title = text(f"exhibits.graph.{'one' if targets.shape[1] == 1 else 'many'}")
     return FunctionPlot(ask(places)[:, 0], low, high, points, title)
 
 
 def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
     """Return the palette: inputs, outputs and targets as colors."""
     inputs, targets = data.palette
-    return Swatches(inputs, ask(inputs), targets)
+    return Swatches(inputs, ask(inputs), targets, text("exhibits.swatches"))
 
 
 def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
@@ -133,14 +134,15 @@ def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
     output = ask(points)
     shape = (rows, columns, 3)
     loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
-    noise = f"{psnr(output, target):.1f} dB"
+    noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
     shown = {
-        "target": target.reshape(shape),
-        "output": np.asarray(output, np.float64).reshape(shape),
-        "loss: 5 (output - target) + .5": loss.reshape(shape),
+        text("exhibits.target"): target.reshape(shape),
+        text("exhibits.output"): np.asarray(output, np.float64).reshape(shape),
+        text("exhibits.pictures.loss"): loss.reshape(shape),
     }
-    said = f"PSNR {noise} at the middles of {len(points):,} pixels"
-    return Pictures(shown, said, title=f"pictures  {said}", aside=noise)
+    said = text("exhibits.pictures.said", noise=noise, count=len(points))
+    title = text("exhibits.pictures.title", said=said)
+    return Pictures(shown, said, title=title, aside=noise)
 
 
 @lru_cache(maxsize=2)
@@ -196,10 +198,10 @@ def expression_plate(expression: Model) -> TextPlate:
     """Return the parameters of a compiled expression, in a column if they are few."""
     values = np.asarray(expression.bank.value[expression.rows], np.float64)
     names = expression.parameter_names
-    about = f"{len(names)} parameters"
+    name, about = text("plates.values"), text("plates.parameters", count=len(names))
     if len(names) <= FEW:
-        return TextPlate("values", about, values[:, np.newaxis], np.zeros(0), [""], names)
-    return TextPlate("values", about, values[np.newaxis], np.zeros(0), names, [""])
+        return TextPlate(name, about, values[:, np.newaxis], np.zeros(0), [""], names)
+    return TextPlate(name, about, values[np.newaxis], np.zeros(0), names, [""])
 
 
 def plate(session: Session, index: int, layer: Layer) -> TextPlate:
@@ -210,7 +212,7 @@ def plate(session: Session, index: int, layer: Layer) -> TextPlate:
     outputs = numbered(layer.outputs, session.data.output_names if is_last else ())
     weights, biases = np.split(values, [layer.inputs * layer.outputs])
     return TextPlate(
-        name=f"layer {index}",
+        name=text("plates.layer", label=index),
         about=f"{layer.inputs} → {layer.outputs}  {layer.activation}",
         weights=weights.reshape(-1, layer.inputs),
         biases=biases,
@@ -233,15 +235,17 @@ def plate_of(session: Session, operation: Operation, layer: Layer) -> TextPlate:
     values = np.asarray(session.network.bank.value[own.start : own.stop], np.float64)
     weights, biases = np.split(values, [prod(shape)])
     sizes = operation.source.size, operation.target.size
-    name, kind = f"layer {operation.label}", type(layer).__name__
+    name, kind = text("plates.layer", label=operation.label), type(layer).__name__
     about = f"{sizes[0]} → {sizes[1]}  {kind}"
     if len(shape) == 1:
         columns = [str(i) for i in range(shape[0])]
         rows = np.stack([weights, biases]) if len(biases) else weights[np.newaxis]
-        return TextPlate(name, about, rows, np.zeros(0), columns, ["gain", "shift"][: len(rows)])
+        names = [text("plates.gain"), text("plates.shift")][: len(rows)]
+        return TextPlate(name, about, rows, np.zeros(0), columns, names)
     if len(shape) > 2:
-        about = f"{shape[0]} kernels of {' × '.join(map(str, shape[1:]))}  {kind}"
-    each = prod(shape[2:])
-    columns = [str(i // each) if i % each == 0 else "" for i in range(prod(shape[1:]))]
+        each = " × ".join(map(str, shape[1:]))
+        about = text("plates.kernels", count=shape[0], shape=each, kind=kind)
+    pixels = prod(shape[2:])
+    columns = [str(i // pixels) if i % pixels == 0 else "" for i in range(prod(shape[1:]))]
     outputs = [str(i) for i in range(shape[0])]
     return TextPlate(name, about, weights.reshape(shape[0], -1), biases, columns, outputs)

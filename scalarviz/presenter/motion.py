@@ -13,6 +13,7 @@ from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.model.program import Moment
 from scalarviz.presenter.channels import Source, read, scales_of
 from scalarviz.presenter.live_values import LiveValues
+from scalarviz.texts import text
 from scalarviz.view.scene.plates import Plate
 
 LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
@@ -151,9 +152,8 @@ class Motion:
         if moment.kind == "step":
             change = passage.after.value - passage.before.value
             scales = scales_of(plates, change, per_layer=per_layer)
-            return Mixed(
-                first + part * (last - first), change, first, "change in this step", scales
-            )
+            name = text("legend.change_in_step")
+            return Mixed(first + part * (last - first), change, first, name, scales)
         return Mixed(first + part * (last - first), between(read(size, old), read(size, new), part))
 
 

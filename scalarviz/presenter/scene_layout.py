@@ -12,6 +12,7 @@ from scalarviz.layers import Dense
 from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout
@@ -47,8 +48,8 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
     if layer.output_shape and sizes[0] == sizes[1]:  # beside images there is little room
-        return f"layer {label}", " ".join(kind)
-    return f"layer {label}", f"{' → '.join(sizes)}  {' '.join(kind)}"
+        return text("plates.layer", label=label), " ".join(kind)
+    return text("plates.layer", label=label), f"{' → '.join(sizes)}  {' '.join(kind)}"
 
 
 def size_of(shape: Shape, count: int) -> str:

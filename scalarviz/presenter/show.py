@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import answers, number, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import visible
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 STEPS = 2000
 LONGEST_TITLE = 200
@@ -70,7 +71,7 @@ class Show:
     title    one line above the picture; by default the first line of the scene's docstring, or the
              network's description
     hint     what to try next, shown at the end; by default nothing
-    about    a sentence below the title
+    about    a sentence below the title; by default "Each cube is one weight."
     speed    steps a second at first, then accelerating; None, the default: as fast as possible
     frame    steps from one picture to the next; None, the default: as many as time allows
     steps    steps of a training unless another number is given; by default 2000
@@ -81,7 +82,7 @@ class Show:
     session: Session
     title: str = ""
     hint: str = ""
-    about: str = "Each cube is one weight."
+    about: str = field(default_factory=lambda: text("captions.start"))
     speed: float | None = None
     frame: int | None = None
     steps: int = STEPS
@@ -115,6 +116,6 @@ class Show:
             )
         if shown.title:
             return shown
-        text = (inspect.getdoc(about) if about is not None else "") or ""
+        doc = (inspect.getdoc(about) if about is not None else "") or ""
         fallback = repr(shown.session.network).partition(":")[0]
-        return replace(shown, title=text.partition("\n")[0].rstrip(".") or fallback)
+        return replace(shown, title=doc.partition("\n")[0].rstrip(".") or fallback)

@@ -9,6 +9,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import Digits
+from scalarviz.texts import text
 from scalarviz.view.exhibits.confusion import Confusion
 from scalarviz.view.exhibits.exhibit import resized
 from scalarviz.view.exhibits.sorting import Classes, Sorting
@@ -27,15 +28,15 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     counts = np.zeros((data.outputs, data.outputs), np.int64)
     np.add.at(counts, (labels, said), 1)
     confusion = Confusion(counts)
-    of = "training" if data.held_out is None else "held-out"
-    share = f"{of} {100.0 * confusion.accuracy:.1f}%"
+    of = "training" if data.held_out is None else "held_out"
+    share = text(f"exhibits.sorting.share.{of}", share=100.0 * confusion.accuracy)
     return Sorting(
         pictures,
         labels[shown],
         said[shown],
         confusion,
-        of=f"{of} digits",
-        title=f"by prediction  {share}",
+        of=text(f"exhibits.sorting.of.{of}"),
+        title=text("exhibits.sorting.title", share=share),
         aside=share,
     )
 

@@ -29,6 +29,7 @@ from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
+from scalarviz.texts import text
 from scalarviz.view.frame_data import CubeValues, FrameData
 
 
@@ -200,7 +201,7 @@ class Stage:
         """Press the button at a pixel, else pin the cube there; elsewhere, unpin."""
         for box, name in reversed(self._picture.buttons if self._picture else []):
             if box.has(x, y):
-                if name == "rescale":
+                if name == text("notices.rescale"):
                     self.rescale()
                 else:
                     self.messages.press(name)
@@ -273,7 +274,7 @@ class Stage:
         clipped = scales.clipped(plates, mixed.colors)
         chips = self.messages.chips()
         if clipped and not self.silent:
-            chips.append((f"{clipped:,} cubes clipped", "rescale"))
+            chips.append((text("notices.clipped", count=clipped), text("notices.rescale")))
         frozen = np.asarray(session.network.bank.frozen)
         self._seen = FrameData(
             self.plan,

@@ -20,6 +20,7 @@ from scalarviz.session.explanation import OperationNumbers
 from scalarviz.session.replay import History
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Clock
+from scalarviz.texts import text
 
 # The unit that an operation writes: an element of a row, or a channel of images.
 UNITS = {"affine": "perceptron", "activation": "perceptron", "convolution": "kernel"}
@@ -86,12 +87,12 @@ class TracedWeight:
     def unit(self) -> str:
         """The output by its name: perceptron 0, or kernel 2 at 4, 4."""
         operation, place = self.operation, self.place[0]
-        shape, name = operation.target.shape, UNITS.get(operation.kind, "feature")
+        shape, kind = operation.target.shape, UNITS.get(operation.kind, "feature")
         if not shape:
-            return f"{name} {place // operation.outputs_per_bias}"
+            return text(f"units.{kind}", number=place // operation.outputs_per_bias)
         channel, line, column = (int(i) for i in np.unravel_index(place, shape))
-        name = "kernel" if name == "kernel" else "channel"
-        return f"{name} {channel} at {line}, {column}"
+        kind = "kernel" if kind == "kernel" else "channel"
+        return text(f"units.{kind}.pixel", number=channel, row=line, column=column)
 
     @property
     def own_row(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from rich import box
@@ -23,7 +23,7 @@ from rich.text import Text
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import curve_block
-from scalarviz.draw2d.colors import LEGEND, to_bytes
+from scalarviz.draw2d.colors import to_bytes
 from scalarviz.draw2d.text_blocks import (
     ACCENT,
     QUIET,
@@ -35,6 +35,7 @@ from scalarviz.draw2d.text_blocks import (
     paint,
     plates_block,
 )
+from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 
 # In lines; the frame of a panel takes two more.
@@ -68,7 +69,7 @@ class TerminalFrame:
     exhibit: Exhibit | None = None
     held_out: float | None = None
     note: str = ""
-    keys: Sequence[str] = ("Ctrl-C stops",)
+    keys: Sequence[str] = field(default_factory=lambda: (text("terminal.keys.stop"),))
 
 
 def picture(moment: TerminalFrame, look: BlockStyle, width: int, height: int) -> RenderableType:
@@ -111,19 +112,19 @@ def shade(moment: TerminalFrame, look: BlockStyle) -> Shade | None:
 def head(moment: TerminalFrame, width: int) -> RenderableType:
     """Return three lines: title, numbers, progress bar."""
     loss = f"{moment.losses[-1]:#.3g}" if len(moment.losses) else "-"
-    steps = f"{moment.steps:,}"
+    last = text("terminal.head.of", step=moment.steps, steps=moment.steps)
     fields = [
-        ("step ", f"{moment.step:,} of {steps}", len("step  of ") + 2 * len(steps)),
-        ("loss ", loss, len("loss 1.00e-05")),
-        ("steps/s ", f"{moment.speed:,.0f}", len("steps/s 10,000")),
-        ("learning rate ", f"{moment.learning_rate:g}", len("learning rate 0.0001")),
+        (text("status.step"), text("terminal.head.of", step=moment.step, steps=moment.steps), last),
+        (text("chart.title"), loss, "1.00e-05"),
+        (text("terminal.head.pace"), f"{moment.speed:,.0f}", "10,000"),
+        (text("status.learning_rate"), f"{moment.learning_rate:g}", "0.0001"),
     ]
     # Fixed column widths keep the numbers from moving sideways.
-    gap = max(2, (width - 2 - sum(columns for _, _, columns in fields)) // 3)
+    gap = max(2, (width - 2 - sum(len(f"{name} {widest}") for name, _, widest in fields)) // 3)
     numbers = Text(no_wrap=True, overflow="ellipsis")
-    for name, value, columns in fields:
-        spare = " " * (columns + gap - len(name) - len(value))
-        numbers.append(name, QUIET).append(value, STRONG).append(spare)
+    for name, value, widest in fields:
+        spare = " " * (len(widest) + gap - len(value))
+        numbers.append(f"{name} ", QUIET).append(value, STRONG).append(spare)
     numbers.rstrip()
     bar = ProgressBar(
         max(1, moment.steps),
@@ -138,7 +139,9 @@ def head(moment: TerminalFrame, width: int) -> RenderableType:
 def title_line(moment: TerminalFrame, width: int) -> Text:
     """Return the title, and at its right epoch and engine if they fit."""
     title = Text.assemble(("scalarviz", ACCENT + STRONG), "  ", moment.title)
-    place = f"epoch {moment.epoch:,.1f}  engine {moment.engine}" if moment.engine else ""
+    place = ""
+    if moment.engine:
+        place = text("terminal.head.place", epoch=moment.epoch, engine=moment.engine)
     spare = width - 2 - title.cell_len - len(place)
     if spare >= 2:
         title.append(" " * spare).append(place, QUIET)
@@ -165,9 +168,9 @@ def tops(
 
 def loss_panel(moment: TerminalFrame, width: int, height: int) -> Panel:
     """Return the loss curve."""
-    title = Text("loss", STRONG)
+    title = Text(text("chart.title"), STRONG)
     if moment.held_out is not None and math.isfinite(moment.held_out):
-        title.append(f"  (held out: {moment.held_out:#.3g})", PLAIN)
+        title.append("  " + text("terminal.held_out", loss=moment.held_out), PLAIN)
     title.truncate(max(1, width - 4), overflow="ellipsis")
     return panel(title, curve_block(moment.losses, width - 4, height - 2))
 
@@ -182,16 +185,17 @@ def exhibit_panel(exhibit: Exhibit, look: BlockStyle, width: int, height: int) -
 
 def legend(moment: TerminalFrame, look: BlockStyle) -> Text:
     """Return the color scale with its ends, and the number of weights beyond them."""
-    text = Text.assemble(("weights", STRONG), f"  {-moment.scale:g} ", style=PLAIN)
+    line = Text.assemble((text("terminal.weights"), STRONG), f"  {-moment.scale:g} ", style=PLAIN)
     if look.color:
         for i, color in enumerate(to_bytes(look.map(np.linspace(-1.0, 1.0, 15))).tolist()):
-            text.append("0" if i == 7 else " ", paint(*color))
-        text.append(f" +{moment.scale:g}").append(f"  {LEGEND}", QUIET)
+            line.append("0" if i == 7 else " ", paint(*color))
+        line.append(f" +{moment.scale:g}").append("  " + text("legend.colors"), QUIET)
     else:
-        text.append(f"to +{moment.scale:g}").append("  - below 0, + above", QUIET)
+        line.append(text("terminal.to", most=moment.scale))
+        line.append("  " + text("terminal.signs"), QUIET)
     values = np.concatenate([np.append(plate.weights, plate.biases) for plate in moment.plates])
     beyond = int(np.sum(np.abs(values) > moment.scale))
-    return text.append(f"  {beyond} beyond" if beyond else "", QUIET)
+    return line.append("  " + text("terminal.beyond", count=beyond) if beyond else "", QUIET)
 
 
 def foot(moment: TerminalFrame, width: int) -> RenderableType:

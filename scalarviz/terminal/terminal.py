@@ -35,10 +35,11 @@ from scalarviz.session.session import Session
 from scalarviz.terminal.keys import Keys, NoKeys, keyboard
 from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train
+from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import BlockStyle
 
 DRAWING = 1 / 4  # most of the time spent on drawing
-HANDLE = ("←→ step", ", . operation", "↑↓ rate", "r resets", "q leaves")
+HANDLE = ("step", "operation", "rate", "reset", "leave")
 
 
 def watch(
@@ -123,9 +124,9 @@ class TerminalSession:
             self.tell(self.keep.at_end(self.session, stop.asked))
         return stop.code
 
-    def tell(self, text: str) -> None:
-        if text:
-            self.console.print(visible(text, LONGEST_LINE), highlight=False, markup=False)
+    def tell(self, line: str) -> None:
+        if line:
+            self.console.print(visible(line, LONGEST_LINE), highlight=False, markup=False)
 
     def go(self, live: Live, stop: Stop) -> None:
         """Loop: draw, handle keys, train; twenty frames a second, fewer if drawing is slow."""
@@ -185,13 +186,15 @@ class TerminalSession:
         """Return the reason for the speed; in a pause, the current operation."""
         if not self.paused:
             return self.pace.note
-        return f"paused  done: {self.session.done or 'nothing'}  next: {self.session.next}"
+        done = self.session.done or text("status.nothing")
+        return text("terminal.paused", done=done, next=self.session.next)
 
     def handle(self) -> tuple[str, ...]:
         """Return the help on keys."""
         if not self.keys.there:
-            return ("Ctrl-C stops",)
-        return ("space goes on" if self.paused else "space pauses", *HANDLE)
+            return (text("terminal.keys.stop"),)
+        space = text(f"terminal.keys.{'go_on' if self.paused else 'pause'}")
+        return (space, *(text(f"terminal.keys.{name}") for name in HANDLE))
 
     def moment(self, note: str) -> TerminalFrame:
         """Return what the picture shows of the session now."""

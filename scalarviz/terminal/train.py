@@ -24,6 +24,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.process.memory import check_losses
 from scalarviz.session.session import Session
+from scalarviz.texts import plural, text
 
 LINES = 10  # lines of progress without a bar
 
@@ -69,13 +70,14 @@ def end_of(show: Show, steps: int | None) -> int:
 
 def about(session: Session) -> str:
     """Return parameters, optimizer and engine in one line."""
-    return f"{len(session.network.bank)} parameters, {session.optimizer!r}, engine {session.engine}"
+    about = {"optimizer": f"{session.optimizer!r}", "engine": session.engine}
+    return text("terminal.about", count=len(session.network.bank), **about)
 
 
 def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Console) -> None:
     """Train with a progress bar, the loss, steps a second, and the remaining time."""
     columns = [
-        TextColumn("step {task.completed:,.0f} of {task.total:,.0f}"),
+        TextColumn(text("terminal.steps", done="{task.completed:,.0f}", all="{task.total:,.0f}")),
         BarColumn(complete_style=ACCENT, finished_style=ACCENT),
         TaskProgressColumn(),
         TextColumn("{task.fields[told]}"),
@@ -91,7 +93,7 @@ def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Consol
             now = perf_counter()
             if now - drawn > FRAME or session.step_index == end:
                 pace = (session.step_index - first) / (now - start)
-                told = f"loss {session.loss:#.3g}  {pace:,.0f} steps/s"
+                told = text("terminal.bar", loss=session.loss, pace=pace)
                 progress.update(task, completed=session.step_index, told=told, refresh=True)
                 drawn = now
 
@@ -105,8 +107,8 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
         take_steps(portions, goal, keep, stop)
         if session.step_index > before:
             pace = (session.step_index - before) / (perf_counter() - start)
-            loss = f"loss {session.loss:#.3g}"
-            say(f"step {session.step_index:>8,}   {loss:14} {pace:,.0f} steps/s")
+            loss = f"{session.loss:#.3g}"
+            say(text("terminal.line", step=session.step_index, loss=loss, pace=pace))
 
 
 def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
@@ -130,15 +132,19 @@ def closing(show: Show, start: int, end: int) -> str:
     """Return the result in words, and a hint on what to try next."""
     session = show.session
     losses, step = session.losses[start:], session.step_index
-    course = "nothing learned yet"
+    course = text("terminal.closing.nothing")
     if len(losses):
-        course = f"loss from {losses[0]:#.3g} to {losses[-1]:#.3g}"
+        course = text("terminal.closing.loss", first=losses[0], last=losses[-1])
     held_out = held_out_loss(session) if len(losses) else None
     if held_out is not None:
-        course += f", of what is held out {held_out:#.3g}"
-    text = f"{step - start:,} steps" if step >= end else f"Stopped at step {step:,} of {end:,}"
-    more = why_lost(session) or (f"Next: {show.hint}" if show.hint else "")
-    return f"{text}: {course}. {more}".rstrip()
+        course = text("terminal.closing.held_out", course=course, loss=held_out)
+    taken = plural("counts.steps", step - start)
+    if step < end:
+        taken = text("terminal.closing.stopped", step=step, end=end)
+    more = why_lost(session)
+    if show.hint and not more:
+        more = text("terminal.closing.next", hint=show.hint)
+    return f"{taken}: {course}. {more}".rstrip()
 
 
 def why_lost(session: Session) -> str:
@@ -146,7 +152,5 @@ def why_lost(session: Session) -> str:
     step = lost_since(session)
     if step is None:
         return ""
-    return (
-        f"The loss is {session.losses[step]:g} from step {step + 1:,} on, most likely since the "
-        f"learning rate of {session.learning_rate:g} is too large."
-    )
+    numbers = {"loss": session.losses[step], "rate": session.learning_rate}
+    return text("terminal.closing.lost", step=step + 1, **numbers)

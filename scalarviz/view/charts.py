@@ -10,6 +10,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
 from scalarviz.view.frame_data import Curve
 from scalarviz.view.scene.frame import Box
 
@@ -43,14 +44,14 @@ def panel(canvas: Canvas2D, box: Box, title: str, theme: Theme, right: str = "")
 def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
     """Draw the losses on a logarithmic scale, the current step, and the other branch in grey."""
     loss = "" if math.isnan(curve.loss) else f"{curve.loss:#.3g}"
-    inside = panel(canvas, box, "loss", theme, loss)
+    inside = panel(canvas, box, text("chart.title"), theme, loss)
     losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
     if inside.height < 30.0 or inside.width < 80.0:
         return
     if not len(losses):
         middle = inside.y + inside.height / 2
-        canvas.text(inside.x, middle, "no step has been taken yet", size=12, color=theme.quiet)
+        canvas.text(inside.x, middle, text("chart.empty"), size=12, color=theme.quiet)
         return
     high = round_up(float(losses.max()))
     low = min(round_down(float(losses.min())), high / 10.0)
@@ -85,7 +86,7 @@ def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
     canvas.text(
         plot.right,
         plot.bottom + 14.0,
-        f"step {last:,.0f}",
+        text("chart.step", step=last),
         size=11,
         color=theme.quiet,
         anchor="right",
@@ -95,7 +96,7 @@ def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
         canvas.text(
             middle,
             plot.bottom + 14.0,
-            "grey: other branch",
+            text("chart.ghost"),
             size=11,
             color=theme.ghost,
             anchor="center",

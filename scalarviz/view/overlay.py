@@ -8,6 +8,7 @@ import numpy as np
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import row_text, text
 from scalarviz.view.frame_data import CubeValues, FrameData, Words
 from scalarviz.view.inspector import wrapped
 from scalarviz.view.scene.frame import MARGIN, Box, Division
@@ -104,24 +105,28 @@ def draw_legend(
     Sizes stand below colors; beside them if the legend is low and stands `alone`.
     """
     scales = np.asarray(cubes.color_scales)
-    of = " of its layer" if cubes.per_layer and len(scales) > 1 else ""
+    by_layer = cubes.per_layer and len(scales) > 1
     scale = float(scales[0]) if len(scales) else 1.0
     y = box.y + 12.0
-    beyond = f"  ({cubes.clipped:,} beyond)" if cubes.clipped else ""
-    words = f"color: {cubes.color}{beyond}"
+    words = text("legend.color", channel=channel_name(cubes.color))
+    if cubes.clipped:
+        words = text("legend.beyond", color=words, count=cubes.clipped)
     canvas.text(box.x, y, words, size=12, color=theme.ink, bold=True)
     bar = theme.map(np.linspace(-1.0, 1.0, 128))[np.newaxis]
     canvas.image(box.x, y + 7.0, box.width, 10.0, bar, smooth=True)
-    ends = ("-max" + of, "0", "+max" + of) if of else (f"{-scale:.3g}", "0", f"+{scale:.3g}")
-    for part, (text, anchor) in zip(
+    ends = f"{-scale:.3g}", "0", f"+{scale:.3g}"
+    if by_layer:
+        ends = text("legend.least"), "0", text("legend.most")
+    for part, (words, anchor) in zip(
         (0.0, 0.5, 1.0), zip(ends, ("left", "center", "right"), strict=True), strict=True
     ):
         at = box.x + part * box.width
-        canvas.text(at, y + 30.0, text, size=11, color=theme.quiet, anchor=anchor)
+        canvas.text(at, y + 30.0, words, size=11, color=theme.quiet, anchor=anchor)
     if box.height <= 80.0 and not alone:
         return
     left, y = (box.x, y + 50.0) if box.height > 80.0 else (box.right + 28.0, y)
-    canvas.text(left, y, f"size: {size_name(cubes.size)}, log", size=12, color=theme.ink, bold=True)
+    words = text("legend.size", channel=channel_name(cubes.size))
+    canvas.text(left, y, words, size=12, color=theme.ink, bold=True)
     x = left + 1.0
     tops = np.asarray(cubes.size_scales)
     top = float(tops[0]) if len(tops) else 1.0
@@ -129,13 +134,14 @@ def draw_legend(
         side = 13.0 * (0.35 + 0.65 * i / 4)
         canvas.box(x, y + 20.0 - side, side, side, theme.quiet, radius=1.5)
         x += side + 5.0
-    text = f"{top * 1e-4:.1g} and less, to {top:.2g}" if not of else "from 1/10000 of the largest"
-    canvas.text(x + 3.0, y + 19.0, text, size=11, color=theme.quiet)
+    words = text("legend.range", least=top * 1e-4, most=top)
+    words = text("legend.range_of_layer") if by_layer else words
+    canvas.text(x + 3.0, y + 19.0, words, size=11, color=theme.quiet)
 
 
-def size_name(channel: str) -> str:
+def channel_name(channel: str) -> str:
     """Return the label of a size channel: sizes show magnitudes."""
-    return f"|{channel}|"
+    return row_text(f"rows.channels.{channel}.name", channel)
 
 
 def draw_chips(
@@ -221,7 +227,7 @@ def draw_help(
     x, y = (whole.width - wide) / 2.0, (whole.height - high) / 2.0
     canvas.box(0.0, 0.0, whole.width, whole.height, theme.ground + "b0")
     canvas.box(x, y, wide, high, theme.panel[:7], radius=12.0, outline=theme.rim)
-    canvas.text(x + 22.0, y + 32.0, "Keys", size=17, color=theme.ink, bold=True)
+    canvas.text(x + 22.0, y + 32.0, text("help.title"), size=17, color=theme.ink, bold=True)
     with canvas.clip(x, y, wide, high):
         for i, (key, meaning) in enumerate(keys):
             left = x + 22.0 + (i // rows) * (first + second + 30.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.autograd.value import Value
-from scalarviz.displays.page import count_text, factors, never_raises, number_text, table
+from scalarviz.displays.page import factors, never_raises, number_text, table
 from tests.displays.drawn import cells_of
 
 
@@ -39,13 +39,6 @@ def test_a_number_is_shown_as_one_reads_it(number: object, text: str) -> None:
 def test_a_later_negative_factor_is_in_brackets() -> None:
     assert factors(-1, 2) == "−1 · 2"
     assert factors(1, -2) == "1 · (−2)"
-
-
-def test_a_plural_is_a_plural() -> None:
-    assert count_text(1, "weight") == "1 weight"
-    assert count_text(1234, "weight") == "1,234 weights"
-    assert count_text(2, "branch") == "2 branches"
-    assert count_text(2, "loss") == "2 losses"
 
 
 def test_a_table_says_what_it_was_given() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from scalarviz.draw2d.colors import (
-    LEGEND,
     MAPS,
     ColorMap,
     contrast,
@@ -15,6 +14,7 @@ from scalarviz.draw2d.colors import (
     srgb,
     to_bytes,
 )
+from scalarviz.texts import text
 
 every_map = pytest.mark.parametrize("colors", MAPS.values(), ids=MAPS)
 SIZES = np.linspace(0.0, 1.0, 101)
@@ -49,7 +49,7 @@ def test_blue_is_negative_and_orange_positive_as_the_legend_says(colors: ColorMa
     assert (blue > green).all() and (green > red).all()
     red, green, blue = np.moveaxis(colors(SIZES[10:]), -1, 0)
     assert (red > green).all() and (green > blue).all()
-    assert LEGEND == "blue below 0, orange above"
+    assert text("legend.colors") == "blue below 0, orange above"
 
 
 @every_map

@@ -10,7 +10,8 @@ FIELD = "{}"
 # Arguments of these are read by a program, or belong to another table: errors, logs, patterns.
 NOT_SHOWN = set(
     "warn debug info warning inform compile sub match fullmatch search findall finditer getattr "
-    "hasattr setattr namedtuple TypeVar NewType cast text_beside".split()
+    "hasattr setattr namedtuple TypeVar NewType cast text_beside number whole_number size pick "
+    "count_of shorten require as_count".split()
 )
 SHOWN = set("label title tooltip text caption placeholder description about status".split())
 MATHS = set("grad delta".split())  # names in formulas
@@ -111,6 +112,8 @@ def _read_by_people(node: ast.AST, row_tables: tuple[str, ...]) -> Iterator[tupl
             if value is not None:
                 yield value, False
         case ast.arg():
+            return
+        case ast.FunctionDef(name="__repr__" | "__str__"):  # for who writes code
             return
         case ast.FunctionDef():
             for part in (*node.decorator_list, node.args, *node.body):

@@ -155,7 +155,7 @@ def place_name(ctx: TracedWeight, column: int) -> str:
     if not shape:
         return text("captions.input", number=column)
     channel, line, at = (int(i) for i in np.unravel_index(column, shape))
-    return text("captions.pixel", channel=channel, row=line, column=at)
+    return text("units.channel.pixel", number=channel, row=line, column=at)
 
 
 def row_back(ctx: TracedWeight) -> Caption:

@@ -15,6 +15,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import ColorMap, contrast, rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import BlockStyle
 from scalarviz.view.scene.frame import Box
 
@@ -110,7 +111,7 @@ def paint_axes(
 ) -> None:
     """Draw the names of the axes, and as many classes as there is room for."""
     count, wide, high = cells
-    for words in ("rows: true   columns: predicted", "true by predicted"):
+    for words in (text("exhibits.confusion.axes"), text("exhibits.confusion.short")):
         if canvas.measure(words, size=11) <= box.width:
             canvas.text(box.x, box.y + 10.0, words, size=11, color=theme.quiet)
             break

@@ -32,7 +32,7 @@ class FunctionPlot(Exhibit):
     low: float
     high: float
     points: FloatArray
-    title: str = "output"
+    title: str = ""
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         rows, columns = height - 1, width - AXIS

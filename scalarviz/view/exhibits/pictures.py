@@ -26,7 +26,7 @@ class Pictures(Exhibit):
 
     pictures: Mapping[str, FloatArray]
     said: str = ""
-    title: str = "pictures"
+    title: str = ""
     aside: str = ""
     wide: ClassVar[bool] = True
 

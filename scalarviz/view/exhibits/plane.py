@@ -40,7 +40,7 @@ class Plane(Exhibit):
     points: FloatArray
     targets: FloatArray
     answers: Sequence[str] = ()
-    title: str = "output over the plane"
+    title: str = ""
 
     def lines(self, width: int, room: int) -> int:
         widest = (self.widest(width) - 4 - self.beside) // 2

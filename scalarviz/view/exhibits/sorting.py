@@ -15,6 +15,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
 from scalarviz.view.exhibits.confusion import COLUMNS, LABELS, WRONG, Confusion
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 from scalarviz.view.scene.frame import Box
@@ -44,8 +45,8 @@ class Sorting(Exhibit):
     labels: Classes
     said: Classes
     confusion: Confusion
-    of: str = "digits"
-    title: str = "by prediction"
+    of: str
+    title: str = ""
     aside: str = ""
     loss_share: ClassVar[float] = 0.28
 
@@ -85,8 +86,8 @@ class Sorting(Exhibit):
         """
         table = self.confusion.block(look, width, height)
         if not table:
-            short = f"{self.confusion.right:,} of {self.confusion.all:,} are right"
-            return [[Segment(short[:width])]]
+            counts = {"right": self.confusion.right, "count": self.confusion.all}
+            return [[Segment(text("exhibits.sorting.short", **counts)[:width])]]
         rows = min(height - len(table) - 1, max(len(own) for own in self.order))
         if rows < LEAST_ROWS:
             return table
@@ -104,10 +105,12 @@ class Sorting(Exhibit):
 
     def words(self) -> list[str]:
         table = self.confusion
-        share = f"{100.0 * table.accuracy:.1f}%"
-        said = f"{table.right:,} of {table.all:,} {self.of} are right, {share}"
+        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
+        said = text("exhibits.sorting.right", of=self.of, **counts)
         true, taken, times = table.worst()
-        return [f"{said}; {true} was taken for {taken} {times} times" if times > 1 else said]
+        if times <= 1:
+            return [said]
+        return [text("exhibits.sorting.worst", right=said, true=true, taken=taken, times=times)]
 
     # On a canvas.
 

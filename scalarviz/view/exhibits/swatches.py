@@ -13,6 +13,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
 from scalarviz.view.scene.frame import Box
 
@@ -31,7 +32,7 @@ class Swatches(Exhibit):
     inputs: FloatArray
     outputs: FloatArray
     targets: FloatArray
-    title: str = "colours"
+    title: str = ""
 
     def lines(self, width: int, room: int) -> int:
         return min(GOOD, max(LEAST, room // 3))
@@ -42,10 +43,10 @@ class Swatches(Exhibit):
         side = min(8, max(1, (width - LABEL + 1) // len(self.inputs) - 1))
         first = min(3, max(1, (height - gap) // 3))
         tall = min(6, max(1, (height - gap - first) // 2))
-        block = rows("input", self.inputs, side, first, look.color)
+        block = rows(text("exhibits.input"), self.inputs, side, first, look.color)
         block += [[]] * gap
-        block += rows("output", self.outputs, side, tall, look.color)
-        return block + rows("target", self.targets, side, tall, look.color)
+        block += rows(text("exhibits.output"), self.outputs, side, tall, look.color)
+        return block + rows(text("exhibits.target"), self.targets, side, tall, look.color)
 
     def height(self, width: float) -> float:
         return 100.0 + 0.92 * width
@@ -56,9 +57,9 @@ class Swatches(Exhibit):
         side = (box.width - left) / len(self.inputs)
         high = min(24.0, side - 3.0, box.height / 4.0)
         for name, colors, top, tall in (
-            ("input", self.inputs, 0.0, high),
-            ("output", self.outputs, high + 6.0, high),
-            ("target", self.targets, 2.0 * high + 6.0, high),
+            (text("exhibits.input"), self.inputs, 0.0, high),
+            (text("exhibits.output"), self.outputs, high + 6.0, high),
+            (text("exhibits.target"), self.targets, 2.0 * high + 6.0, high),
         ):
             y = box.y + top
             canvas.text(box.x, y + tall / 2 + 4.0, name, size=11, color=theme.quiet)
@@ -93,7 +94,7 @@ class Swatches(Exhibit):
         canvas.text(
             box.x + box.width / 2.0,
             box.bottom - 2.0,
-            "disc: output   ring: target   line: error",
+            text("exhibits.swatches.legend"),
             size=11,
             color=theme.quiet,
             anchor="center",
@@ -103,9 +104,9 @@ class Swatches(Exhibit):
         return [
             " ".join([f"{name:8}", *(f"#{code.tobytes().hex()}" for code in to_bytes(colors))])
             for name, colors in (
-                ("inputs", self.inputs),
-                ("outputs", self.outputs),
-                ("targets", self.targets),
+                (text("exhibits.inputs"), self.inputs),
+                (text("exhibits.outputs"), self.outputs),
+                (text("exhibits.targets"), self.targets),
             )
         ]
 

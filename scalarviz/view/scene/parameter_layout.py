@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.texts import text
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
 
 FEW, APART = 12, 1.6  # most values in one row, and cells from one to the next
@@ -32,8 +33,8 @@ def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
         plates = [block_of_values(rows[0], whole, columns, 0)]
         plates += [block_of_values(rows[whole * columns], 1, rest, whole)] if rest else []
     start = np.array([0.0, -len(rows) / columns - 0.85, 0.0])
-    about = f"{len(rows)} parameters"
-    return Layout(plates, (), (), [Label("values", about, start, start + columns * RIGHT)])
+    name, about = text("plates.values"), text("plates.parameters", count=len(rows))
+    return Layout(plates, (), (), [Label(name, about, start, start + columns * RIGHT)])
 
 
 def one_value(row: int, corner: FloatArray) -> Plate:
