@@ -2,8 +2,8 @@
 
     python -W error -m docs.build_pages          into build/docs; open build/docs/index.html
 
-A docstring that cannot be shown, a link that leads nowhere or a public name without an entry ends
-it with an error. It takes the extra `docs`.
+Needs the extra `docs`. A docstring that cannot be rendered, a broken link or a public name without
+an entry is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.public_names import callables, public_objects
 ROOT = Path(__file__).parent.parent
 MODULES = ("scalarviz", "scalarviz.data", "scalarviz.onnx")
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
-ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # of a docstring: its names, what it is
+ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 STYLE = """
 body { max-width: 54rem; margin: 0 auto; padding: 1rem 1.5rem; color: #212529;
   font: 16px/1.55 system-ui, sans-serif; }
@@ -45,7 +45,7 @@ dl.arguments dt { font-family: monospace; } dl.arguments dd { margin: 0; }
 
 
 def main(folder: Path) -> None:
-    """Write all pages into a folder, which is made anew, and check them."""
+    """Write all pages into a folder, which is emptied first, and check them."""
     shutil.rmtree(folder, ignore_errors=True)
     for place in ("docs", "notebooks"):
         (folder / place).mkdir(parents=True)
@@ -67,7 +67,7 @@ def put(path: Path, text: str) -> None:
 
 
 def markdown(text: str) -> str:
-    """Markdown as HTML; links to other texts and lessons lead to their pages, those to code end."""
+    """Return Markdown as HTML; links to texts and lessons lead to their pages, others end."""
     html = str(pdoc.render_helpers.to_html(text))
     html = re.sub(r'<a href="(?:\.\./)?tests/[^"]*">(.*?)</a>', r"\1", html)
     html = re.sub(r'(href="(?!https?:)[^"]*)\.(?:md|ipynb)"', r'\1.html"', html)
@@ -75,7 +75,7 @@ def markdown(text: str) -> str:
 
 
 def page(body: str, up: str = "") -> str:
-    """A page around some HTML; `up` leads to the folder of all pages."""
+    """Return an HTML page; `up` is the path to the folder of all pages."""
     places = {
         "README": "index.html",
         "Reference": "scalarviz.html",
@@ -89,7 +89,7 @@ def page(body: str, up: str = "") -> str:
 
 
 def lesson_page(path: Path) -> str:
-    """A lesson as it was kept, without the cells that check it."""
+    """Return a stored lesson as a page, without the cells that check it."""
     book = nbformat.read(path, as_version=4)
     book.cells = [cell for cell in book.cells if "check" not in cell.metadata.get("tags", [])]
     body, _ = HTMLExporter().from_notebook_node(book, {"metadata": {"name": path.stem}})
@@ -97,10 +97,10 @@ def lesson_page(path: Path) -> str:
 
 
 def write_reference(folder: Path) -> None:
-    """The pages of the public names."""
+    """Write the pages of the public names."""
     warnings.filterwarnings("ignore", ".*memoryview.float")  # that takes Python 3.14
     for _ in public_objects():
-        pass  # they are loaded when first used, and pdoc shows what is loaded
+        pass  # pdoc shows loaded names only
     pdoc.docstrings.convert = converted
     pdoc.render.configure(
         docformat="markdown", footer_text="scalarviz", search=True, show_source=False
@@ -115,15 +115,15 @@ def write_reference(folder: Path) -> None:
 
 
 def converted(docstring: str, docformat: str, source: Path | None) -> str:
-    """A docstring as Markdown: its table of arguments as a list of terms, its examples as code."""
+    """Return a docstring as Markdown: its arguments as a list of terms, its examples as code."""
     return "\n\n".join(map(block, re.split(r"\n{2,}", docstring)))
 
 
 def block(paragraph: str) -> str:
-    """A paragraph of a docstring as Markdown."""
+    """Return a paragraph of a docstring as Markdown."""
     if paragraph.lstrip().startswith(">>>"):
         return f"```python\n{paragraph}\n```"
-    if not ARGUMENT.match(paragraph):  # a star is a product there, and no emphasis
+    if not ARGUMENT.match(paragraph):  # a star is a product, not emphasis
         return re.sub(r"(`[^`]+`)|[*_]", lambda found: found[1] or f"\\{found[0]}", paragraph)
     rows: list[tuple[str, str]] = []
     for line in paragraph.split("\n"):
@@ -136,12 +136,12 @@ def block(paragraph: str) -> str:
 
 
 def in_line(text: str) -> str:
-    """A line with `code` in it as HTML."""
+    """Return a line with `code` as HTML."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
 def check_names(folder: Path) -> None:
-    """Raise unless every public name has an entry, and every method of a public class."""
+    """Raise an error unless every public name, and every method of a public class, has an entry."""
     pages = {name: read(folder / f"{name.replace('.', '/')}.html") for name in MODULES}
     public = {name for name, _ in public_objects()}
     wanted = public | {name for name, _, _ in callables() if name.rpartition(".")[0] in public}
@@ -153,7 +153,7 @@ def check_names(folder: Path) -> None:
 
 
 def check_links(folder: Path) -> None:
-    """Raise if a link or a picture of a page leads to a file that is not there."""
+    """Raise an error if a link or image leads to a missing file."""
     for path in folder.rglob("*.html"):
         text = re.sub(r"<script\b.*?</script>", "", read(path), flags=re.S)
         for link in re.findall(r'(?:href|src)="([^"#?]+)[^"]*"', text):

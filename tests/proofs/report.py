@@ -13,13 +13,12 @@ from pathlib import Path
 
 FILE = Path(__file__).parent.parent.parent / "docs" / "RELIABILITY.md"
 
-INTRODUCTION = """# What was tried, and what came out
+INTRODUCTION = """# Results of the proofs
 
-The proofs in [tests/proofs](../tests/proofs) wrote this page; nobody writes numbers into it by
-hand. `make test-all` runs them with all other tests, `make proofs` by themselves. A row is the last
-whole run of one proof; a run of some proofs leaves the other rows as they are. All draws follow
-from the seeds; only the moments of kills, and which of several threads comes first, are others each
-time.
+The proofs in [tests/proofs](../tests/proofs) generate this page. `make test-all` runs them with all
+other tests, `make proofs` runs them alone. A row is the last complete run of one proof; a run of
+some proofs leaves the other rows unchanged. All draws follow from the seeds; only the times of
+kills and the order of threads vary.
 """
 
 HEAD = ("proof", "what was tried", "seeds", "outcome", "took", "date", "machine")
