@@ -1,1 +1,1 @@
-"""What all engines share: their interface, runs, snapshots, and the reference operations."""
+"""What all engines share: base classes, runs, snapshots, and the reference operations."""

@@ -1,7 +1,7 @@
-"""What every engine does for a network: the four verbs on checked batches, and training.
+"""Engine and Run: the interface of an engine, with the four verbs and training on checked batches.
 
 A training is a `Run`: one network on the batches of one data set. It takes many steps in one call,
-or one step moment by moment, with the same bits, and then all numbers in between can be read.
+or one step moment by moment, with the same bits; then all intermediate numbers can be read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from scalarviz.model.program import Moment, Program
 class Engine(ABC):
     """Runs one model on its bank: the layers of a network, or its program.
 
-    What comes in has been checked: batches are 2-D and float64, one row a sample, and fit. What is
-    between a forward and its backward an engine keeps on a stack of its own.
+    Arguments have been checked: batches are 2-D, float64, one row a sample, and fit. An engine
+    keeps what its backward needs on a stack of its own.
     """
 
     name: str
@@ -45,35 +45,35 @@ class Engine(ABC):
 
     @abstractmethod
     def forward(self, batch: FloatArray) -> FloatArray:
-        """The outputs of a batch; what backward needs is kept."""
+        """Return the outputs of a batch, and keep what `backward` needs."""
 
     @abstractmethod
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """The outputs of a batch, with nothing kept."""
+        """Return the outputs of a batch, without keeping anything."""
 
     @abstractmethod
     def newest_batch(self) -> int:
-        """How many samples the newest unmatched forward had; an OrderError if there is none."""
+        """Return the samples of the newest unmatched forward; raise OrderError if there is none."""
 
     @abstractmethod
     def check_backward(self, samples: int) -> None:
-        """Refuse a backward that does not fit the newest forward, before anything is changed."""
+        """Raise an error for a backward that does not fit the newest forward."""
 
     @abstractmethod
     def backward(self, upstream: FloatArray) -> FloatArray:
-        """Add to the gradients, for the newest unmatched forward; return that by its inputs."""
+        """Add to the gradients for the newest unmatched forward; return those of its inputs."""
 
     @abstractmethod
     def forget(self) -> None:
-        """Drop everything that waits for a backward."""
+        """Drop all forwards that wait for their backward."""
 
     @abstractmethod
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """A training on these batches; making one changes no number."""
+        """Return a training on these batches; the bank is not changed yet."""
 
     @final
     def lost_statistic(self) -> str:
-        """The first running statistic that is not finite, by name, and what it is; or ""."""
+        """Return name and value of the first running statistic that is not finite, or ""."""
         if not self.layers or np.isfinite(self.bank.state[SCALING:]).all():
             return ""
         lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
@@ -81,37 +81,37 @@ class Engine(ABC):
 
     @final
     def bad_statistic(self, lost: str, step: int) -> UpdateError:
-        """The error of a step, the first being 0, that would lose a running statistic."""
+        """Return the error for a step, counted from 0, with a statistic that is not finite."""
         other = ", or compute with precision='full'" if self.precision.mixed else ""
         return UpdateError(step, f"{lost}, so it was not taken: scale the data down{other}")
 
     @final
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """The error of a step, the first being 0, that has left numbers not finite."""
+        """Return the error for a step, counted from 0, that left numbers not finite."""
         lost = self.lost_statistic()
         return self.bad_statistic(lost, step) if lost else self.bank.bad_update(optimizer, step)
 
     @final
     def snapshot(self) -> Snapshot:
-        """The numbers of the bank, which between calls hold the truth on every engine."""
+        """Return a snapshot of the bank, which is current between calls on every engine."""
         return HostSnapshot(self.bank)
 
     @final
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy, or what is sent to another process, is an engine of its own."""
+        """Copy or pickle as a new engine for the same layers, program and bank."""
         return type(self), (self.layers, self.program, self.bank, self.precision)
 
     @final
     def as_read(self, batch: FloatArray) -> FloatArray:
-        """A batch in float64, with inf where a number is too large for the type of the bank."""
+        """Return a batch in float64, with inf where a number is too large for the bank's dtype."""
         read = self.array(batch)
         return np.where(np.isinf(read), read, batch)
 
     @final
     def array(self, rows: object) -> FloatArray:
-        """Numbers in the type of the bank, row by row; too large ones become inf, silently.
+        """Return rows as a contiguous array of the bank's dtype; too large numbers become inf.
 
-        Kernels are compiled for this order, and would be anew for every other.
+        Kernels are compiled for contiguous arrays only.
         """
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(rows, self.bank.dtype)
@@ -119,13 +119,12 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of some steps.
+    """Result of some steps.
 
-    losses    one for each step that was taken, each computed before the step
-    bad       the row of a gradient that is not finite, so that the next step was not taken, or NONE
-    overflow  the error of the next step, if it has left a weight, a slot or a running statistic not
-              finite: the numbers in the bank are of no use then, and whoever asked for the steps
-              restores them
+    losses    one for each step taken, each before the update
+    bad       row of a gradient that is not finite, so that the next step was not taken, or NONE
+    overflow  error for the next step if it left a weight, a slot or a running statistic not finite;
+              the caller must then restore the bank
     """
 
     losses: FloatArray
@@ -136,56 +135,56 @@ class Outcome:
 class Run(ABC):
     """The training of one network on the batches of one data set.
 
-    Every step does the moments of `program.moments`, in their order. Moment by moment, `begin`
-    comes first, and `perform` is called with one moment after the other. What was written can be
-    read from the moment that writes it until the next `begin`; `steps` begins anew.
+    Every step performs `program.moments` in order. Moment by moment, call `begin` and then
+    `perform` for each moment. Numbers can be read from the moment that writes them until the next
+    `begin`; `steps` begins anew.
     """
 
     def __init__(self, batches: Batches, loss: Loss) -> None:
         self.batches = batches
         self.loss_function = loss
-        self.loss = np.nan  # of the batch, from the moment "loss" on
+        self.loss = np.nan  # loss of the batch, from the moment "loss" on
 
     @abstractmethod
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
-        """`count` whole steps on the batches of the steps `first`, `first` + 1, ...
+        """Take `count` whole steps on the batches of the steps `first`, `first` + 1, ...
 
-        Where a gradient of a weight that moves is not finite, and the optimizer does not count such
-        gradients as 0, that step is not taken, nor are those after it; its gradients can be read.
-        A step that leaves a weight, a slot or a running statistic not finite is the last one: see
-        `Outcome.overflow`. One that a dynamic loss scale skips changes no running statistic.
+        If the gradient of a weight that is not frozen is not finite, and the optimizer refuses such
+        gradients, that step and those after it are not taken; its gradients can be read. A step
+        that leaves a weight, a slot or a running statistic not finite is the last one, see
+        `Outcome.overflow`. A step that a dynamic loss scale skips changes no running statistic.
         """
 
     @abstractmethod
     def begin(self, step: int) -> None:
-        """Take up the batch of a step."""
+        """Load the batch of a step."""
 
     @abstractmethod
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
-        """Do one moment of the step.
+        """Perform one moment of the step.
 
-        If it is "step": a GradientError if a gradient is bad, and an UpdateError if a weight, a
-        slot or a running statistic would not be finite; nothing is changed then.
+        For "step": raises GradientError if a gradient, UpdateError if a weight, slot or running
+        statistic would not be finite; nothing is changed then.
         """
 
     def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
-        """After the last moment before "step": leave nothing that waits for a backward."""
+        """Called after the last moment before "step": leave no unmatched forward."""
 
     @abstractmethod
     def values(self, buffer: Buffer) -> FloatArray:
-        """What a buffer of the program holds for this batch, one row a sample."""
+        """Return the values of a buffer of the program for this batch, shape (samples, size)."""
 
     @abstractmethod
     def gradients(self, buffer: Buffer) -> FloatArray:
-        """The gradient of the loss by what a buffer holds, one row a sample."""
+        """Return the gradient of the loss for a buffer, shape (samples, size)."""
 
     @abstractmethod
     def targets(self) -> FloatArray:
-        """What the network should have said to this batch, one row a sample."""
+        """Return the targets of this batch, shape (samples, outputs)."""
 
 
 def check_kinds(engine: str, program: Program, kernels: Container[str]) -> None:
-    """Refuse a program with operations of a kind that an engine has no `kernels` for."""
+    """Raise EngineError for a program with a kind of operation that is not in `kernels`."""
     for operation in program.operations:
         if operation.kind not in kernels:
             raise EngineError(
@@ -202,14 +201,14 @@ class Waiting(Protocol):
 
 
 def newest_of(passes: Sequence[Waiting], model: str = "network") -> int:
-    """How many samples the newest batch has that waits; an OrderError if there is none."""
+    """Return the samples of the newest batch that waits; raise OrderError if none does."""
     if not passes:
         raise OrderError(f"backward of the {model} without a forward: call forward first")
     return passes[-1].samples
 
 
 def check_samples(newest: int, samples: int, model: str = "network") -> None:
-    """Refuse a backward of another number of samples than the forward had."""
+    """Raise ShapeError for a backward with another number of samples than the forward."""
     if newest != samples:
         raise ShapeError(
             f"the {model} was last given {newest} samples, and its backward {samples}: pass one "

@@ -1,4 +1,4 @@
-"""What a step of the optimizer may have to be taken back to: the numbers that it changes."""
+"""Before: a copy of the numbers that a step changes, to undo it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from scalarviz.model.optimizer import Optimizer
 class Before:
     """A copy of all numbers of a bank that steps of one optimizer change.
 
-    gradients  whether the gradients are kept too, which the optimizer's part of a step leaves alone
+    bank       the Bank
+    optimizer  the Optimizer, whose slots are copied
+    gradients  whether gradients are copied, too; the optimizer's part of a step does not change
+               them
     """
 
     def __init__(self, bank: Bank, optimizer: Optimizer, *, gradients: bool = False) -> None:
@@ -26,7 +29,7 @@ class Before:
         self._has_gradients = bank.has_gradients
 
     def restore(self) -> None:
-        """Write them back."""
+        """Copy the numbers back."""
         bank = self._bank
         bank.value[:] = self._value
         bank.slot_block(self._names)[:] = self._slots

@@ -1,15 +1,15 @@
-"""The threads on which parallel kernels run: when they start, who may use them, and after a fork.
+"""Threads of parallel kernels: starting them, locking, and errors after a fork.
 
 numba starts its threads when it compiles a parallel kernel or loads one from disk, but not when it
 loads a kernel that only calls a parallel one (numba's issue 9938): that call crashes. So they are
 started here, before any kernel of a file is called.
 
 A forked child has none of the threads of its parent, and a parallel kernel would wait for them for
-ever. So a child of a process that has loaded kernels is refused every one of them when it is
-called. A network that is sent to such a child arrives: a worker that could not unpickle what it is
-sent would end without an answer, and a pool of workers waits for that answer for ever. A lock that
-another thread held at the fork is never released in the child, and what it guards may be half
-changed: a `Guard` is refused there as well.
+ever. So in a child of a process that has loaded kernels every kernel raises EngineError. The error
+is raised by the call, not when a network is unpickled: a worker that fails to unpickle its task
+ends without an answer, for which a pool of workers waits for ever. A lock that another thread held
+at the fork is never released in the child, and what it protects may be inconsistent: a `Guard`
+raises EngineError there, too.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FORKED = (
 
 _modules: list[ModuleType] = []
 _guards: WeakSet[Guard] = WeakSet()
-_lost = False  # whether this process was forked from one whose kernels had been loaded
+_lost = False  # whether this process was forked from one with loaded kernels
 
 
 def start_threads(module: ModuleType) -> None:
-    """Start numba's threads for the kernels of a module, which is about to be used."""
-    import numba  # a session knows of forks before it needs numba
+    """Start numba's threads; call this before the kernels of a module are used."""
+    import numba  # slow to import
 
     check_process()
     try:
@@ -50,7 +50,7 @@ def start_threads(module: ModuleType) -> None:
 
 
 def parallel_calls(module: ModuleType) -> AbstractContextManager[None]:
-    """A context for parallel kernels of a module that are called directly, and often."""
+    """Return a context manager for direct calls of parallel kernels of a module."""
     from numba.np.ufunc.parallel import threading_layer
 
     if module not in _modules:
@@ -61,21 +61,22 @@ def parallel_calls(module: ModuleType) -> AbstractContextManager[None]:
 
 
 def may_call_kernels() -> bool:
-    """Whether this process was not forked from one whose kernels had been loaded."""
+    """Whether kernels can be called: this process was not forked from one with loaded kernels."""
     return not _lost
 
 
 def check_process() -> None:
-    """Raise an EngineError in a process that was forked from one whose kernels had been loaded."""
+    """Raise EngineError in a process that was forked from one with loaded kernels."""
     if not may_call_kernels():
         raise EngineError(FORKED)
 
 
 @final
 class Guard:
-    """A reentrant lock; after a fork it is lost if another thread held it, and raises EngineError.
+    """A reentrant lock that raises EngineError after a fork if another thread held it.
 
-    `with guard:` waits for it, `acquire(seconds)` at most so long, and says whether it came.
+    `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
+    returns whether it was acquired.
     """
 
     def __init__(self) -> None:
@@ -98,7 +99,7 @@ class Guard:
         self.release()
 
     def survey(self) -> None:
-        """In a forked child: see whether a thread that is not there holds it."""
+        """In a forked child: mark the lock as lost if a thread that no longer exists holds it."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
@@ -109,15 +110,15 @@ class Guard:
 class OneAtATime:
     """A lock around parallel kernels.
 
-    numba's plainest way to run threads, "workqueue", ends the process if two Python threads run
-    parallel kernels at once.
+    numba's simplest threading layer, "workqueue", crashes if two Python threads run parallel
+    kernels at once.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:
-        check_process()  # the lock may have been held by a thread of the parent
+        check_process()  # a thread of the parent may have held the lock
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
@@ -129,7 +130,7 @@ ONE_AT_A_TIME = OneAtATime()
 
 @final
 class Refused:
-    """Stands for a kernel, or for a file of them, in a process that may call none."""
+    """Replaces kernels in a process that cannot call them: raises EngineError when called."""
 
     def __getattr__(self, name: str) -> Refused:
         if name.startswith("__"):
@@ -139,7 +140,7 @@ class Refused:
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise EngineError(FORKED)
 
-    def __getitem__(self, _: object) -> NoReturn:  # how kernels for a GPU are launched
+    def __getitem__(self, _: object) -> NoReturn:  # kernel launches on a GPU
         raise EngineError(FORKED)
 
 

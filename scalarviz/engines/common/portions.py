@@ -1,4 +1,4 @@
-"""Many steps of a training in portions, so that Ctrl-C is heard and a bad update is taken back."""
+"""take_steps: many steps in portions, so that Ctrl-C can interrupt and a bad update is undone."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import room_for_losses
 
-SECONDS = 0.05  # about what a portion takes, and the most that is done again
+SECONDS = 0.05  # about what a portion takes, and the most that is repeated
 
 
 def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> FloatArray:
-    """So many steps; the loss before each. Whatever ends them leaves the bank after a whole step.
+    """Take `steps` steps; return the loss before each. The bank is always left after a whole step.
 
-    Raises a GradientError, or Interrupted on Ctrl-C; both have the losses so far.
+    Raises GradientError, or Interrupted on Ctrl-C; both have the losses so far.
     """
     with CtrlC() as ctrl_c:
         return steps_until(ctrl_c, engine, run, optimizer, steps)
@@ -30,7 +30,7 @@ def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> Fl
 def steps_until(
     ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
 ) -> FloatArray:
-    """`take_steps`, which Ctrl-C ends; it is held back except while a portion is under way."""
+    """`take_steps` with Ctrl-C delayed, except while a portion runs."""
     with room_for_losses(steps):
         losses = np.empty(steps)
     done, kept, pace = 0, 0, 1
@@ -67,7 +67,7 @@ def steps_until(
 
 
 def restore(run: Run, optimizer: Optimizer, before: Before, first: int, step: int) -> None:
-    """Bring the bank to the beginning of a step, from how it was at the step `first`."""
+    """Restore the bank at the beginning of `step`, from a copy made at step `first`."""
     before.restore()
     if step > first:
         run.steps(optimizer, first, step - first)
@@ -82,9 +82,9 @@ def error_of(
     first: int,
     step: int,
 ) -> GradientError:
-    """The error that ended a training at a step; one that overflowed is taken back.
+    """Return the error that ended a training at a step; undo the step if it overflowed.
 
-    The bank is then as it was before that step, with the gradients of that step.
+    The bank is then as before that step, with the gradients of that step.
     """
     bank = engine.bank
     if outcome.overflow is None:

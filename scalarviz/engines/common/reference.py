@@ -1,8 +1,8 @@
-"""One operation of a program on a batch, forward and backward, in plain Python and numpy.
+"""Reference operations: each kind of operation on a batch, forward and backward, in numpy.
 
-This is what an operation means, said once and slowly: arrays of (samples, numbers) in float64, as
-it is done while a network learns. The python engine shows by it what lies between the calls of its
-objects. What overflows is infinite, as on every engine, and no warning: the step refuses it.
+This is the readable definition of an operation, in float64, as in training; arrays have shape
+(samples, size). The python engine uses it for numbers between the calls of its objects. Overflow
+gives infinity without a warning, as on every engine; the step raises the error.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from scalarviz.model.operations import NONE, Operation, Windows
 
 @dataclass(frozen=True, slots=True)
 class OperationArrays:
-    """What an operation is done with.
+    """Arguments of an operation.
 
-    value, state  those of the network's bank, and how many steps it has taken
-    x, y          what it reads and writes
-    upstream      the gradient by what it writes
-    more          what the other buffer holds; on the way back the gradient by that
-    learning      whether the network learns; else no number is left out, and statistics are those
-                  of all batches that it has seen
-    first         the place in its batch of the first sample
+    value, state  those of the network's bank; `step` is the number of steps taken
+    x, y          inputs and outputs
+    upstream      gradient with respect to the outputs
+    more          values of the other buffer; in a backward its gradient
+    learning      whether the network is trained; otherwise nothing is dropped, and running
+                  statistics are used
+    first         index in the batch of the first sample
     """
 
     value: FloatArray
@@ -47,26 +47,26 @@ class OperationArrays:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A kind of operation: forward gives y, backward the gradient by x."""
+    """Forward and backward of a kind of operation: y, and the gradient with respect to x."""
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
     backward: Callable[[Operation, OperationArrays], FloatArray]
 
 
 def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """What an operation writes."""
+    """Return the outputs of an operation."""
     with np.errstate(all="ignore"):
         return REFERENCES[operation.kind].forward(operation, numbers)
 
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """The gradient by what an operation read."""
+    """Return the gradient with respect to the inputs of an operation."""
     with np.errstate(all="ignore"):
         return REFERENCES[operation.kind].backward(operation, numbers)
 
 
 def not_none(array: FloatArray | None) -> FloatArray:
-    """Numbers that the operation cannot do without."""
+    """Return an array that must not be None."""
     assert array is not None
     return array
 
@@ -119,7 +119,7 @@ def row_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
 
 
 def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
-    """A row formula on one sample: what it writes, and the number that it keeps."""
+    """Apply a row formula to one sample: return outputs, and the number for its backward."""
     formula = ROW_FORMULAS[operation.formula].forward
     y = [0.0] * operation.target.size
     return y, formula(x, y, *typed(formula, operation.settings))
@@ -127,7 +127,7 @@ def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
 
 @lru_cache(maxsize=64)
 def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
-    """For each window what a kernel's weights see there; beyond the edge one more than there is."""
+    """Return the inputs of each window, shape (windows, weights); `source.size` beyond the edge."""
     windows = Windows.of(operation)
     _, channels, high, wide = operation.shape
     found = np.full((windows.pixels, channels, high, wide), operation.source.size)
@@ -149,7 +149,7 @@ def convolution_backward(operation: Operation, numbers: OperationArrays) -> Floa
     g = not_none(numbers.upstream)
     by_windows = kernels.T @ g.reshape(len(g), len(kernels), -1)
     found = np.zeros((len(g), operation.source.size + 1))
-    for weight in range(len(kernels.T)):  # no two windows see the same place by one weight
+    for weight in range(len(kernels.T)):  # by one weight, no two windows read the same input
         found[:, places[:, weight]] += by_windows[:, weight]
     return found[:, :-1]
 
@@ -171,7 +171,7 @@ def sum_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
 
 
 def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """By what a dropout multiplies each number."""
+    """Return the factor of each number in dropout."""
     if not numbers.learning:
         return np.ones_like(numbers.x, np.float64)
     low, high = map(int, numbers.state[operation.state : operation.state + 2])
@@ -193,12 +193,12 @@ def dropout_backward(operation: Operation, numbers: OperationArrays) -> FloatArr
 
 
 def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
-    """The numbers of a batch as (samples, features, pixels)."""
+    """Return the numbers of a batch, shape (samples, features, pixels)."""
     return table.astype(np.float64).reshape(len(table), int(operation.settings[0]), -1)
 
 
 def standardized(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, FloatArray]:
-    """What batch_norm makes of a batch, and by what each feature was multiplied."""
+    """Return the outputs of batch_norm, and the factor of each feature."""
     x = by_feature(operation, numbers.x)
     if numbers.learning:
         mean = x.mean(axis=(0, 2), keepdims=True)
@@ -227,7 +227,7 @@ def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> Float
 
 
 def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """The weights of an operation; the perceptrons are the rows."""
+    """Return the weights of an operation; rows are perceptrons."""
     shape, first = operation.shape, operation.weights
     count = int(np.prod(shape))
     rows = (shape[0], -1) if len(shape) > 1 else shape
@@ -235,7 +235,7 @@ def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:
 
 
 def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """What is added to each number that an operation writes; zeros where it has no biases."""
+    """Return the bias of each output; zeros if the operation has no biases."""
     size = operation.target.size
     if operation.biases == NONE:
         return np.zeros(size)

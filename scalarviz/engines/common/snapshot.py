@@ -1,7 +1,7 @@
-"""Snapshot: the numbers of a bank as they were at one moment, read without holding up training.
+"""Snapshot: a copy of the numbers of a bank at one moment, which does not hold up training.
 
-`request()` asks for them, `ready` says whether they have arrived, `read()` gives them, and waits if
-it must. It is the same on every engine; numbers in the host's memory are there at once.
+`request()` asks for a copy, `ready` says whether it has arrived, `read()` returns it, and waits if
+necessary. The interface is the same on every engine; in host memory the copy is made at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scalarviz.model.bank import Bank
 
 @dataclass(frozen=True, slots=True)
 class SnapshotValues:
-    """What a snapshot holds: copies that nobody else writes to, one number a row."""
+    """The numbers of a snapshot: copies that never change, one number a row."""
 
     value: FloatArray
     grad: FloatArray
@@ -24,25 +24,25 @@ class SnapshotValues:
 
 
 class Snapshot(ABC):
-    """A copy of value, gradients and slots that is under way, or has arrived."""
+    """A copy of values, gradients and slots, requested or arrived."""
 
     @abstractmethod
     def request(self) -> None:
-        """Ask for the numbers as they are now; what was asked for before is given up."""
+        """Request a copy of the present numbers; an earlier request is dropped."""
 
     @property
     @abstractmethod
     def ready(self) -> bool:
-        """Whether `read` would give them without waiting."""
+        """Whether `read` returns without waiting."""
 
     @abstractmethod
     def read(self) -> SnapshotValues:
-        """The numbers as they were at the last request; the first read makes one itself."""
+        """Return the numbers at the last request; without one, request and wait."""
 
 
 @final
 class HostSnapshot(Snapshot):
-    """A snapshot of a bank in the host's memory: it is copied at once.
+    """A snapshot of a bank in host memory, copied at once.
 
     >>> bank = Bank(2)
     >>> snapshot = HostSnapshot(bank)

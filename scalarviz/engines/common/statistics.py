@@ -1,4 +1,4 @@
-"""What layers keep of their batches, in a step that is taken moment by moment."""
+"""Statistics: running statistics during a step that is taken moment by moment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from scalarviz.model.bank import SCALING
 
 @final
 class Statistics:
-    """The running statistics of a network, from the beginning of a step on.
+    """The running statistics at the beginning of a step, to undo bad changes.
 
-    A forward that would make one of them NaN or infinite moves none, and the step is refused when
-    the weights are to move: another reason may come first, or the loss scale may skip it.
+    If a forward makes one of them NaN or infinite, all are restored. The error is raised by the
+    moment "step", since a bad gradient has precedence, and the loss scale may skip the step.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -23,17 +23,17 @@ class Statistics:
         self._lost = ""
 
     def after_forward(self) -> None:
-        """Look at what the forward of an operation has left."""
+        """Check the statistics after the forward of an operation; restore them if one is bad."""
         self._lost = self._lost or self._engine.lost_statistic()
         if self._lost:
             self.restore()
 
     def restore(self) -> None:
-        """Write back those from before the step."""
+        """Restore the statistics from before the step."""
         self._engine.bank.state[SCALING:] = self._before
 
     @property
     def error(self) -> UpdateError | None:
-        """The error of a step that would lose one."""
+        """The error for a step with a bad statistic, or None."""
         engine = self._engine
         return engine.bad_statistic(self._lost, engine.bank.step_count) if self._lost else None

@@ -1,1 +1,1 @@
-"""The python engine: the objects themselves, slow and readable."""
+"""The python engine: runs the layer objects themselves; slow and readable."""

@@ -1,7 +1,7 @@
-"""The python engine: the objects themselves, slow, readable, the reference for the fast ones.
+"""PythonEngine: runs the layer objects themselves; slow, readable, the reference for the others.
 
-It does nothing but call the verbs of each layer, which calls those of its perceptrons, which call
-those of their weights. A layer sees the whole batch before the next one does.
+It calls the verbs of each layer, which calls those of its perceptrons, which call those of their
+weights. A layer processes the whole batch before the next one does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scalarviz.formulas.losses import Loss
 
 @final
 class PythonEngine(Engine):
-    """Runs the layers of a network through their own methods."""
+    """Runs the layers of a network by their own methods."""
 
     name = "python"
 

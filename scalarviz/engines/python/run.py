@@ -1,8 +1,8 @@
-"""A training on the python engine: the objects do it, and what lies between can be read.
+"""PythonRun: a training on the python engine, with intermediate numbers to read.
 
-An object goes through several moments in one call: a perceptron sums and applies its activation, a
-weight adds to its gradient and hands its input's gradient on. So each layer is called once forward
-and once backward, and what it gives is shown at the moment at which it is due.
+A call of an object covers several moments: a perceptron sums and applies its activation, a weight
+adds to its gradient and returns that of its input. So each layer is called once forward and once
+backward, and its results are published at the moments to which they belong.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scalarviz.model.program import Moment
 
 @final
 class PythonRun(Run):
-    """Trains by the verbs of the layers."""
+    """Trains a network by the verbs of its layers."""
 
     def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
@@ -37,11 +37,11 @@ class PythonRun(Run):
         self._targets = np.zeros((0, 0))
         self._values: dict[Buffer, FloatArray] = {}
         self._flows: dict[Buffer, FloatArray] = {}
-        # What objects have computed and is not yet shown: numbers, and gradients.
+        # Computed by the objects but not yet published: values, and gradients.
         self._due: dict[Buffer, FloatArray] = {}
         self._due_flows: dict[Buffer, FloatArray] = {}
         self._statistics = Statistics(engine)
-        self._waiting: list[int] = []  # the layers that wait for their backward
+        self._waiting: list[int] = []  # layers with an unmatched forward
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
         engine, bank, loss = self.engine, self.engine.bank, self.loss_function
@@ -54,7 +54,7 @@ class PythonRun(Run):
             engine.backward(loss.backward())
             bad = bank.find_bad(optimizer)
             if bad != NONE:
-                bank.state[:] = state  # as if the step had not been
+                bank.state[:] = state  # undo the step
                 return Outcome(np.array(losses), bad)
             try:
                 if lost := engine.lost_statistic():
@@ -98,7 +98,7 @@ class PythonRun(Run):
             self._backward(moment, operations[moment.operation])
 
     def finish_backward(self) -> None:
-        for place in reversed(self._waiting):  # layers whose gradient nobody needed
+        for place in reversed(self._waiting):  # layers whose gradient is not needed
             self.engine.layers[place].backward_batch(
                 np.zeros((len(self._targets), self.engine.layers[place].outputs)).tolist()
             )
@@ -158,7 +158,7 @@ class PythonRun(Run):
         )
 
     def _layer_backward(self, operation: Operation) -> None:
-        """The objects of a layer go backward, if they have not yet."""
+        """Run the backward of a layer's objects, unless it has run already."""
         if operation.layer not in self._waiting:
             return
         own = self._operations_of(operation.layer)
