@@ -1,7 +1,6 @@
-"""numba's `cuda`: loaded by the files that use it, and of no type for the type checker.
+"""numba's `cuda` module, or None where it cannot be imported; untyped for the type checker.
 
-Where it cannot be loaded it is None. The files of kernels can be read there all the same; whether
-the engine can run is for `missing` to say.
+Files of kernels can be imported without it; `missing` says whether the engine can run.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from typing import Any
 
 
 def load() -> Any:
-    """numba's CUDA part, or None."""
+    """Return numba's CUDA module, or None."""
     try:
         return import_module("numba.cuda")
-    # It looks for libraries of NVIDIA's, and what it raises without them is its own business.
+    # It loads NVIDIA's libraries, and raises errors of many kinds without them.
     except Exception:
         return None
 

@@ -1,9 +1,8 @@
-"""Batch norm on a GPU: every feature brought to one scale over the whole batch.
+"""Kernels of batch norm: each feature standardized over the whole batch.
 
-Before a number can go on, those of all samples must be there. `gather` then notes mean and scale of
-every feature in `scalars`; on the way back, by how much the gradients move and stretch the feature
-as a whole. A feature is a block's; its sums are taken in SHARES parts, however many threads there
-are.
+Before a number can be standardized, those of all samples are needed. `gather` writes mean and scale
+of each feature to `scalars`; in the backward pass, the means of the gradients that are removed. A
+block computes one feature at a time, its sums in SHARES parts, whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def batch_norm_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """What moves a feature as a whole, or stretches it, has no effect: it is taken out."""
+    """The components of a gradient that shift or scale a feature as a whole are removed."""
     y = base + plan[op + TARGET] * stride
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
@@ -79,7 +78,7 @@ def batch_norm_inputs(
 
 @kernel
 def gather_batch_norm(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Mean and scale of every feature; a network that learns moves the running ones to them."""
+    """Compute mean and scale of each feature; in training, update the running statistics."""
     settings, found = plan[op + SETTINGS], plan[op + STATISTICS]
     features, pixels = np.int64(arena[settings]), np.int64(arena[settings + 1])
     eps, momentum = np.float64(arena[settings + 2]), np.float64(arena[settings + 3])
@@ -94,7 +93,7 @@ def gather_batch_norm(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
             squares = sum_of_products(arena, x, x, mean, pixels, stride, count)
             variance = squares / numbers
             if cuda.threadIdx.x == 0:
-                # The variance of a sample, as one estimates by it that of all there could be.
+                # The unbiased estimate.
                 estimate = squares / max(numbers - 1.0, 1.0)
                 scalars[known] += momentum * (mean - scalars[known])
                 scalars[known + features] += momentum * (estimate - scalars[known + features])
@@ -107,7 +106,7 @@ def gather_batch_norm(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
 def gather_batch_norm_back(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """The mean of g and of g y of every feature."""
+    """Compute the mean of g and of g y of each feature."""
     settings, found = plan[op + SETTINGS], plan[op + STATISTICS]
     features, pixels = np.int64(arena[settings]), np.int64(arena[settings + 1])
     stride, numbers = plan[STRIDE], np.float64(count * pixels)
@@ -124,7 +123,7 @@ def gather_batch_norm_back(
 
 @kernel
 def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
-    """Whether all parameters of the layer are frozen, so that its statistics stand still."""
+    """Whether all parameters of the layer are frozen, so that running statistics do not change."""
     for row in range(plan[op + HELD_FROM], plan[op + HELD_TO]):
         if arena[plan[FROZEN] + row] == Real(0):
             return False
@@ -133,7 +132,7 @@ def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
 
 @kernel
 def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -> Any:
-    """The sum of some rows of a workspace in float64, for all threads of a block."""
+    """Sum rows of a workspace in float64; returned to all threads of a block."""
     shares = cuda.shared.array(SHARES, np.float64)
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
@@ -148,7 +147,7 @@ def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -
 def sum_of_products(
     arena: Numbers, x: Index, y: Index, mean: float, rows: Index, stride: Index, count: Index
 ) -> Any:
-    """The same of the products of two, each as far as it is from the mean."""
+    """Sum products of two sets of rows, each number minus the mean."""
     shares = cuda.shared.array(SHARES, np.float64)
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
@@ -162,7 +161,7 @@ def sum_of_products(
 
 @kernel
 def sum_of_shares(shares: Numbers) -> Any:
-    """What the threads of a block have found, in order; they go on together."""
+    """Sum the shares of a block in order; all threads synchronize."""
     cuda.syncthreads()
     total = 0.0
     for share in range(SHARES):
@@ -173,4 +172,4 @@ def sum_of_shares(shares: Numbers) -> Any:
 
 @kernel
 def nothing_to_gather(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Of an operation that takes each sample by itself."""
+    """No-op: this kind takes each sample by itself."""

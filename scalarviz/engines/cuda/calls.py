@@ -1,4 +1,4 @@
-"""What a GPU does for a network on one batch, kernel by kernel, and many steps in one launch."""
+"""CudaCalls: launches of the kernels for one batch, and of many whole steps at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 THREADS = 256
-BLOCKS_EACH = 4  # blocks for each of a GPU's processors
-SHARED = 47 * 1024  # bytes; every GPU gives a block 48 KiB, and some go to what all threads share
+BLOCKS_EACH = 4  # blocks per multiprocessor
+SHARED = 47 * 1024  # bytes; a block has 48 KiB on every GPU, of which static arrays take some
 
 
 @dataclass
 class Device:
-    """How kernels are launched here. No number depends on it."""
+    """Launch configuration. No result depends on it."""
 
     simulated: bool
     blocks: int
@@ -35,7 +35,7 @@ class Device:
 
     @staticmethod
     def current() -> Device:
-        """The GPU that numba has chosen, or its simulator."""
+        """Return the GPU that numba has chosen, or its simulator."""
         if cuda.config.ENABLE_CUDASIM:
             return Device(True, 3, 4, cuda.stream())
         processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
@@ -44,7 +44,7 @@ class Device:
 
 @final
 class CudaCalls:
-    """One batch of a network on a GPU. k is the place of a step in an order, i of an operation."""
+    """One batch of a network on a GPU. k is the index of a step in a call, i of an operation."""
 
     def __init__(
         self, program: Program, bank: Bank, precision: Precision, samples: int, device: Device
@@ -55,7 +55,7 @@ class CudaCalls:
         self.samples = samples
         self.layout = make_layout(program, bank, precision, samples, SHARED)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
-        self._together: int | None = None  # blocks of a whole step that can run at the same time
+        self._together: int | None = None  # blocks of `train` that can run at the same time
         self.kernels: Any = kernel_file.load(cuda_kernels.__name__, bank.dtype, "cuda")
 
     # ---- launches
@@ -69,54 +69,54 @@ class CudaCalls:
         return self.memory.plan, self.memory.arena, self.memory.scalars
 
     def begin(self, slots: tuple[str, ...] = ()) -> None:
-        """Everything that the host knows goes to the device."""
+        """Copy plan and bank to the device."""
         self.memory.put_plan()
         self.memory.put_bank(self.bank, slots)
         self._launch(self.kernels.round_weights, self.memory.plan, self.memory.arena)
 
     def draw(self, k: int) -> None:
-        """The samples of a step."""
+        """Draw the samples of step k."""
         self._launch(self.kernels.draw_batch, *self._arrays, self.memory.data, k)
 
     def forward(self, k: int, i: int) -> None:
-        """One operation on the samples of step k."""
+        """Run the forward of one operation on the samples of step k."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(self.kernels.gather_all, *self._arrays, k, op)
         self._launch(self.kernels.forward_all, *self._arrays, k, op)
 
     def loss(self, k: int) -> None:
-        """The loss of a step."""
+        """Compute the loss of step k."""
         self._launch(self.kernels.sum_errors, *self._arrays, k)
         self._launch(self.kernels.loss_all, self.memory.plan, self.memory.scalars, k)
 
     def loss_gradient(self, k: int) -> None:
-        """The gradient of the loss by the outputs."""
+        """Compute the gradient of the loss with respect to the outputs."""
         self._launch(self.kernels.loss_gradient_all, *self._arrays, k)
 
     def keep_upstream(self) -> None:
-        """Gradients by the outputs that came from outside, as they are to be kept."""
+        """Round the gradients of the outputs that the caller passed."""
         self._launch(self.kernels.keep_upstream, self.memory.plan, self.memory.arena)
 
     def parameter_gradient(self, k: int, i: int) -> None:
-        """The gradient by the parameters of an operation is added to that of the bank."""
+        """Add the gradient of an operation's parameters to that of the bank."""
         op = self.layout.op(i)
         self._launch(self.kernels.parameter_gradients, *self._arrays, k, op)
         self._launch(self.kernels.add_all, *self._arrays, op)
 
     def input_gradient(self, k: int, i: int) -> None:
-        """The gradient by what an operation read."""
+        """Compute the gradient with respect to the inputs of an operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(self.kernels.gather_back_all, *self._arrays, k, op)
         self._launch(self.kernels.input_gradient_all, *self._arrays, k, op)
 
     def clear(self) -> None:
-        """zero_grad."""
+        """Set all gradients to 0."""
         self._launch(self.kernels.clear_all, self.memory.plan, self.memory.arena)
 
     def move(self, k: int) -> None:
-        """The optimizer's part of a step."""
+        """Run the optimizer's part of step k."""
         self._launch(self.kernels.look_over, *self._arrays)
         self._launch(self.kernels.move_all, *self._arrays, k)
 
@@ -124,9 +124,9 @@ class CudaCalls:
 
     @property
     def fits(self) -> bool:
-        """Whether blocks can take samples all the way, each some of them, and have room for them.
+        """Whether blocks can take samples through whole steps, with room in shared memory.
 
-        Where statistics of the whole batch are needed, all samples must arrive there first.
+        Not possible with statistics of the whole batch, for which all samples must have arrived.
         """
         operations = self.program.operations
         alone = not any(each.about.statistics(each) for each in operations)
@@ -134,13 +134,13 @@ class CudaCalls:
 
     @property
     def shared(self) -> int:
-        """The bytes of shared memory that a block of a whole step needs."""
+        """Bytes of shared memory that a block of a whole step needs."""
         plan = self.layout.plan
         rows = plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS]
         return int(rows * plan[places.WIDTH]) * self.memory.dtype.itemsize
 
     def whole_steps(self, steps: int) -> None:
-        """Many steps in one launch; part by part where the blocks cannot wait for each other."""
+        """Run many steps in one launch; part by part where blocks cannot synchronize."""
         arrays, data, device = self._arrays, self.memory.data, self.device
         parts = kernel_file.load(cuda_steps.__name__, self.bank.dtype, "cuda")
         if self._together is None:
@@ -156,7 +156,7 @@ class CudaCalls:
             self._launch(self.kernels.move_all, *arrays, k)
 
     def _blocks_together(self, train: Any, steps: int) -> int:
-        """How many blocks of a whole step can run at the same time; no more than there is work."""
+        """Return how many blocks of `train` can run at the same time, at most one a chunk."""
         if self.device.simulated or not cuda.get_current_device().COOPERATIVE_LAUNCH:
             return 0
         arguments = *self._arrays, self.memory.data, steps
@@ -169,11 +169,11 @@ class CudaCalls:
     # ---- buffers
 
     def values(self, row: int, size: int, count: int) -> FloatArray:
-        """Rows of the workspace of values, as a table of one row a sample."""
+        """Return rows of the workspace of values, shape (samples, size)."""
         return self._read(places.SPACE, row, size, count)
 
     def gradients(self, row: int, size: int, count: int) -> FloatArray:
-        """The same of the workspace of gradients."""
+        """Return rows of the workspace of gradients, shape (samples, size)."""
         return self._read(places.FLOW, row, size, count)
 
     def _read(self, part: int, row: int, size: int, count: int) -> FloatArray:
@@ -182,7 +182,7 @@ class CudaCalls:
         return np.ascontiguousarray(table[:, :count].T)
 
     def write(self, part: int, row: int, table: FloatArray) -> None:
-        """A table of one row a sample into rows of a workspace."""
+        """Write a table, shape (samples, size), to rows of a workspace."""
         rows = np.zeros((table.shape[1], self.samples), self.memory.dtype)
         rows[:, : len(table)] = table.T
         self.memory.write(int(self.layout.plan[part]) + row * self.samples, rows.ravel())

@@ -1,7 +1,7 @@
-"""Convolution by a team of threads: pictures are looked at through a small window, all alike.
+"""Kernels of convolution, by a team of threads.
 
-A thread has one number that is written, one weight, or one number that was read; and of these, all
-samples of its share. Samples lie side by side, so what threads that stand together read does too.
+A thread computes one output, one weight gradient, or one input gradient, for all samples of its
+share. Samples are adjacent in memory, so that neighbouring threads read neighbouring numbers.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Index = Any
 
 @kernel
 def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
-    """Of a picture: channels, height, width. Of a window: height, width, stride, padding.
+    """Return channels, height, width of the picture; height, width, stride, padding of a window.
 
-    Then how many windows there are from top to bottom and from left to right.
+    Then the number of windows from top to bottom and from left to right.
     """
     first = plan[op + SETTINGS]
     channels, height = np.int64(arena[first]), np.int64(arena[first + 1])
@@ -51,16 +51,17 @@ def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
 
 @kernel
 def windows_at(place: Index, length: Index, apart: Index, padding: Index, count: Index) -> Any:
-    """The windows that have this place of theirs on the picture, from the first to before one."""
+    """Return the range of windows whose place `place` is on the picture."""
     first = (max(padding - place, 0) + apart - 1) // apart
     return first, min((length + padding - place - 1) // apart + 1, count)
 
 
 @kernel
 def seeing(place: Index, count: Index, size: Index, apart: Index) -> Any:
-    """At which of its places, every `apart`-th, a window of `size` has this one of a picture.
+    """Return the range of places, in steps of `apart`, at which windows of `size` read a number.
 
-    `place` is counted from `padding` before the edge; there are `count` windows, `apart` away.
+    `place` is the number's, counted from `padding` before the edge; there are `count` windows,
+    `apart` numbers from one to the next.
     """
     far = place - (count - 1) * apart
     return far if far > 0 else place % apart, min(size, place + 1)
@@ -71,7 +72,7 @@ def convolution_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = b + the sum over a window of w x, for every window and every kernel."""
+    """z = b + the sum over a window of w x, for each window and each kernel."""
     channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
     x0, z0 = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
     weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
@@ -99,7 +100,7 @@ def convolution_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Each weight's gradient comes from all windows: the sum of g x over the samples and them."""
+    """Gradient of each weight: the sum of g x over samples and windows."""
     channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
     x0, g0 = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     pixels, begin = plan[op + EACH], partial_of(plan, op, chunk)
@@ -129,7 +130,7 @@ def convolution_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """The sum of w g over all kernels and all windows that see a number."""
+    """Gradient of each input: the sum of w g over kernels and the windows that read it."""
     channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
     h0, g0 = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     weights, pixels = plan[WEIGHTS] + plan[op + WEIGHT_ROW], plan[op + EACH]

@@ -1,4 +1,4 @@
-"""Which samples a step sees, drawn by the threads of a GPU: the same ones as in `batches.py`."""
+"""Drawing the samples of a step on a GPU: the same ones as in `data/batches.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Exact = Any
 
 @kernel
 def epoch_place(plan: Whole, scalars: Exact, k: Index) -> Any:
-    """The epoch of the k-th step that was ordered, and how many of its samples came before."""
+    """Return the epoch of step k of a call, and how many of its samples came before."""
     size = plan[SIZE]
     steps = (plan[SAMPLES] + size - 1) // size
     step = plan[FIRST_STEP] + k
@@ -43,7 +43,7 @@ def epoch_place(plan: Whole, scalars: Exact, k: Index) -> Any:
 
 @kernel
 def batch_size(plan: Whole, scalars: Exact, k: Index) -> Index:
-    """How many samples the batch of a step has."""
+    """Return the number of samples in the batch of a step."""
     _, place = epoch_place(plan, scalars, k)
     return min(plan[SIZE], plan[SAMPLES] - place)
 
@@ -53,7 +53,7 @@ def draw(
     plan: Whole, scalars: Exact, data: Numbers, k: Index, first: Index, space: Numbers, base: Index,
     stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """The samples `first`, `first` + 1, ... of a step's batch, into the columns of a workspace."""
+    """Write the samples `first`, `first` + 1, ... of a batch to the columns of a workspace."""
     inputs, outputs = plan[IN_SIZE], plan[OUT_SIZE]
     goals = base + plan[GOALS] * stride
     for n in range(worker, count, workers):
@@ -72,7 +72,7 @@ def draw(
 
 @kernel
 def draw_row(plan: Whole, scalars: Exact, k: Index, i: Index) -> Index:
-    """The row in the tables of sample i of a step."""
+    """Return the row in the tables of sample i of a step."""
     epoch, place = epoch_place(plan, scalars, k)
     if plan[DRAW] == IN_ORDER:
         return place + i
@@ -84,7 +84,7 @@ def draw_row(plan: Whole, scalars: Exact, k: Index, i: Index) -> Index:
 
 @kernel
 def draw_pair(plan: Whole, stream: Index, k: Index, i: Index) -> Any:
-    """Two numbers between 0 and 1, for draw number i of a step."""
+    """Return two numbers between 0 and 1, for draw number i of a step."""
     low, high, _, _ = philox(
         np.int64(i) & MASK, np.int64(i) >> 32, (plan[FIRST_STEP] + k) & MASK, np.int64(stream),
         plan[SEED_LOW], plan[SEED_HIGH],
@@ -94,7 +94,7 @@ def draw_pair(plan: Whole, stream: Index, k: Index, i: Index) -> Any:
 
 @kernel
 def shuffled_row(plan: Whole, epoch: Index, place: Index) -> Index:
-    """The sample that stands at a place in the order of an epoch."""
+    """Return the sample at a place in the order of an epoch."""
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
         zero, zero, epoch & MASK, np.int64(STREAM_ORDER), plan[SEED_LOW], plan[SEED_HIGH]
@@ -111,13 +111,13 @@ def shuffled_row(plan: Whole, epoch: Index, place: Index) -> Index:
 
 @kernel
 def product(x: float, y: float) -> Any:
-    """x * y, rounded: a compiler may not fuse it with the addition that follows."""
+    """Return x * y, rounded: the compiler must not fuse it with the addition that follows."""
     return cuda.fma(x, y, 0.0)
 
 
 @kernel
 def texel(scalars: Exact, u: float, v: float) -> Index:
-    """The row of the texel that a point looks at; see `batches.Points`."""
+    """Return the row of the texel of a point; see `batches.Points`."""
     settings = scalars[DRAW_NUMBERS : DRAW_NUMBERS + 8]
     width, height = settings[0], settings[1]
     across = product(settings[2], u) + product(settings[3], v) + settings[6]

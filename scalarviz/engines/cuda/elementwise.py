@@ -1,13 +1,13 @@
-"""Operations by a team of threads: the kinds that need no more than a loop.
+"""Kernels of the simple kinds of operations, by a team of threads.
 
-For each kind there are up to three kernels, and all of a purpose take the same arguments: forward;
-the gradient by the parameters, as one chunk finds it; the gradient by what was read, from that by
-what was written. `first` is the place in the batch of the workspace's first sample. A thread has a
-number of a sample, or a parameter, at a time; threads that stand together have samples that do.
+A kind has up to three kernels; all kernels of a purpose have the same arguments: forward; the
+gradient of the parameters, for one chunk; the gradient of the inputs. `first` is the index in the
+batch of the workspace's first sample. A thread computes one number of a sample, or one parameter,
+at a time; neighbouring threads have neighbouring samples.
 
-A sum over samples goes on where it was left, or begins if `fresh`; where several numbers share a
-parameter, all those of a sample come before those of the next one, so that the sums do not depend
-on how many samples a workspace has room for.
+A sum over samples continues the one in memory, or starts at 0 if `fresh`. Where several numbers
+share a parameter, all those of a sample come before those of the next, so that sums do not depend
+on the number of samples that fit into a workspace.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def no_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Of an operation that has none."""
+    """No-op: this kind has no parameters."""
 
 
 # ---- activation ---------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def activation_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """f'(x) times the gradient."""
+    """Gradient of the inputs: f'(x) times g."""
     x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     formula = plan[op + FORMULA]
@@ -105,7 +105,7 @@ def row_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x), a sample a thread."""
+    """y = f(x), one sample a thread."""
     x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
     inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
@@ -124,7 +124,7 @@ def row_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """By the formula's own backward, a sample a thread."""
+    """Gradient of the inputs by the formula's backward, one sample a thread."""
     inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
     source, target = plan[op + SOURCE] * stride, plan[op + TARGET] * stride
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
@@ -172,7 +172,7 @@ def scale_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Sums over the samples, and over the numbers that share a weight."""
+    """Gradients of w and b: sums over samples, and over the numbers that share them."""
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     each, begin = plan[op + EACH], partial_of(plan, op, chunk)
     weights = plan[op + OUTPUTS] // each
@@ -193,7 +193,7 @@ def scale_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """w times the gradient."""
+    """Gradient of the inputs: w times g."""
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     each, weights = plan[op + EACH], plan[WEIGHTS] + plan[op + WEIGHT_ROW]
     for i in range(worker, plan[op + INPUTS] * count, workers):
@@ -223,7 +223,7 @@ def branch_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """What comes back on both ways adds up."""
+    """Gradient of the inputs: the sum of those of both paths."""
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     other = flow_base + plan[op + OTHER] * stride
     for i in range(worker, plan[op + INPUTS] * count, workers):
@@ -251,7 +251,7 @@ def sum_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """It goes on as it is; the other buffer's part is taken up where the ways part."""
+    """Pass the gradient on; that of the other buffer is added by the branch."""
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     for i in range(worker, plan[op + INPUTS] * count, workers):
         r = i // count
@@ -267,7 +267,7 @@ def dropout_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Times 0 or 1 / (1 - rate), which is kept; as it is if the network does not learn."""
+    """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
     x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
     memo, rate = base + plan[op + MEMO] * stride, arena[plan[op + SETTINGS]]
     own = plan[op + STATE]
@@ -292,7 +292,7 @@ def dropout_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Times the same."""
+    """Gradient of the inputs: g times the factor that forward kept."""
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     memo = base + plan[op + MEMO] * stride
     for i in range(worker, plan[op + INPUTS] * count, workers):

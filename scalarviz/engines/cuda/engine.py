@@ -1,7 +1,6 @@
-"""The cuda engine: a network's program, run by numba-CUDA kernels on whole batches.
+"""CudaEngine: runs the program of a network by numba-CUDA kernels on whole batches.
 
-It knows operations and buffers, and no layers. Between calls the bank in the host's memory holds
-the truth.
+It uses operations and buffers, not layers. Between calls the bank in host memory is current.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class CudaEngine(Engine):
 
     @cached_property
     def device(self) -> Device:
-        """The GPU; an engine that is sent to another process looks for it there."""
+        """The GPU; found anew by an engine that was sent to another process."""
         check_process()
         return Device.current()
 
@@ -72,7 +71,7 @@ class CudaEngine(Engine):
         return work.values(outputs.offset, outputs.size, work.samples)
 
     def _ready_work(self, samples: int) -> CudaCalls:
-        """Memory for a batch of this size."""
+        """Return memory for a batch of this size."""
         work, self._spare = self._spare, None
         if work is None or work.samples != samples:
             work = CudaCalls(self.program, self.bank, self.precision, samples, self.device)

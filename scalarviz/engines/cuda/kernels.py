@@ -1,8 +1,8 @@
-"""The CUDA kernels that do one moment of a step on a whole batch, for networks of any width.
+"""Kernels for one moment of a step on a whole batch, for networks of any width.
 
-Each is launched with any number of blocks and threads. The workspaces of the batch lie in `arena`.
-`k` counts the steps of one order; once a gradient was refused, all that follows does nothing, and
-once a step has overflowed, no number of the bank changes.
+Each is launched with any number of blocks and threads. The workspaces of the batch are in `arena`.
+`k` is the index of a step in a call; after a refused gradient all kernels do nothing, and after an
+overflow no number of the bank changes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Index = Any
 
 @launched
 def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: Index) -> None:
-    """Fill in the samples of a step, and note the state before it."""
+    """Draw the samples of a step, and save the state before it."""
     if plan[BAD] >= 0:
         return
     worker, count = cuda.grid(1), batch_size(plan, scalars, k)
@@ -69,21 +69,21 @@ def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: In
 
 @launched
 def gather_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
-    """What an operation must know of all samples before it can be done."""
+    """Compute statistics of all samples that an operation needs for its forward."""
     if plan[BAD] < 0 and plan[OVERFLOWED] >= k:
         gather(plan, op, arena, scalars, batch_size(plan, scalars, k))
 
 
 @launched
 def forward_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
-    """One operation on all samples."""
+    """Run the forward of one operation on all samples."""
     if plan[BAD] < 0:
         batch_forward(plan, op, arena, scalars, batch_size(plan, scalars, k))
 
 
 @launched
 def sum_errors(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The sum of the errors of every chunk, a chunk a thread."""
+    """Sum the errors of each chunk, one chunk a thread."""
     if plan[BAD] >= 0:
         return
     count = batch_size(plan, scalars, k)
@@ -96,14 +96,14 @@ def sum_errors(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
 
 @launched
 def loss_all(plan: Whole, scalars: Exact, k: Index) -> None:
-    """The loss of a step; for one thread."""
+    """Compute the loss of a step, by one thread."""
     if plan[BAD] < 0 and cuda.grid(1) == 0:
         finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
 
 
 @launched
 def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The gradient of the loss by the outputs of all samples."""
+    """Compute the gradient of the loss with respect to the outputs of all samples."""
     if plan[BAD] >= 0:
         return
     count = batch_size(plan, scalars, k)
@@ -115,7 +115,7 @@ def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> 
 
 @launched
 def keep_upstream(plan: Whole, arena: Numbers) -> None:
-    """Round the gradients by the outputs, which came from outside, as they are to be kept."""
+    """Round the gradients of the outputs that the caller passed."""
     first = plan[FLOW] + plan[OUT] * plan[STRIDE]
     for i in range(cuda.grid(1), plan[OUT_SIZE] * plan[STRIDE], cuda.gridsize(1)):
         arena[first + i] = kept(plan, arena[first + i])
@@ -123,49 +123,49 @@ def keep_upstream(plan: Whole, arena: Numbers) -> None:
 
 @launched
 def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
-    """What every chunk finds for the parameters of an operation."""
+    """Compute the gradients of an operation's parameters for each chunk."""
     if plan[BAD] < 0:
         batch_parameters(plan, op, arena, scalars, batch_size(plan, scalars, k))
 
 
 @launched
 def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Add what the chunks found for an operation to the gradients of the bank."""
+    """Add the gradients of all chunks for an operation to those of the bank."""
     if plan[BAD] < 0:
         add_chunks(plan, op, arena, scalars, cuda.grid(1), cuda.gridsize(1))
 
 
 @launched
 def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
-    """The same as `gather_all` on the way back."""
+    """Compute statistics of all samples that an operation needs for its backward."""
     if plan[BAD] < 0:
         gather_back(plan, op, arena, scalars, batch_size(plan, scalars, k))
 
 
 @launched
 def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
-    """The gradient by what an operation read, of all samples."""
+    """Compute the gradient with respect to the inputs of an operation, of all samples."""
     if plan[BAD] < 0:
         batch_inputs(plan, op, arena, scalars, batch_size(plan, scalars, k))
 
 
 @launched
 def clear_all(plan: Whole, arena: Numbers) -> None:
-    """zero_grad."""
+    """Set all gradients to 0."""
     if plan[BAD] < 0:
         clear_gradients(plan, arena, cuda.grid(1), cuda.gridsize(1))
 
 
 @launched
 def round_weights(plan: Whole, arena: Numbers) -> None:
-    """The weights as products use them, from those of the bank."""
+    """Round the weights of the bank for mixed precision."""
     for row in range(cuda.grid(1), plan[ROWS] * (plan[HALF] != 0), cuda.gridsize(1)):
         arena[plan[WEIGHTS] + row] = kept(plan, arena[plan[VALUE] + row])
 
 
 @launched
 def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """What the optimizer must know of all gradients: a bad one, and the sum of their squares."""
+    """Find a bad gradient, and sum the squares of all gradients."""
     if plan[BAD] < 0:
         find_bad(plan, arena, cuda.grid(1), cuda.gridsize(1))
         add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
@@ -173,6 +173,6 @@ def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 @launched
 def move_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The optimizer's part of a step."""
+    """Run the optimizer's part of a step."""
     if plan[BAD] < 0 and plan[OVERFLOWED] >= k:
         move(plan, arena, scalars, k)

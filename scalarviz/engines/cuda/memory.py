@@ -1,7 +1,7 @@
-"""The memory of a GPU: where the arrays of a training lie, and how numbers get there and back.
+"""Memory: the arrays of a training on a GPU, and copies between host and device.
 
-Between calls the bank on the host holds the truth, during a call the arrays on the device do: every
-call begins with `put_bank` and ends with `take_bank`.
+Between calls the bank in host memory is current, during a call the arrays on the device: each call
+begins with `put_bank` and ends with `take_bank`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scalarviz.model.bank import Bank
 
 @final
 class Memory:
-    """The arrays of one training, allocated once; everything happens on one stream."""
+    """The arrays of one training, allocated once and used on one stream."""
 
     def __init__(self, layout: MemoryLayout, dtype: str, stream: Any) -> None:
         self.layout = layout
@@ -38,13 +38,13 @@ class Memory:
         self.write(layout.settings_place, layout.settings.ravel())
 
     def write(self, place: int, numbers: FloatArray) -> None:
-        """Numbers into `arena`."""
+        """Copy numbers to `arena`."""
         if numbers.size:
             part = np.ascontiguousarray(numbers, self.dtype)
             self.arena[place : place + part.size].copy_to_device(part, stream=self.stream)
 
     def read(self, place: int, size: int) -> FloatArray:
-        """Numbers from `arena`."""
+        """Copy numbers from `arena`."""
         numbers = np.empty(size, self.dtype)
         if size:
             self.arena[place : place + size].copy_to_host(numbers, stream=self.stream)
@@ -52,32 +52,32 @@ class Memory:
         return numbers
 
     def put_plan(self) -> None:
-        """The plan, and what goes with it, as they stand on the host."""
+        """Copy plan and scalars from host to device."""
         known = int(self.layout.plan[places.ERRORS])
         fields, numbers = self.host_plan[: places.PLAN_FIELDS], self.host_scalars[:known]
         self.plan[: places.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
         self.scalars[:known].copy_to_device(numbers, stream=self.stream)
 
     def take_plan(self) -> None:
-        """The plan as the kernels have left it, the losses, and what goes with them."""
+        """Copy plan and scalars, with the losses, from device to host."""
         self.plan.copy_to_host(self.host_plan, stream=self.stream)
         self.scalars.copy_to_host(self.host_scalars, stream=self.stream)
         self.stream.synchronize()
 
     def take_state(self, bank: Bank, *, before: bool = False) -> None:
-        """The state of the bank from the plan that was taken; or as it was before the last step."""
+        """Set the state of the bank from the host's scalars; `before`: as before the last step."""
         place = int(self.layout.plan[places.STATE_BEFORE]) if before else places.STATE_NUMBERS
         bank.state[:] = self.host_scalars[place : place + len(bank.state)]
 
     def put_data(self, inputs: FloatArray, targets: FloatArray) -> None:
-        """The tables of a data set."""
+        """Copy the tables of a data set to the device."""
         numbers = np.concatenate([inputs.ravel(), targets.ravel()])
         if numbers.size != self.data.size:
             self.data = cuda.device_array(numbers.size, self.dtype, stream=self.stream)
         self.data.copy_to_device(numbers, stream=self.stream)
 
     def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """The numbers of the bank, with what an optimizer keeps."""
+        """Copy the bank, with an optimizer's slots, to the device."""
         rows, staged = self.rows, self._staged
         if not rows:
             return
@@ -89,7 +89,7 @@ class Memory:
         self.arena[: self.bank_size].copy_to_device(staged, stream=self.stream)
 
     def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """The numbers of the bank as the kernels have left them."""
+        """Copy the bank, with an optimizer's slots, from the device."""
         rows, staged = self.rows, self._staged
         if not rows:
             return
@@ -104,10 +104,10 @@ class Memory:
 
 @final
 class CudaSnapshot(Snapshot):
-    """A snapshot of numbers on a GPU; training goes on while they travel.
+    """A snapshot of numbers on a GPU, which does not hold up training.
 
-    They are copied on the device first, between two kernels, and then brought to pinned memory on a
-    stream of its own.
+    Numbers are copied on the device between two kernels, then to pinned memory on a stream of their
+    own.
     """
 
     def __init__(self, memory: Memory, slots: tuple[str, ...], simulated: bool) -> None:
@@ -129,7 +129,7 @@ class CudaSnapshot(Snapshot):
         self._copied.wait(self._stream)
         self._aside.copy_to_host(self._numbers, stream=self._stream)
         self._arrived.record(self._stream)
-        # The next request may overwrite the copy only when this one has left.
+        # The next request may overwrite the copy only after it has arrived.
         self._arrived.wait(memory.stream)
         self._requested = True
 

@@ -1,6 +1,6 @@
-"""What the cuda engine needs and does not find here, in a few words.
+"""missing_for_cuda: what the cuda engine lacks on this machine, as a short text.
 
-It asks the driver itself, so that numba's CUDA part is loaded only where it will work.
+The driver is asked directly, so that numba's CUDA module is loaded only where it works.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from importlib.util import find_spec
 from typing import Any
 
 INSTALL = "pip install 'scalarviz[cuda]'"
-LEAST_CAPABILITY = (7, 5)  # of a GPU; CUDA 13 knows none below
-NO_DEVICE = 100  # what cuInit says where no GPU is visible
-MAJOR, MINOR = 75, 76  # the attributes of a device that tell its compute capability
+LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 supports no GPUs below
+NO_DEVICE = 100  # result of cuInit without a visible GPU
+MAJOR, MINOR = 75, 76  # device attributes of the compute capability
 
 
 def missing_for_cuda() -> str:
-    """What is missing; nothing if the engine can run, be it in numba's simulator."""
+    """Return what is missing, or "" if the engine can run, also in numba's simulator."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
         return f"numba-cuda is not installed ({INSTALL})"
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
@@ -32,7 +32,7 @@ def missing_for_cuda() -> str:
 
 
 def load_driver() -> Any:
-    """NVIDIA's driver as a library, or None."""
+    """Return NVIDIA's driver as a library, or None."""
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
         return ctypes.CDLL(name)
@@ -41,7 +41,7 @@ def load_driver() -> Any:
 
 
 def driver_lack(driver: Any) -> str:
-    """What is wrong with the driver, or with the first GPU that it shows."""
+    """Return what is wrong with the driver, or with the first GPU, or ""."""
     status = driver.cuInit(0)
     if status not in (0, NO_DEVICE):
         return f"the NVIDIA driver does not start (error {status})"
@@ -63,24 +63,24 @@ def driver_lack(driver: Any) -> str:
 
 
 def ask(function: Any, *arguments: int) -> int:
-    """What a function of the driver writes into its first argument; 0 if it fails."""
+    """Return what a function of the driver writes into its first argument; 0 if it fails."""
     answer = ctypes.c_int(0)
     return 0 if function(ctypes.byref(answer), *arguments) else answer.value
 
 
 def toolkit_version() -> int:
-    """The main version of the CUDA libraries that are installed for numba-cuda."""
+    """Return the major version of the CUDA libraries installed for numba-cuda; 0 if unknown."""
     try:
         return int(version("cuda-toolkit").partition(".")[0])
-    except PackageNotFoundError:  # they may come from the system
+    except PackageNotFoundError:  # they may be installed on the system
         return 0
 
 
 def library_lack() -> str:
-    """Whether numba's CUDA part finds the libraries that it needs."""
+    """Return why numba's CUDA module cannot use the GPU, or ""."""
     try:
         import_module("numba.cuda").get_current_device()
-    # Whatever it may raise, the engine cannot run, and another one can.
+    # Whatever the error is, the engine cannot run.
     except Exception as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         return f"numba-cuda cannot use the GPU: {said} ({INSTALL})"

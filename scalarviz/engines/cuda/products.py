@@ -1,8 +1,7 @@
-"""Affine operations: by a team of threads, or as matrix products of a whole batch.
+"""Kernels of affine operations: by a team of threads, or as matrix products of a whole batch.
 
-A matrix product is cut into tiles: the threads of a block fetch a tile of each factor into shared
-memory and then all of them use it. Each number is still the sum that a team takes, in the same
-order.
+A matrix product is cut into tiles: the threads of a block load a tile of each factor into shared
+memory, then all of them use it. Each number is the same sum, in the same order, as by a team.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def affine_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Outer products, added up over the samples."""
+    """Gradients of W and b: outer products, summed over the samples."""
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     inputs, begin = plan[op + INPUTS], partial_of(plan, op, chunk)
     weights = inputs * plan[op + OUTPUTS]
@@ -83,7 +82,7 @@ def affine_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """W, the other way."""
+    """Gradient of the inputs: W transposed, times g."""
     h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
     weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
@@ -105,7 +104,7 @@ def fetch(
     arena: Numbers, start: Index, down: Index, across: Index, rows: Index, columns: Index,
     part: Numbers,
 ) -> None:  # fmt: skip
-    """A tile of at most TILE by TILE numbers, into shared memory; `down` and `across` are steps."""
+    """Load a tile of at most TILE x TILE numbers; `down` and `across` are the steps in memory."""
     for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
         r, c = i // TILE, i % TILE
         if r < rows and c < columns:
@@ -129,7 +128,7 @@ def matrix_product(
     b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index,
     inner: Index, biases: Index, rounded: bool, first: Index, step: Index,
 ) -> None:  # fmt: skip
-    """out = A B + biases, tiles `first`, `first` + `step`, ...; no biases if they are below 0."""
+    """out = A B + biases, tiles `first`, `first` + `step`, ...; no biases if `biases` < 0."""
     left = cuda.shared.array(TILE_SIZE, Real)
     right = cuda.shared.array(TILE_SIZE, Real)
     sums = cuda.shared.array(TILE_SIZE, Real)
@@ -160,7 +159,7 @@ def matrix_product(
 def affine_forward_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """Weights times samples, by all blocks."""
+    """z = W x + b of a whole batch, by all blocks."""
     stride, inputs, biases = plan[STRIDE], plan[op + INPUTS], -1
     if plan[op + HAS_BIASES] != 0:
         biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
@@ -176,7 +175,7 @@ def affine_forward_all(
 def affine_parameters_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """For every chunk gradients times samples, a tile a block; then the biases, one a thread."""
+    """Gradients of W for each chunk, a tile a block; then those of the biases, one a thread."""
     stride, inputs, outputs = plan[STRIDE], plan[op + INPUTS], plan[op + OUTPUTS]
     x, g = plan[SPACE] + plan[op + SOURCE] * stride, plan[FLOW] + plan[op + TARGET] * stride
     tiles = (inputs + TILE - 1) // TILE * ((outputs + TILE - 1) // TILE)
@@ -201,7 +200,7 @@ def affine_parameters_all(
 
 @kernel
 def affine_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Weights, the other way, times gradients, by all blocks."""
+    """Gradient of the inputs of a whole batch: W transposed times g, by all blocks."""
     stride, inputs = plan[STRIDE], plan[op + INPUTS]
     matrix_product(
         plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], 1, inputs,

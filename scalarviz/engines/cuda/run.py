@@ -1,4 +1,4 @@
-"""A training on the cuda engine: many steps in one launch, or one step moment by moment."""
+"""CudaRun: a training on the cuda engine, many steps in one launch, or moment by moment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from scalarviz.model.program import Moment
 
 @final
 class CudaRun(Run):
-    """Trains one network by whole steps if a block has room for them, else kernel by kernel.
+    """Trains a network by whole steps if they fit into a block, else kernel by kernel.
 
     `whole_steps` says which; the bits are the same.
     """
@@ -40,7 +40,7 @@ class CudaRun(Run):
         program, bank = engine.program, engine.bank
         self._work = CudaCalls(program, bank, engine.precision, batches.size, device)
         self.whole_steps = self._work.fits
-        self._on_device: Batches | None = None  # whose tables are there
+        self._on_device: Batches | None = None  # whose tables are on the device
         self._count = 0  # samples in the batch of `begin`
         self._statistics = Statistics(engine)
         memory = self._work.memory
@@ -71,7 +71,7 @@ class CudaRun(Run):
                 self._step(k)
         memory.take_plan()
         memory.take_bank(bank, slots)
-        # A step that was refused has moved no running statistics either.
+        # A refused step has not changed running statistics either.
         refused = not self.whole_steps and memory.host_plan[places.BAD] != NONE
         memory.take_state(bank, before=bool(refused))
         before = bank.step_count
@@ -89,7 +89,7 @@ class CudaRun(Run):
         )
 
     def _step(self, k: int) -> None:
-        """All moments of a step, one kernel after the other."""
+        """Run all moments of a step, one kernel after the other."""
         self._work.clear()
         self._work.draw(k)
         for moment in self.engine.program.moments:
@@ -99,7 +99,7 @@ class CudaRun(Run):
                 self._moment(moment, k)
 
     def _moment(self, moment: Moment, k: int) -> None:
-        """What a moment computes from the batch."""
+        """Run the kernels of one moment."""
         work, i = self._work, moment.operation
         if moment.kind == "forward":
             work.forward(k, i)
@@ -150,14 +150,14 @@ class CudaRun(Run):
             bank.has_gradients = True
 
     def _end_step(self, optimizer: Optimizer) -> None:
-        """Take what the optimizer's part of a step has left, or raise why it was not taken."""
+        """Copy the results of the optimizer's part of a step, or raise its error."""
         bank, memory, plan = self.engine.bank, self._work.memory, self._work.memory.host_plan
         if plan[places.BAD] != NONE:
             raise bank.bad_gradient(int(plan[places.BAD]))
         before = Before(bank, optimizer)
         memory.take_bank(bank, optimizer.row.slots)
         memory.take_state(bank)
-        if plan[places.STEPS_TAKEN_AFTER] == bank.step_count:  # a dynamic loss scale skips it
+        if plan[places.STEPS_TAKEN_AFTER] == bank.step_count:  # skipped by a dynamic loss scale
             self._statistics.restore()
             return
         error = self._statistics.error
@@ -181,14 +181,14 @@ class CudaRun(Run):
         return self._work.values(int(self._work.layout.plan[places.GOALS]), size, self._count)
 
     def snapshot(self, optimizer: Optimizer) -> CudaSnapshot:
-        """A snapshot of what is on the device, with what an optimizer keeps there."""
+        """Return a snapshot of the bank on the device, with an optimizer's slots."""
         device = self._work.device
         return CudaSnapshot(self._work.memory, optimizer.row.slots, device.simulated)
 
     # ---- the plan
 
     def _order(self, optimizer: Optimizer | None, first: int, count: int) -> None:
-        """Write down what is to be done, and bring its samples to the device."""
+        """Set the fields of the plan for a call, and copy its samples to the device."""
         memory, batches = self._work.memory, self.batches.block(first, count)
         plan, scalars = memory.host_plan, memory.host_scalars
         if batches is not self._on_device:

@@ -1,11 +1,11 @@
-"""Whole training steps on a GPU, many in one launch, for networks whose samples fit a block.
+"""Kernels of whole training steps, many in one launch, for networks whose samples fit a block.
 
-A step has four parts, between which all threads of the GPU must have met. In the first, every
-block takes chunks of the batch forward and backward, in tiles of WIDTH samples whose workspaces lie
-in the block's own shared memory. Then the gradients of all chunks are added up; the squares of all
-gradients; and at last the weights move.
+A step has four parts, between which all threads of the GPU synchronize. In the first, every block
+takes chunks of the batch forward and backward, in tiles of WIDTH samples whose workspaces are in
+the block's shared memory. Then the gradients of all chunks are added up; then the squares of all
+gradients; at last the weights are updated.
 
-Where all threads can meet, `train` does many steps. Each part is a kernel by itself, too.
+Where all threads can synchronize, `train` takes many steps. Each part is a kernel by itself, too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Index = Any
 
 @kernel
 def place_of(i: Index) -> Index:
-    """Where operation i stands in `plan`."""
+    """Return the index of operation i in `plan`."""
     return PLAN_FIELDS + i * COLUMNS
 
 
@@ -63,7 +63,7 @@ def place_of(i: Index) -> Index:
 def tile_forward(
     plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, first: Index, n: Index
 ) -> None:
-    """All operations on one tile of n samples, by the threads of a block."""
+    """Run all operations forward on one tile of n samples, by the threads of a block."""
     for i in range(plan[OPERATIONS]):
         forward(
             plan, place_of(i), arena, scalars, room, 0, plan[WIDTH], first, n, cuda.threadIdx.x,
@@ -76,7 +76,7 @@ def tile_forward(
 def tile_backward(
     plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, chunk: Index, fresh: bool, n: Index
 ) -> None:
-    """All operations backward on one tile, by the threads of a block."""
+    """Run all operations backward on one tile, by the threads of a block."""
     worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
     flow = plan[SPACE_ROWS] * width
     for i in range(plan[OPERATIONS] - 1, -1, -1):
@@ -95,7 +95,7 @@ def take_chunk(
     plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, chunk: Index,
     samples: Index, k: Index,
 ) -> None:  # fmt: skip
-    """Forward, loss and backward of one chunk of a step's batch."""
+    """Run forward, loss and backward of one chunk of a batch."""
     worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
     start, end = chunk_start(plan, chunk, samples), chunk_start(plan, chunk + 1, samples)
     flow, total = plan[SPACE_ROWS] * width, 0.0
@@ -124,7 +124,7 @@ def take_chunk(
 def take_samples(
     plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, k: Index
 ) -> None:
-    """The first part of the k-th step."""
+    """The first part of step k."""
     samples = batch_size(plan, scalars, k)
     if cuda.grid(1) == 0:
         begin_step(plan)
@@ -135,7 +135,7 @@ def take_samples(
 
 @kernel
 def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part: the gradients and the loss, from what the chunks found."""
+    """The second part: gradients and loss from those of the chunks."""
     worker, workers = cuda.grid(1), cuda.gridsize(1)
     clear_gradients(plan, arena, worker, workers)
     for i in range(plan[OPERATIONS] - 1, -1, -1):
@@ -148,7 +148,7 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
 
 @launched
 def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Index) -> None:
-    """So many steps. All blocks must run at the same time: it is launched cooperatively."""
+    """Take `steps` steps. Launched cooperatively: all blocks run at the same time."""
     room = cuda.shared.array(0, Real)
     everybody = cuda.cg.this_grid()
     for k in range(steps):
@@ -168,7 +168,7 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
 
 @launched
 def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: Index) -> None:
-    """The first part of the k-th step, by itself."""
+    """The first part of step k, as a kernel."""
     room = cuda.shared.array(0, Real)
     if plan[BAD] < 0:
         take_samples(plan, arena, scalars, data, room, k)
@@ -176,13 +176,13 @@ def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k:
 
 @launched
 def sums_alone(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part of the k-th step, by itself."""
+    """The second part of step k, as a kernel."""
     if plan[BAD] < 0:
         add_up(plan, arena, scalars, k)
 
 
 @launched
 def squares_alone(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """The third part of a step, by itself."""
+    """The third part of a step, as a kernel."""
     if plan[BAD] < 0:
         add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))

@@ -1,7 +1,7 @@
-"""The kernels of the cuda engine by kind of operation: one row a kind.
+"""Table of the kernels by kind of operation, and the functions that select from it.
 
-All kernels of a purpose take the same arguments; see `elementwise`. A function here that begins
-with `run = chosen(KERNELS, kind)[PURPOSE]` asks in the compiled file which kind it is, once.
+All kernels of a purpose have the same arguments; see `elementwise`. A function that begins with
+`run = chosen(KERNELS, kind)[PURPOSE]` compares the kind once in the compiled file.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """One operation on the first `count` samples of a workspace that begins at `base`."""
+    """Run an operation on the first `count` samples of a workspace that begins at `base`."""
     run = chosen(KERNELS, plan[op + KIND])[FORWARD]
     run(plan, op, arena, scalars, space, base, stride, first, count, worker, workers)
 
@@ -90,7 +90,7 @@ def parameter_gradient(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """What these samples add to the gradient of an operation's parameters, in their chunk."""
+    """Add these samples to the gradient of an operation's parameters, for their chunk."""
     run = chosen(KERNELS, plan[op + KIND])[PARAMETERS]
     run(plan, op, arena, chunk, fresh, space, base, flow, flow_base, stride, count, worker, workers)
 
@@ -100,21 +100,21 @@ def input_gradient(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """The gradient by what an operation read, from that by what it wrote."""
+    """Compute the gradient with respect to the inputs of an operation."""
     run = chosen(KERNELS, plan[op + KIND])[INPUT]
     run(plan, op, arena, scalars, space, base, flow, flow_base, stride, count, worker, workers)
 
 
 @kernel
 def gather(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """What an operation must know of the whole batch before it can be done; by all blocks."""
+    """Compute statistics of the whole batch that an operation needs; by all blocks."""
     run = chosen(KERNELS, plan[op + KIND])[GATHER]
     run(plan, op, arena, scalars, count)
 
 
 @kernel
 def gather_back(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """The same on the way back."""
+    """Compute statistics of the whole batch that a backward needs; by all blocks."""
     run = chosen(KERNELS, plan[op + KIND])[GATHER_BACK]
     run(plan, op, arena, scalars, count)
 
@@ -135,7 +135,7 @@ def forward_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
 def parameters_by_number(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """`parameter_gradient` on all samples: a parameter a thread, for every chunk."""
+    """`parameter_gradient` on all samples: one parameter a thread, for each chunk."""
     for job in range(cuda.grid(1), plan[CHUNKS] * plan[op + COUNT], cuda.gridsize(1)):
         chunk = job // plan[op + COUNT]
         first = chunk_start(plan, chunk, count)
@@ -155,27 +155,27 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
     )  # fmt: skip
 
 
-# The first three purposes for a whole batch: by number, where a kind has nothing better.
+# The first three purposes for a whole batch: number by number, unless a kind has its own.
 WHOLE_BATCH = dict.fromkeys(KERNELS, (forward_by_number, parameters_by_number, inputs_by_number))
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
 
 
 @kernel
 def batch_forward(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """One operation on a whole batch, by all blocks."""
+    """Run an operation on a whole batch, by all blocks."""
     run = chosen(WHOLE_BATCH, plan[op + KIND])[FORWARD]
     run(plan, op, arena, scalars, count)
 
 
 @kernel
 def batch_parameters(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """The gradient by the parameters of an operation, as every chunk finds it."""
+    """Compute the gradients of an operation's parameters for each chunk."""
     run = chosen(WHOLE_BATCH, plan[op + KIND])[PARAMETERS]
     run(plan, op, arena, scalars, count)
 
 
 @kernel
 def batch_inputs(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """The gradient by what an operation read."""
+    """Compute the gradient with respect to the inputs of an operation."""
     run = chosen(WHOLE_BATCH, plan[op + KIND])[INPUT]
     run(plan, op, arena, scalars, count)

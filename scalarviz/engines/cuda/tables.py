@@ -1,4 +1,4 @@
-"""A program as the arrays that CUDA kernels read: see `places` for what is where."""
+"""A program as the arrays that CUDA kernels read; see `places` for the layout."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ Whole = npt.NDArray[np.int64]
 
 LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
-MOST_PARTIALS = 2**25  # numbers that the gradients of all chunks may take
-LEAST_WIDTH = 4  # samples in a tile of a whole step
-MOST_STEPS = 1024  # in one launch
+MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
+LEAST_WIDTH = 4  # smallest number of samples in a tile of a whole step
+MOST_STEPS = 1024  # at most in one launch
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLayout:
-    """The plan and the operations, the sizes of the other arrays, and what they begin with."""
+    """The plan with the table of operations, and the sizes of the other arrays."""
 
     plan: Whole
     arena: int
     scalars: int
-    settings: FloatArray  # of the operations
+    settings: FloatArray  # of all operations
     settings_place: int
     losses_place: int
 
     def op(self, i: int) -> int:
-        """Where operation i stands in `plan`."""
+        """Return the index of operation i in `plan`."""
         return places.PLAN_FIELDS + i * places.COLUMNS
 
 
 def make_layout(
     program: Program, bank: Bank, precision: Precision, samples: int, shared: int
 ) -> MemoryLayout:
-    """The layout for batches of so many samples; a block has `shared` bytes of its own."""
+    """Return the layout for batches of `samples` samples; a block has `shared` bytes."""
     plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
     for field, number in sizes(program, bank, precision, samples).items():
         plan[field] = number
@@ -69,7 +69,7 @@ def make_layout(
 
 
 def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
-    """What a plan says of the network, of the precision, and of a batch that is simply there."""
+    """Return the fields of the plan for a network, a precision, and a batch without drawing."""
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
     partial_size = sum(len(operation.parameters) for operation in program.operations)
@@ -99,13 +99,13 @@ def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> d
 
 
 def memo_rows(operation: Operation) -> int:
-    """How many numbers of a sample are kept; what is found out about a batch lies in `scalars`."""
+    """Return the numbers kept for each sample; statistics of a batch are in `scalars` instead."""
     about = operation.about
     return 0 if about.statistics(operation) else about.memo(operation)
 
 
 def place_parts(plan: Whole, settings: int) -> dict[int, int]:
-    """Where in `arena` the parts begin: at NONE the settings, at PLAN_FIELDS what would be next."""
+    """Return where the parts of `arena` begin; NONE: settings, PLAN_FIELDS: the end."""
     rows, samples = int(plan[places.ROWS]), int(plan[places.STRIDE])
     parts = [
         (places.VALUE, rows),
@@ -124,26 +124,26 @@ def place_parts(plan: Whole, settings: int) -> dict[int, int]:
 
 
 def count_chunks(samples: int, partial_size: int) -> int:
-    """Into how many chunks a batch is cut; that depends on no device."""
+    """Return the number of chunks of a batch, which depends on no device."""
     room = max(1, MOST_PARTIALS // max(1, partial_size))
     return max(1, min(MOST_CHUNKS, samples // LEAST_SHARE, room))
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:
-    """How many samples of a chunk a block has room for at a time; 0 if too few."""
+    """Return the number of samples in a tile of a block; 0 if too few fit."""
     width = min(share, shared // a_sample)
     return width if width >= min(share, LEAST_WIDTH) else 0
 
 
 def most_slots() -> int:
-    """How many numbers the greediest optimizer keeps for a weight."""
+    """Return the largest number of slots of an optimizer."""
     return max(len(row.slots) for row in OPTIMIZERS.values())
 
 
 def fill_operations(
     table: Whole, program: Program, settings_place: int, statistics: int
 ) -> tuple[FloatArray, int]:
-    """Write the rows of the operations; their settings, and where their statistics end."""
+    """Fill the table of operations; return their settings, and the end of the statistics."""
     settings = np.zeros((len(program.operations), places.MOST_SETTINGS))
     memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
@@ -176,14 +176,14 @@ def fill_operations(
 
 
 def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None:
-    """What a plan says of the loss."""
+    """Set the fields of the loss."""
     plan[places.LOSS] = [*LOSSES, *ROW_LOSSES].index(loss.name)
     plan[places.MEAN_OF] = loss.divisor(outputs)
     scalars[places.FACTOR] = loss.factor
 
 
 def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
-    """What a plan says of how batches are drawn."""
+    """Set the fields of the way that batches are drawn."""
     plan[places.DRAW] = batches.draw
     plan[places.SEED_LOW], plan[places.SEED_HIGH] = batches.seed & MASK, batches.seed >> 32
     plan[places.SAMPLES], plan[places.SIZE] = batches.samples, batches.size
@@ -193,7 +193,7 @@ def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
-    """What a plan says of how weights move."""
+    """Set the fields of optimizer and schedule."""
     schedule = optimizer.schedule
     plan[places.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
     plan[places.OPTIMIZER_SETTINGS] = len(optimizer.settings)
@@ -212,7 +212,7 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
 def set_start(
     plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
-    """Where an order begins: its first step, and what the network has behind it."""
+    """Set the fields of the beginning of a call: first step, steps taken, state."""
     plan[places.FIRST_STEP], plan[places.LEARNING] = first, learning
     plan[places.STEPS_TAKEN] = plan[places.STEPS_TAKEN_AFTER] = bank.step_count
     plan[places.FIRST_BAD], plan[places.BAD], plan[places.DONE] = places.NOBODY, NONE, 0
@@ -221,5 +221,5 @@ def set_start(
 
 
 def set_state(scalars: FloatArray, bank: Bank) -> None:
-    """What belongs to the network and is no parameter."""
+    """Set the bank's state."""
     scalars[places.STATE_NUMBERS : places.STATE_NUMBERS + len(bank.state)] = bank.state

@@ -1,11 +1,11 @@
-"""What every CUDA kernel is made of: functions that a team of threads calls together.
+"""Functions that a team of threads calls together, for all CUDA kernels.
 
-A thread of a team is told which `worker` of how many `workers` it is, and does its share. Every
-sum is taken by one thread, in an order that depends on the size of the batch and on nothing else;
-so the bits are the same for every size of team.
+A thread of a team knows its index `worker` among `workers`, and does its share. Every sum is
+computed by one thread, in an order that depends on the size of the batch and on nothing else; so
+the bits are the same for every size of a team.
 
 A workspace is a part of `space`, an array in the memory of the GPU or of one block; see
-`places`. `op` is the place of an operation in `plan`.
+`places`. `op` is the index of an operation in `plan`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from scalarviz.engines.cuda.places import (
     PARTIALS,
 )
 
-Numbers = Any  # an array of the working type, 1-D
-Whole = Any  # the plan and the operations, int64
-Exact = Any  # numbers in float64
+Numbers = Any  # 1-D array of the working dtype
+Whole = Any  # plan and operations, int64
+Exact = Any  # float64
 Index = Any
 
 
 @kernel
 def kept(plan: Whole, x: Any) -> Any:
-    """x as it is kept: rounded to half precision if the plan says so."""
+    """Return x as it is stored: rounded to half precision if the plan says so."""
     if plan[HALF] != 0:
         return Real(np.float16(x))
     return x
@@ -47,19 +47,19 @@ def kept(plan: Whole, x: Any) -> Any:
 
 @kernel
 def chunk_start(plan: Whole, chunk: Index, count: Index) -> Index:
-    """The first sample of a chunk; the last one ends where the next would begin."""
+    """Return the first sample of a chunk, which is also the end of the previous one."""
     return chunk * count // plan[CHUNKS]
 
 
 @kernel
 def partial_of(plan: Whole, op: Index, chunk: Index) -> Index:
-    """Where the gradient by an operation's parameters begins, as found by one chunk."""
+    """Return where the gradient of an operation's parameters begins, for one chunk."""
     return plan[PARTIALS] + chunk * plan[PARTIAL_SIZE] + plan[op + PARTIAL]
 
 
 @kernel
 def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, total: Any) -> Any:
-    """`total`, and the gradients by `each` numbers from `g` on that share a bias."""
+    """Add to `total` the gradients of `each` numbers from `g` on, which share a bias."""
     for n in range(count):
         for r in range(each):
             total += flow[g + r * stride + n]
@@ -71,7 +71,7 @@ def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, 
 
 @kernel
 def error_of(plan: Whole, space: Numbers, base: Index, stride: Index, n: Index) -> Any:
-    """The error of one sample."""
+    """Return the error of one sample."""
     size = plan[OUT_SIZE] * stride
     first, goal = base + plan[OUT] * stride + n, base + plan[GOALS] * stride + n
     p, t = space[first : first + size : stride], space[goal : goal + size : stride]
@@ -83,14 +83,14 @@ def errors(
     plan: Whole, space: Numbers, base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """The error of every sample, into its place in the workspace."""
+    """Write the error of each sample to the workspace."""
     for n in range(worker, count, workers):
         space[base + plan[ERRORS_ROW] * stride + n] = error_of(plan, space, base, stride, n)
 
 
 @kernel
 def mean_scale(plan: Whole, scalars: Exact, samples: Index) -> Any:
-    """By what the sum of the errors of a batch of so many samples is multiplied."""
+    """Return the factor of the sum of errors of a batch."""
     if plan[MEAN_OF] == 0:
         return scalars[FACTOR]
     return scalars[FACTOR] / (samples * plan[MEAN_OF])
@@ -101,7 +101,7 @@ def loss_gradient(
     plan: Whole, scalars: Exact, samples: Index, space: Numbers, base: Index, flow: Numbers,
     flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """The gradient of the loss of a batch of `samples` by its outputs."""
+    """Write the gradient of the loss of a batch with respect to its outputs."""
     size = plan[OUT_SIZE] * stride
     out, goals = plan[OUT] * stride, base + plan[GOALS] * stride
     scale = Real(mean_scale(plan, scalars, samples)) * Real(scalars[LOSS_SCALE])

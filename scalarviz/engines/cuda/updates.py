@@ -1,7 +1,7 @@
-"""How weights move on a GPU, once every chunk has found its gradients: what teams call for that.
+"""Updates of weights on a GPU, after every chunk has computed its gradients; for teams.
 
-What a step finds out for all - a bad gradient, the norm - is complete only when all threads of the
-GPU have arrived; so these are several functions. Row r of the bank is always the same worker's.
+A bad gradient, or the norm, is known only after all threads of the GPU have synchronized; so these
+are several functions. Row r of the bank always belongs to the same worker.
 """
 
 from __future__ import annotations
@@ -78,28 +78,28 @@ Index = Any
 
 @kernel
 def begin_step(plan: Whole) -> None:
-    """Forget what the last step found; for one thread."""
+    """Reset what the last step found; for one thread."""
     plan[FIRST_BAD] = NOBODY
     plan[STEPS_TAKEN] = plan[STEPS_TAKEN_AFTER]
 
 
 @kernel
 def note_state(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> None:
-    """Note the state before a step."""
+    """Save the state before a step."""
     for i in range(worker, plan[ERRORS] - STATE_NUMBERS, workers):
         scalars[plan[STATE_BEFORE] + i] = scalars[STATE_NUMBERS + i]
 
 
 @kernel
 def restore_statistics(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> None:
-    """What layers keep of their batches becomes what it was before the step."""
+    """Restore running statistics from before the step."""
     for i in range(SKIPPED + 1 + worker, plan[ERRORS], workers):
         scalars[i] = scalars[plan[STATE_BEFORE] + i - STATE_NUMBERS]
 
 
 @kernel
 def check_statistics(plan: Whole, scalars: Exact, k: Index, worker: Index, workers: Index) -> None:
-    """Note the k-th step as the one that overflowed if a running statistic is not finite."""
+    """Set OVERFLOWED to step k if a running statistic is not finite."""
     for i in range(SKIPPED + 1 + worker, plan[ERRORS], workers):
         if not is_finite(scalars[i]):
             cuda.atomic.min(plan, OVERFLOWED, k)
@@ -107,13 +107,13 @@ def check_statistics(plan: Whole, scalars: Exact, k: Index, worker: Index, worke
 
 @kernel
 def is_finite(x: Any) -> Any:
-    """Whether x is neither infinite nor NaN."""
+    """Return whether x is neither infinite nor NaN."""
     return x - x == Real(0)
 
 
 @kernel
 def finish_loss(plan: Whole, scalars: Exact, scale: float, k: Index) -> None:
-    """The loss of the k-th step, from the errors of the chunks in their order; for one thread."""
+    """Compute the loss of step k from the errors of the chunks, in order; for one thread."""
     loss = 0.0
     for chunk in range(plan[CHUNKS]):
         loss += scale * scalars[plan[ERRORS] + chunk]
@@ -122,7 +122,7 @@ def finish_loss(plan: Whole, scalars: Exact, scale: float, k: Index) -> None:
 
 @kernel
 def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None:
-    """All gradients become 0."""
+    """Set all gradients to 0."""
     for row in range(worker, plan[ROWS], workers):
         arena[plan[GRAD] + row] = Real(0)
 
@@ -131,7 +131,7 @@ def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) 
 def add_chunks(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, worker: Index, workers: Index
 ) -> None:
-    """Add to the gradients what the chunks found for an operation, in the order of the chunks."""
+    """Add the gradients of all chunks for an operation to those of the bank, in order."""
     by_scale = Real(1.0 / scalars[LOSS_SCALE])
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
@@ -146,7 +146,7 @@ def add_chunks(
 
 @kernel
 def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None:
-    """Note the first row that is to move and whose gradient is not finite."""
+    """Set FIRST_BAD to the first row that is not frozen with a gradient that is not finite."""
     for row in range(worker, plan[ROWS], workers):
         if not is_finite(arena[plan[GRAD] + row]) and arena[plan[FROZEN] + row] == Real(0):
             cuda.atomic.min(plan, FIRST_BAD, row)
@@ -154,7 +154,7 @@ def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None
 
 @kernel
 def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, workers: Index) -> None:
-    """The squares of the gradients of rows that move, a group of rows a thread."""
+    """Sum the squares of gradients of rows that are not frozen, one group of rows a thread."""
     for group in range(worker, plan[GROUPS], workers):
         total = 0.0
         for row in range(group * GROUP, min((group + 1) * GROUP, plan[ROWS])):
@@ -166,7 +166,7 @@ def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, work
 
 @kernel
 def norm_scale(plan: Whole, scalars: Exact) -> float:
-    """By what gradients are multiplied so that their norm is at most what was asked for."""
+    """Return the factor of gradients with which their norm is at most CLIP_NORM."""
     most = scalars[CLIP_NORM]
     if most == np.inf:
         return 1.0
@@ -178,7 +178,7 @@ def norm_scale(plan: Whole, scalars: Exact) -> float:
 
 @kernel
 def write_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
-    """What is the same for all weights in a step, in float64: the norm's scale, then arguments."""
+    """Write the arguments common to all weights, in float64: the norm's scale comes first."""
     step, count = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS]
     settings = scalars[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
     factor = schedule_factor(plan[SCHEDULE], step, scalars[SCHEDULE_NUMBERS : SCHEDULE_NUMBERS + 8])
@@ -199,9 +199,9 @@ def move_rows(
     worker: Index,
     workers: Index,
 ) -> None:
-    """Move every weight that is not frozen; gradients that are not finite count as 0.
+    """Update every weight that is not frozen; gradients that are not finite count as 0.
 
-    Note the k-th step as the one that overflowed if a weight or a slot is not finite then.
+    Sets OVERFLOWED to step k if a weight or a slot is not finite then.
     """
     arguments = cuda.local.array(MOST_ARGUMENTS, Real)
     for i in range(MOST_ARGUMENTS):
@@ -229,7 +229,7 @@ def move_rows(
 
 @kernel
 def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
-    """The k-th step of the optimizer; False, and nothing has changed, if a gradient was refused."""
+    """Run step k of the optimizer; return False, without a change, if a gradient is refused."""
     step_args = cuda.shared.array(STEP_ARGS, np.float64)
     worker, found = cuda.grid(1), plan[FIRST_BAD] != NOBODY
     if plan[REFUSE] != 0 and found:
@@ -253,7 +253,7 @@ def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
 
 @kernel
 def conclude(plan: Whole, scalars: Exact, skipped: bool, k: Index) -> None:
-    """Count the k-th step; a dynamic loss scale follows what was found. For one thread."""
+    """Count step k and adapt a dynamic loss scale; for one thread."""
     plan[DONE] = k + 1
     if not skipped:
         plan[STEPS_TAKEN_AFTER] = plan[STEPS_TAKEN] + 1
