@@ -16,10 +16,10 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
+from scalarviz.controller import keys
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
 from scalarviz.controller.hand import Hand
-from scalarviz.controller.keys import command_for, help_rows
 from scalarviz.controller.options import DATA, Options, Recipe, rate_now, settings_now
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.play import Playing
@@ -85,7 +85,6 @@ class Controller:
         self.stage: PictureProtocol = stage
         self.unit: Unit = "step"
         self.message = ""
-        stage.keys = help_rows()
         self.start_editing: Callable[[], None] = self.ask_for_pin
         self.leave: Callable[[], None] = lambda: None
         self.hand = Hand()
@@ -96,6 +95,7 @@ class Controller:
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
         self.warming = Warming()
         self.look_at_kernels()
+        stage.keys = keys.help_rows(self.state)
 
     @property
     def session(self) -> Session:
@@ -242,8 +242,9 @@ class Controller:
     # What the user changes.
 
     @computes
-    def set_rate(self, rate: float) -> None:
-        self.do(partial(setattr, self.session, "learning_rate", rate), name="rate")
+    def set_rate(self, rate: float | str) -> None:
+        session = self.session
+        self.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
 
     @computes
     def scale_rate(self, factor: float) -> None:
@@ -289,7 +290,7 @@ class Controller:
         if name == "engine":
             return self.set_engine(str(value))
         if name == "lr":
-            return self.do(lambda: setattr(session, "learning_rate", as_number(value)))
+            return self.set_rate(str(value))
 
         def begin(made: Show | None) -> None:
             if made is not None:
@@ -385,9 +386,7 @@ class Controller:
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Do what a key does; whether it does anything."""
-        if command := command_for(key):
-            command(self, shift)
-        return command is not None
+        return keys.press(self, key, shift)
 
     def ask_for_pin(self) -> None:
         self.tell("Click on a cube: its number can be changed then")

@@ -1,66 +1,57 @@
-"""CONTROLS: what stands below the picture, a table from which window and notebook build theirs.
+"""CONTROLS: the table of all controls, menu entries and keys, in the order in which they appear.
 
-A row says what a control is for, what it shows of a `State` and what it does to a `Controller`. To
-add a control, write a row: with a label, it gets a place of its own in the second line of both. The
-timeline, speed, rate and the pinned weight's value are made by each face in its own way.
+Window, notebook, keyboard and help are built from it. A new control is a new row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from scalarviz.controller.controller import Controller
+from scalarviz.controller.control import (
+    DIGITS,
+    Control,
+    LogScale,
+    Scale,
+)
 from scalarviz.controller.state import State
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import table
+from scalarviz.view.scene.camera import CAMERAS
+from scalarviz.view.scene.layout import LAYOUTS
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Controller
+
+SPEEDS = LogScale(1.0, 1e5, endless=True)  # steps a second; beyond is flat out
+RATES = LogScale(1e-6, 100.0)
 
 
-def always(state: State) -> bool:
-    return True
+def play_or_pause(state: State) -> str:
+    return "Pause" if state.playing else "Play"
 
 
-def nothing(state: State) -> Any:
-    return None
+def has_samples(state: State) -> bool:
+    return state.samples > 1
 
 
-def no_names(state: State) -> Sequence[str]:
-    return ()
+def has_pinned(state: State) -> bool:
+    return state.pinned is not None
 
 
-@dataclass(frozen=True)
-class Control:
-    """One control.
+def pinned_value(state: State) -> float | None:
+    return None if state.pinned is None else state.pinned.value
 
-    name     by which a face knows it
-    kind     "choice" (one of some names), "tick" (on or off), "number", or "button"
-    about    what it is for: its tooltip, and its name for a screen reader
-    set      does what it is for, with the name, the truth or the number that was chosen; a button
-             gives None
-    get      what it shows; of a button nothing
-    names    of a choice, what can be chosen
-    enabled  whether it can be used now
-    label    stands before it; without one, a face puts it where it belongs
-    text     on a button, or beside a tick
-    icon     of a button in a notebook, by its name in Font Awesome
-    key      that does the same
-    """
 
-    name: str
-    kind: str
-    about: str
-    set: Callable[[Controller, Any], object]
-    get: Callable[[State], Any] = nothing
-    names: Callable[[State], Sequence[str]] = no_names
-    enabled: Callable[[State], bool] = always
-    label: str = ""
-    text: str = ""
-    icon: str = ""
-    key: str = ""
+def name_of_pinned(state: State) -> str:
+    pinned = state.pinned
+    return "Click a cube to pin its weight" if pinned is None else f"Value of {pinned.name}"
 
-    def shown(self, state: State) -> tuple[Any, tuple[str, ...], bool]:
-        """What it shows, what can be chosen, and whether it can be used."""
-        return self.get(state), tuple(self.names(state)), self.enabled(state)
+
+def edit_pinned(controller: Controller, value: float | str, *, dragged: bool = False) -> None:
+    row = controller.stage.pinned
+    if row is not None:
+        controller.edit(row, value, dragged=dragged)
 
 
 def freeze_pinned(controller: Controller, on: bool) -> None:
@@ -69,19 +60,178 @@ def freeze_pinned(controller: Controller, on: bool) -> None:
         controller.freeze(row, on)
 
 
-def has_samples(state: State) -> bool:
-    return state.samples > 1
+def switch(controller: Controller, name: str) -> None:
+    """Switch to a branch, given by its text, and tell its number."""
+    count = len(controller.session.branches)
+    if count == 1:
+        return controller.tell("There is one branch so far: go back and change something")
+    number = int(name.partition(":")[0])
+    controller.switch(number)
+    return controller.tell(f"Branch {number} of 0 to {count - 1}")
+
+
+def show_all(controller: Controller, _: int) -> None:
+    """Close the help if it is open, else show the whole network."""
+    if controller.stage.help:
+        controller.stage.help = False
+    else:
+        controller.stage.frame_all()
+
+
+def toggle_help(controller: Controller, _: int) -> None:
+    controller.stage.help = not controller.stage.help
+
+
+def in_picture(name: str) -> Any:
+    """A setter of an attribute of the picture."""
+    return lambda controller, value: setattr(controller.stage, name, value)
 
 
 CONTROLS = table(
     [
+        Control(
+            "start",
+            "button",
+            "Back to the start",
+            lambda controller, _: controller.seek(0),
+            first=True,
+            icon="step-backward",
+        ),
+        Control(
+            "back",
+            "button",
+            lambda state: f"Back by one {state.unit}",
+            lambda controller, times: controller.step(-1, times),
+            first=True,
+            icon="backward",
+            key="left",
+            help="back and on by the unit; with shift, ten times",
+        ),
+        Control(
+            "play",
+            "button",
+            play_or_pause,
+            lambda controller, _: controller.toggle_play(),
+            first=True,
+            menu="Time",
+            icon=lambda state: play_or_pause(state).lower(),
+            key="space",
+            help="play and pause",
+        ),
+        Control(
+            "on",
+            "button",
+            lambda state: f"On by one {state.unit}",
+            lambda controller, times: controller.step(+1, times),
+            first=True,
+            icon="forward",
+            key="right",
+            help="back and on by the unit; with shift, ten times",
+        ),
         Control(
             "unit",
             "choice",
             "What the arrows move by",
             lambda controller, name: controller.set_unit(name),
             lambda state: state.unit,
-            lambda state: state.units,
+            names=lambda state: state.units,
+            first=True,
+            room=5,
+        ),
+        Control(
+            "timeline",
+            "timeline",
+            "Every step so far",
+            lambda controller, step: controller.seek(step),
+            lambda state: state.step,
+            scale=lambda state: Scale(0, max(1, state.end)),
+            marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
+            first=True,
+        ),
+        Control(
+            "where",
+            "text",
+            "Where the training stands",
+            get=lambda state: state.where,
+            first=True,
+            room=30,
+        ),
+        Control(
+            "operation back",
+            "button",
+            "One operation back",
+            lambda controller, _: controller.operation(-1),
+            menu="Time",
+            key=",",
+            help="back and on by one operation",
+        ),
+        Control(
+            "operation on",
+            "button",
+            "One operation on",
+            lambda controller, _: controller.operation(+1),
+            menu="Time",
+            key=".",
+            help="back and on by one operation",
+        ),
+        Control(
+            "reset",
+            "button",
+            "Start again",
+            lambda controller, _: controller.reset(),
+            menu="Time",
+            key="r",
+            help="start again with the same first weights",
+        ),
+        Control(
+            "double rate",
+            "button",
+            "Double the learning rate",
+            lambda controller, _: controller.scale_rate(2.0),
+            key="up",
+            help="double and halve the learning rate",
+        ),
+        Control(
+            "halve rate",
+            "button",
+            "Halve the learning rate",
+            lambda controller, _: controller.scale_rate(0.5),
+            key="down",
+            help="double and halve the learning rate",
+        ),
+        Control(
+            "speed",
+            "slider",
+            "Steps a second; at the right end flat out",
+            lambda controller, speed: controller.set_speed(speed),
+            lambda state: state.speed,
+            scale=lambda state: SPEEDS,
+            label="Speed",
+        ),
+        Control(
+            "pace",
+            "text",
+            "The speed that was asked for",
+            get=lambda state: state.pace,
+            label="Speed",
+            room=9,
+        ),
+        Control(
+            "rate",
+            "slider",
+            "Learning rate",
+            lambda controller, rate: controller.set_rate(rate),
+            lambda state: state.rate,
+            scale=lambda state: RATES,
+            label="Rate",
+        ),
+        Control(
+            "rate in numbers",
+            "number",
+            "Learning rate, in numbers",
+            lambda controller, rate: controller.set_rate(rate),
+            lambda state: state.rate,
+            label="Rate",
         ),
         Control(
             "color",
@@ -89,8 +239,10 @@ CONTROLS = table(
             "What colours stand for",
             lambda controller, name: controller.set_channel("color", name),
             lambda state: state.color,
-            lambda state: state.channels,
+            names=lambda state: state.channels,
             label="Colour",
+            key="c",
+            help="colour by something else",
         ),
         Control(
             "size",
@@ -98,7 +250,7 @@ CONTROLS = table(
             "What sizes stand for",
             lambda controller, name: controller.set_channel("size", name),
             lambda state: state.size,
-            lambda state: state.channels,
+            names=lambda state: state.channels,
             label="Size",
         ),
         Control(
@@ -107,9 +259,20 @@ CONTROLS = table(
             "The sample before",
             lambda controller, _: controller.previous_sample(),
             enabled=has_samples,
+            label="Sample",
             text="<",
             icon="angle-left",
             key="<",
+            help="show another sample of the batch",
+        ),
+        Control(
+            "sample",
+            "text",
+            "The sample that is shown",
+            get=lambda state: f"{state.focus + 1} of {state.samples:,}",
+            enabled=has_samples,
+            label="Sample",
+            room=6,
         ),
         Control(
             "after",
@@ -117,9 +280,29 @@ CONTROLS = table(
             "The next sample",
             lambda controller, _: controller.next_sample(),
             enabled=has_samples,
+            label="Sample",
             text=">",
             icon="angle-right",
             key=">",
+            help="show another sample of the batch",
+        ),
+        Control(
+            "value",
+            "number",
+            name_of_pinned,
+            edit_pinned,
+            pinned_value,
+            drag=partial(edit_pinned, dragged=True),
+            enabled=has_pinned,
+            label="Pinned",
+            room=12,
+        ),
+        Control(
+            "edit",
+            "button",
+            "Type a value for the pinned weight",
+            lambda controller, _: controller.start_editing(),
+            key="e",
         ),
         Control(
             "frozen",
@@ -127,7 +310,8 @@ CONTROLS = table(
             "Keep this weight from moving",
             freeze_pinned,
             lambda state: state.pinned is not None and state.pinned.frozen,
-            enabled=lambda state: state.pinned is not None,
+            enabled=has_pinned,
+            label="Pinned",
             text="frozen",
         ),
         Control(
@@ -136,9 +320,97 @@ CONTROLS = table(
             "Undo the last edit or freeze",
             lambda controller, _: controller.undo(),
             enabled=lambda state: state.edits > 0,
+            label="Pinned",
+            menu="Time",
             text="Undo",
             icon="undo",
-            key="Z",
+            key="z",
+        ),
+        Control(
+            "branches",
+            "choice",
+            "Go over to another branch",
+            switch,
+            lambda state: next(str(f) for f in state.branches if f.number == state.branch),
+            names=lambda state: map(str, state.branches),
+            menu="Time",
+            room=21,
+            key="b",
+            help="go over to the next branch",
+        ),
+        Control(
+            "camera",
+            "choice",
+            "Where it is looked at from",
+            lambda controller, name: controller.stage.look(name),
+            lambda state: state.camera,
+            names=lambda state: CAMERAS,
+            menu="View",
+            key=DIGITS,
+            help="look at it from another side: {}",
+        ),
+        Control(
+            "look at pinned",
+            "button",
+            "The pinned weight closely",
+            lambda controller, _: controller.stage.frame_pinned(),
+            menu="View",
+            text="Pinned closely",
+            key="f",
+            help="look at the pinned weight closely",
+        ),
+        Control(
+            "look at everything",
+            "button",
+            "Everything",
+            show_all,
+            menu="View",
+            text="Whole network",
+            key="escape",
+            help="look at everything",
+        ),
+        Control(
+            "layers",
+            "choice",
+            "How layers are laid out",
+            in_picture("layout"),
+            lambda state: state.layout,
+            names=lambda state: LAYOUTS,
+            menu="View",
+            key="l",
+            help="lay the layers out as {}",
+        ),
+        Control(
+            "theme",
+            "choice",
+            "The colours of the picture and of what is around it",
+            in_picture("theme"),
+            lambda state: state.theme,
+            names=lambda state: THEMES,
+            menu="View",
+            key="d",
+            help="{}",
+        ),
+        Control(
+            "by layer",
+            "tick",
+            "Colours of each layer by themselves",
+            in_picture("per_layer"),
+            lambda state: state.per_layer,
+            menu="View",
+            text="Colours by layer",
+        ),
+        Control(
+            "fit colours",
+            "button",
+            "Fit the colours to the numbers",
+            lambda controller, _: controller.stage.rescale(),
+            menu="View",
+            text="Fit colours",
+        ),
+        Control("keys", "button", "Keys", toggle_help, menu="Help", key="?", help="this help"),
+        Control(
+            "quit", "button", "Quit", lambda controller, _: controller.leave(), menu="File", key="q"
         ),
     ]
 )

@@ -37,6 +37,10 @@ class Fork:
     start: int
     end: int
 
+    def __str__(self) -> str:
+        start = "the start" if self.parent < 0 else f"step {self.start:,}"
+        return f"{self.number}: from {start} to step {self.end:,}"
+
 
 @dataclass(frozen=True)
 class PinnedWeight:

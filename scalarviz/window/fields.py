@@ -1,53 +1,78 @@
-"""The window's own small controls: a track to slide on, numbers to type or drag, rows that wrap."""
+"""Widgets of the window: one class for each kind of control.
+
+The constructors take a row and its setter; `show_control` displays the row.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QLabel,
     QLineEdit,
+    QPushButton,
     QSlider,
+    QStyle,
 )
 
-KNOB = 6.0  # half its width, in pixels
-PER_DECADE = 60  # places of a slider
+from scalarviz.controller.control import Control, LogScale, Scale, Shown
+from scalarviz.window.look import icon
+
+Act = Callable[[Any], object]
+ICONS = {
+    "step-backward": QStyle.StandardPixmap.SP_MediaSkipBackward,
+    "backward": QStyle.StandardPixmap.SP_MediaSeekBackward,
+    "play": QStyle.StandardPixmap.SP_MediaPlay,
+    "pause": QStyle.StandardPixmap.SP_MediaPause,
+    "forward": QStyle.StandardPixmap.SP_MediaSeekForward,
+}
+TRACK = 84  # how wide a slider is, in pixels
+LETTER = 7.7
+KNOB = 6.0  # half its width
 DRAG = 4  # pixels before a press becomes a drag
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 SMALLEST = 0.05  # how much a number is at least, as far as dragging is concerned
 
 
+@final
 class Track(QSlider):
     """A horizontal slider that goes where it is pressed; `marks` are places drawn on it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, row: Control, act: Act) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumHeight(24)
+        if row.kind == "slider":
+            self.setFixedWidth(TRACK)
         self.marks: Sequence[int] = ()
+        self._scale: Scale | LogScale = Scale(0, 0)
+        self.valueChanged.connect(lambda place: act(self._scale.number(place)))
 
-    @final
-    def show_value(self, value: int) -> None:
-        """Stand somewhere without having been moved; not while somebody moves it."""
-        if value != self.value() and not self.isSliderDown():
-            self.blockSignals(True)
-            self.setValue(value)
-            self.blockSignals(False)
+    def show_control(self, shown: Shown) -> None:
+        """Move to a value without calling the setter, unless the user is dragging."""
+        with QSignalBlocker(self):
+            if shown.scale != self._scale:
+                self._scale = shown.scale
+                self.setMaximum(shown.scale.last)
+                self.setSingleStep(shown.scale.small)
+                self.setPageStep(shown.scale.large)
+            if not self.isSliderDown():
+                self.setValue(shown.scale.place(shown.value))
+        if shown.marks != self.marks:
+            self.marks = shown.marks
+        self.update()
 
-    @final
     def place(self, value: int) -> float:
         """Where a value is, in pixels from the left."""
         reach = max(1, self.maximum() - self.minimum())
         part = (min(value, self.maximum()) - self.minimum()) / reach
         return KNOB + 1.0 + part * (self.width() - 2.0 * KNOB - 2.0)
 
-    @final
     def _value_at(self, x: float) -> int:
         part = (x - KNOB - 1.0) / max(1.0, self.width() - 2.0 * KNOB - 2.0)
         reach = self.maximum() - self.minimum()
@@ -94,70 +119,103 @@ class Track(QSlider):
 
 
 @final
-class LogTrack(Track):
-    """A track for numbers over many powers of ten; with `endless`, its right end is None."""
-
-    moved = Signal(object)  # the number, or None
-
-    def __init__(self, name: str, low: float, high: float, *, endless: bool = False) -> None:
-        super().__init__(name)
-        self.low = low
-        self.endless = endless
-        last = round(math.log10(high / low) * PER_DECADE)
-        self.setRange(0, last + endless * PER_DECADE // 2)
-        self.setPageStep(PER_DECADE // 2)
-        self.setSingleStep(PER_DECADE // 20)
-        self._last = last
-        self.valueChanged.connect(lambda value: self.moved.emit(self.number(value)))
-
-    def number(self, value: int) -> float | None:
-        """The number of a place, with two digits."""
-        if self.endless and value > self._last:
-            return None
-        return float(f"{self.low * 10.0 ** (value / PER_DECADE):.2g}")
-
-    def show_number(self, number: float | None) -> None:
-        """Stand at a number without having been moved."""
-        if number is None:
-            self.show_value(self.maximum())
-        elif number <= self.low or math.isnan(number):
-            self.show_value(0)
-        else:
-            at = math.log10(number / self.low) * PER_DECADE
-            self.show_value(round(min(at, self._last)))
-
-
-@final
 class Names(QComboBox):
     """A choice of names, which takes the focus by Tab only."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, row: Control, act: Act) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName(name)
-        self.setToolTip(name)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.textActivated.connect(act)
         self._names: tuple[str, ...] = ()
 
-    def show_names(self, names: tuple[str, ...], chosen: str) -> None:
-        """Show these names, and the one that is chosen; not while the list is open."""
+    def show_control(self, shown: Shown) -> None:
+        """Show the names and the chosen one, unless the list is open."""
         if self.view().isVisible():
             return
-        if names != self._names:
-            self._names = names
+        if shown.names != self._names:
+            self._names = shown.names
             self.clear()
-            self.addItems(list(names))
-        if self.currentText() != chosen:
-            self.setCurrentText(chosen)
+            self.addItems(list(shown.names))
+        if self.currentText() != shown.value:
+            self.setCurrentText(shown.value)
+
+
+@final
+class Button(QPushButton):
+    """A button with an icon in the colour of its text, or with a text.
+
+    It takes the focus by Tab only, so that space still means play after a click.
+    """
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(lambda: act(1))  # without Qt's `checked`
+        self._icon = ""
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the icon if there is one, else the text."""
+        self._icon = shown.icon if shown.icon in ICONS else ""
+        self.setText("" if self._icon else shown.text or shown.about)
+        self._dress()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Update the icon for a new palette."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._dress()
+
+    def sizeHint(self) -> QSize:
+        """Just wide enough for the text."""
+        found = super().sizeHint()
+        if self.text():
+            found.setWidth(self.fontMetrics().horizontalAdvance(self.text()) + 20)
+        return found
+
+    def _dress(self) -> None:
+        if self._icon:
+            self.setIcon(icon(self, ICONS[self._icon], self.palette().buttonText().color().name()))
+
+
+@final
+class Quiet(QLabel):
+    """A label in a quiet colour."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+
+
+@final
+class Words(QLabel):
+    """A read-only text, in a quiet colour in the second line."""
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setMinimumWidth(round(LETTER * row.room))
+        if row.line == 2:
+            self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the text."""
+        self.setText(str(shown.value))
 
 
 @final
 class Tick(QCheckBox):
     """A box to tick whose edge is seen on dark grounds too, unlike that of Qt's Fusion style."""
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__(text)
+    def __init__(self, row: Control | None = None, act: Act | None = None) -> None:
+        super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        if act is not None:
+            self.clicked.connect(lambda on: act(on))
+
+    def show_control(self, shown: Shown) -> None:
+        """Show the text and the state."""
+        self.setText(shown.text)
+        self.setChecked(shown.value)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         palette, role = self.palette(), QPalette.ColorRole
@@ -188,31 +246,27 @@ class Tick(QCheckBox):
 class NumberField(QLineEdit):
     """A number: type it and press Return, or drag it sideways."""
 
-    given = Signal(str)  # what was typed
-    dragged = Signal(float)
-
-    def __init__(self, name: str, digits: int = 5) -> None:
+    def __init__(self, row: Control, act: Act, drag: Act) -> None:
         super().__init__()
-        self.setAccessibleName(name)
-        self.setToolTip(f"{name}: type a number and press Return, or drag it sideways")
-        self._digits = digits
+        self.setFixedWidth(14 + round(6.5 * row.room))
+        self._drag = drag
         self._number: float | None = None
         self._from: tuple[float, float] | None = None  # where a drag began, and the number there
         self._dragging = False
         self.setCursor(Qt.CursorShape.SizeHorCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a press may begin a drag
-        self.returnPressed.connect(lambda: self.given.emit(self.text()))
+        self.returnPressed.connect(lambda: act(self.text()))
 
-    def show_number(self, number: float | None) -> None:
+    def show_control(self, shown: Shown) -> None:
         """Show a number, unless somebody is typing another one."""
-        if number == self._number:
+        if shown.value == self._number:
             return
-        self._number = number
+        self._number = shown.value
         if not (self._dragging or (self.hasFocus() and self.isModified())):
             self._write()
 
     def _write(self) -> None:
-        self.setText("" if self._number is None else f"{self._number:.{self._digits}g}")
+        self.setText("" if self._number is None else f"{self._number:.6g}")
         self.setCursorPosition(0)
         if self.hasFocus():
             self.selectAll()
@@ -235,8 +289,8 @@ class NumberField(QLineEdit):
         if abs(moved) >= DRAG or self._dragging:
             self._dragging = True
             number = self._from[1] + moved * max(abs(self._from[1]), SMALLEST) / 100.0
-            self.setText(f"{number:.{self._digits}g}")
-            self.dragged.emit(float(self.text()))
+            self.setText(f"{number:.6g}")
+            self._drag(float(self.text()))
         return None
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

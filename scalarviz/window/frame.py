@@ -164,7 +164,6 @@ class MainWindow(QMainWindow):
         if state.theme != self._theme:
             self._theme = state.theme
             dress(self, state.theme)
-            self.controls.dress(state.theme, state.playing)
         self.setWindowTitle(f"{state.title} - scalarviz")
         self.controls.show_state(state)
         self.menus.show_state(state)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import final
 
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMessageBox
 
+from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.keys import camera_keys
+from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.view.scene.camera import CAMERAS
-from scalarviz.view.scene.layout import LAYOUTS
 
 RUNS = "Trainings (*.safetensors)"
 IMAGES = "Pictures (*.png *.jpg)"
@@ -35,95 +35,81 @@ class Menus:
         self.window = window
         self.controller = controller
         self.photograph = photograph
-        self._make_file()
-        self._make_time()
-        self._make_view()
-        self._make_help()
+        self.entries: dict[str, QAction] = {}  # of rows, by their names
+        self._shown: dict[str, Shown] = {}
+        self._rows = {row.name: row for row in CONTROLS.values() if row.menu}
+        others = (row.menu for row in self._rows.values())
+        self.menus = {
+            name: window.menuBar().addMenu(f"&{name}")
+            for name in dict.fromkeys(("File", "Time", "View", *others, "Help"))
+        }
+        self._make_file(self.menus["File"])
+        self._make_rows(controller.state)
+        self._add(self.menus["Help"], "About", self._about)
 
-    def _make_file(self) -> None:
-        menu = self._menu("&File")
+    def _make_file(self, menu: QMenu) -> None:
         self._add(menu, "Open a training…", self._open)
         self._add(menu, "Save this training…", self._save)
-        self.photo = self._add(menu, "Learn another picture…", self._learn)
+        self._add(menu, "Learn another picture…", self._learn)
         menu.addSeparator()
         self._add(menu, "Export what is seen…", self._photograph)
         self._add(menu, "Export a video of it so far…", self._record)
         self._add(menu, "Export the next step as a page…", self._tell)
         menu.addSeparator()
-        self._add(menu, "Quit\tQ", lambda: self.controller.leave())
 
-    def _make_time(self) -> None:
-        menu = self._menu("&Time")
-        self._add(menu, "Play or pause\tSpace", self.controller.toggle_play)
-        self._add(menu, "One operation on\t.", lambda: self.controller.operation(+1))
-        self._add(menu, "One operation back\t,", lambda: self.controller.operation(-1))
-        self._add(menu, "Start again\tR", self.controller.reset)
-        self.undo = self._add(menu, "Undo the last edit or freeze\tZ", self.controller.undo)
-        menu.addSeparator()
-        self.branches = menu.addMenu("Branches")
-        self.branches.aboutToShow.connect(self._fill_branches)
-
-    def _make_view(self) -> None:
-        menu, stage = self._menu("&View"), self.controller.stage
-        keys_of_cameras = {name: key for key, name in camera_keys().items()}
-        for name, key in {**dict.fromkeys(CAMERAS, ""), **keys_of_cameras}.items():
-            text = f"{name.capitalize()}\t{key}" if key else name.capitalize()
-            self._add(menu, text, partial(stage.look, name))
-        self._add(menu, "The pinned weight closely\tF", stage.frame_pinned)
-        self._add(menu, "Everything\tEsc", stage.frame_all)
-        menu.addSeparator()
-        self.layouts = self._choices(menu, "Layers\tL", LAYOUTS, partial(setattr, stage, "layout"))
-        self.themes = self._choices(menu, "Theme\tD", THEMES, partial(setattr, stage, "theme"))
-        self.per_layer = self._add(menu, "Colours of each layer by themselves", self._per_layer)
-        self._add(menu, "Fit the colours to the numbers", stage.rescale)
-        self.per_layer.setCheckable(True)
-
-    def _make_help(self) -> None:
-        menu = self._menu("&Help")
-        self._add(menu, "Keys\t?", lambda: self.controller.press("?"))
-        self._add(menu, "About", self._about)
+    def _make_rows(self, state: State) -> None:
+        """An entry for each row; a choice is a submenu, or an entry per name if names have keys."""
+        for row in self._rows.values():
+            menu, names = self.menus[row.menu], tuple(row.names(state))
+            if row.kind != "choice":
+                self.entries[row.name] = self._add(menu, row.name, partial(self._press, row))
+                self.entries[row.name].setCheckable(row.kind == "tick")
+            elif row.key != DIGITS:
+                if not any(action.menu() for action in menu.actions()):
+                    menu.addSeparator()
+                inner = menu.addMenu(with_key(row.name.capitalize(), row.key))
+                inner.aboutToShow.connect(partial(self._fill, row, inner))
+                self.entries[row.name] = inner.menuAction()
+            else:
+                for name, key in zip_longest(names, keys_of(row, names), fillvalue=""):
+                    self._add(menu, with_key(name.capitalize(), key), partial(self._set, row, name))
 
     def show_state(self, state: State) -> None:
-        """Marks where something is on."""
-        self.layouts[state.layout].setChecked(True)
-        self.themes[state.theme].setChecked(True)
-        self.per_layer.setChecked(state.per_layer)
-        self.undo.setEnabled(state.edits > 0)
+        """Update texts, check marks and enabled states."""
+        for name, action in self.entries.items():
+            row = self._rows[name]
+            shown = row.shown(state)
+            if self._shown.get(name) == shown:
+                continue
+            self._shown[name] = shown
+            action.setEnabled(shown.enabled)
+            if row.kind != "choice":
+                action.setText(with_key(shown.about, row.key))
+                action.setChecked(bool(shown.value))
 
-    def _menu(self, name: str) -> QMenu:
-        return self.window.menuBar().addMenu(name)
+    def _press(self, row: Control) -> None:
+        """Press the button or flip the tick of a row."""
+        self._set(row, 1 if row.kind == "button" else not row.get(self.controller.state))
+
+    def _set(self, row: Control, value: object) -> None:
+        row.set(self.controller, value)
+
+    def _fill(self, row: Control, menu: QMenu) -> None:
+        """Fill the submenu of a choice; the current name is checked."""
+        menu.clear()
+        group, shown = QActionGroup(menu), row.shown(self.controller.state)
+        for name in shown.names:
+            text = name[:1].upper() + name[1:]
+            action = self._add(menu, text, partial(self._set, row, name))
+            action.setCheckable(True)
+            action.setChecked(name == shown.value)
+            group.addAction(action)
 
     def _add(self, menu: QMenu, text: str, act: Act) -> QAction:
         action = QAction(text, menu)
         action.triggered.connect(lambda: act())
         menu.addAction(action)
         return action
-
-    def _choices(
-        self, menu: QMenu, text: str, names: Iterable[str], choose: Callable[[str], None]
-    ) -> dict[str, QAction]:
-        """A menu of which one entry is marked."""
-        inner = menu.addMenu(text)
-        group, found = QActionGroup(inner), {}
-        for name in names:
-            found[name] = self._add(inner, name.capitalize(), partial(choose, name))
-            found[name].setCheckable(True)
-            group.addAction(found[name])
-        return found
-
-    def _fill_branches(self) -> None:
-        self.branches.clear()
-        group, state = QActionGroup(self.branches), self.controller.state
-        for fork in state.branches:
-            start = "the start" if fork.parent < 0 else f"step {fork.start:,}"
-            text = f"{fork.number}: from {start} to step {fork.end:,}"
-            action = self._add(self.branches, text, partial(self.controller.switch, fork.number))
-            action.setCheckable(True)
-            action.setChecked(fork.number == state.branch)
-            group.addAction(action)
-
-    def _per_layer(self) -> None:
-        self.controller.stage.per_layer = not self.controller.stage.per_layer
 
     def _open(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self.window, "Open a training", "", RUNS)
@@ -162,3 +148,8 @@ class Menus:
     def _about(self) -> None:
         text = "Every cube is a weight.\nDrag to turn, right-drag to move, the wheel zooms."
         QMessageBox.about(self.window, "scalarviz", text)
+
+
+def with_key(text: str, key: str) -> str:
+    """Text of a menu entry with its key on the right."""
+    return f"{text}\t{written(key).capitalize()}" if key else text

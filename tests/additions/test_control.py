@@ -1,4 +1,4 @@
-"""A control is one row, from which window and notebook both build theirs.
+"""A control is one row, from which window, notebook, menus, keys and help all build theirs.
 
 The window has its screen in tests/window: case_rows_for_controls_are_in_the_bar of window_cases.py.
 """
@@ -10,40 +10,51 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.controller.control import DIGITS, KINDS, Control, LogScale, Scale
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS, Control
+from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.keys import help_rows
 from scalarviz.presenter.show import Show
 from scalarviz.view.scene.layout import LAYOUTS
 from tests.controller.fake_stage import FakeStage
+
+SMALL = LogScale(0.001, 1.0)
 
 
 def set_focus(controller: Controller, number: Any) -> None:
     controller.session.focus = int(float(number))
 
 
+def set_small(controller: Controller, number: Any) -> None:
+    controller.session.learning_rate = number
+
+
 def rows() -> dict[str, Control]:
-    """A control of each kind."""
+    """Controls of each kind; two buttons are a group."""
     made = [
         Control(
-            "layers",
+            "laid out",
             "choice",
             "How layers are laid out",
             lambda controller, name: setattr(controller.stage, "layout", name),
             lambda state: state.layout,
             lambda state: tuple(LAYOUTS),
             label="Layers",
+            key="m",
+            help="lay out as {}",
         ),
         Control(
-            "by layer",
+            "per layer",
             "tick",
             "Colours of each layer by themselves",
             lambda controller, on: setattr(controller.stage, "per_layer", on),
             lambda state: state.per_layer,
             label="Scale",
             text="by layer",
+            key="k",
         ),
         Control(
-            "sample",
+            "sample in numbers",
             "number",
             "The sample that is followed",
             set_focus,
@@ -51,45 +62,168 @@ def rows() -> dict[str, Control]:
             label="Sample number",
         ),
         Control(
+            "sample slid",
+            "slider",
+            "The sample that is followed, slid",
+            set_focus,
+            lambda state: state.focus,
+            scale=lambda state: Scale(0, state.samples - 1),
+            label="Sample slid",
+        ),
+        Control(
+            "small rate",
+            "slider",
+            "A small learning rate",
+            set_small,
+            lambda state: state.rate,
+            scale=lambda state: SMALL,
+            label="Small rate",
+        ),
+        Control(
+            "time again",
+            "timeline",
+            "Every step so far, once more",
+            lambda controller, step: controller.seek(step),
+            lambda state: state.step,
+            scale=lambda state: Scale(0, max(1, state.end)),
+            marks=lambda state: [1],
+            first=True,
+        ),
+        Control(
+            "step in words",
+            "text",
+            "Where it stands",
+            get=lambda state: f"step {state.step}",
+            label="Step",
+        ),
+        Control(
             "again",
             "button",
-            "Start again",
+            "Start once more",
             lambda controller, _: controller.reset(),
             enabled=lambda state: state.step > 0,
             label="Run",
             text="Again",
         ),
+        Control(
+            "one on",
+            "button",
+            "One step on",
+            lambda controller, times: controller.step(+1, times),
+            label="Run",
+            text="On",
+            menu="Extras",
+            key="w",
+        ),
+        Control(
+            "side",
+            "choice",
+            "The side of it",
+            lambda controller, name: controller.tell(name),
+            names=lambda state: ("left", "right"),
+            menu="Extras",
+        ),
     ]
     return {row.name: row for row in made}
 
 
-def test_a_notebook_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ipywidgets", reason="the extra notebook is not installed")
-    from scalarviz.notebook.controls import NotebookControls
-
+@pytest.fixture
+def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
     for name, row in rows().items():
+        assert name not in CONTROLS
         monkeypatch.setitem(CONTROLS, name, row)
     network = sv.Network([3, 8, 3], "tanh", seed=0)
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(2)
     stage: Any = FakeStage(Show(session))
-    controller = Controller(Show(session), stage)
+    return Controller(Show(session), stage)
+
+
+def test_there_is_one_of_each_kind() -> None:
+    assert {row.kind for row in rows().values()} == set(KINDS)
+
+
+def test_a_notebook_has_it(controller: Controller) -> None:
+    pytest.importorskip("ipywidgets", reason="the extra notebook is not installed")
+    from scalarviz.notebook.controls import NotebookControls
 
     def at_once(deed: Callable[[], None]) -> None:
         deed()
 
+    def again() -> None:
+        controls._touched.clear()
+        controls.show_state(controller.state)
+
+    session, stage = controller.session, controller.stage
     controls = NotebookControls(controller, at_once)
-    controls.show_state(controller.state)
+    again()
     made = controls.made
-    line = [group.children[-1] for group in controls.box.children[1].children]
-    assert all(made[name] in line and made[name].tooltip for name in rows())
-    assert (made["layers"].value, made["layers"].options) == ("crossbar", tuple(LAYOUTS))
-    made["layers"].value = "posters"
-    made["by layer"].value = True
-    made["sample"].value = 3.0
+    time, settings, more = controls.box.children
+    below = [each for group in settings.children for each in group.children]
+    others = [getattr(group, "children", [group])[-1] for group in more.children[0].children]
+    assert all(made[name].tooltip == row.about for name, row in rows().items())
+    assert made["time again"] in time.children and made["side"] in others
+    assert all(made[name] in below for name in rows() if name not in ("time again", "side"))
+    run = next(group for group in settings.children if made["again"] in group.children)
+    assert made["one on"] in run.children and ">Run<" in run.children[0].value
+    assert (made["laid out"].value, made["laid out"].options) == ("crossbar", tuple(LAYOUTS))
+    assert made["step in words"].value == "step 2"
+    made["laid out"].value = "posters"
+    made["per layer"].value = True
+    made["sample in numbers"].value = 3.0
     assert (stage.layout, stage.per_layer, session.focus) == ("posters", True, 3)
+    again()
+    assert (made["sample slid"].value, made["sample slid"].max) == (3, 7)
+    made["sample slid"].value = 5
+    made["small rate"].value = SMALL.place(0.25)
+    assert (session.focus, session.learning_rate) == (5, 0.25)
+    made["time again"].value = 1
+    assert session.step_index == 1
+    made["one on"].click()
+    assert session.step_index == 2
     made["again"].click()
     controller.rest()
     assert session.step_index == 0
-    controls.show_state(controller.state)
+    again()
     assert made["again"].disabled
+
+
+def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> None:
+    stage: Any = controller.stage
+    for key in "mkk":
+        assert controller.press(key)
+    assert (stage.layout, stage.per_layer) == ("posters", False)
+    assert controller.press("w", shift=True)
+    assert controller.session.step_index == 12
+    assert stage.keys == help_rows(controller.state)
+    assert {
+        ("m", "lay out as crossbar or posters"),
+        ("k", "colours of each layer by themselves"),
+        ("w", "one step on"),
+    } <= set(stage.keys)
+
+
+def test_of_a_choice_with_digits_each_name_has_one(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(CONTROLS, "camera")
+    for name, key in (("laid out", DIGITS), ("side", "")):
+        row = rows()[name]
+        monkeypatch.setitem(CONTROLS, name, Control(**{**vars(row), "key": key}))
+    assert controller.press("2") and not controller.press("3")
+    assert controller.stage.layout == "posters"
+    assert ("1 2", "lay out as crossbar or posters") in help_rows(controller.state)
+
+
+@pytest.mark.parametrize("number", [0.001, 0.5, 1.0])
+def test_a_place_of_a_slider_is_that_of_its_number(number: float) -> None:
+    assert SMALL.number(SMALL.place(number)) == number
+    assert Scale(0.0, 1.0, 0.001).number(Scale(0.0, 1.0, 0.001).place(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("number", "place"), [(None, 90), (7.0, 60), (float("nan"), 0), (0.0, 0), (float("inf"), 60)]
+)
+def test_what_is_off_a_slider_stands_at_its_end(number: float | None, place: int) -> None:
+    assert LogScale(0.1, 1.0, endless=True).last == 90
+    assert LogScale(0.1, 1.0, endless=True).place(number) == place

@@ -93,5 +93,5 @@ def test_a_camera_is_reached_by_the_next_digit(
     assert controller.press("4")
     assert stage.camera == "below"
     assert not np.array_equal(studio.stage(stage, 1.0), before)
-    keys, about = next(row for row in help_rows() if "flat" in row[1])
+    keys, about = next(row for row in help_rows(controller.state) if "flat" in row[1])
     assert keys == "1 2 3 4" and about.endswith("flat or below")

@@ -16,7 +16,8 @@ from scalarviz.controller import export as desk_export
 from scalarviz.controller import play as desk_play
 from scalarviz.controller import startup as desk_opening
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.keys import ALIASES, all_keys, help_rows
+from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.keys import ALIASES, help_rows, keys_of
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.presenter.show import Show
@@ -717,16 +718,19 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
 # Keys, and what is shown.
 
 
-def test_every_key_is_in_the_help_once() -> None:
-    names = [name for key in all_keys() for name in key.deeds]
-    assert len(names) == len(set(names))
-    assert set(ALIASES.values()) <= set(names)
-    assert all(label and about for label, about in help_rows())
+def test_every_key_is_in_the_help_once(controller: Any) -> None:
+    state = controller.state
+    keys = [k for row in CONTROLS.values() for k in keys_of(row, tuple(row.names(state)))]
+    assert len(keys) == len(set(keys)) > 20
+    assert set(ALIASES.values()) <= set(keys)
+    rows = help_rows(state)
+    assert sum(len(label.replace(", t", "").split()) for label, _ in rows) == len(keys)
+    assert all(about for _, about in rows)
 
 
 def test_keys_do_what_the_help_says(controller: Any) -> None:
     stage = controller.stage
-    assert stage.keys == help_rows()
+    assert stage.keys == help_rows(controller.state)
     for key in ("right", "right", "left", "."):
         assert controller.press(key)
     assert controller.session.clock.place == (1, 1)

@@ -19,6 +19,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from scalarviz.controller.controls import RATES
 from tests.notebook.lab import (
     LESSON,
     LivePicture,
@@ -177,7 +178,8 @@ def test_the_learning_rate_is_typed_and_is_drawn(first: LivePicture, tmp_path: P
     field.press("Enter")
     until(lambda: float(first.ask("session.learning_rate")) == 0.25, "the session has the rate")
     handle = first.control("Learning rate").first.locator(".noUi-handle")
-    until(lambda: abs(float(handle.get_attribute("aria-valuenow")) + 0.6) < 0.06, "so its slider")
+    place = RATES.place(0.25)
+    until(lambda: float(handle.get_attribute("aria-valuenow")) == place, "so its slider")
     shot = first.still()
     box, mouse = handle.bounding_box(), first.page.tab.mouse
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -191,6 +193,17 @@ def test_the_learning_rate_is_typed_and_is_drawn(first: LivePicture, tmp_path: P
     assert float(field.input_value()) == pytest.approx(rate, rel=1e-5)
     first.shot(tmp_path / "rate.png")
     assert difference(first.still(), shot) > 0.0  # its status line says the rate
+
+
+def test_a_page_sends_nothing_back_of_what_its_sliders_are_told(first: LivePicture) -> None:
+    handle = first.control("Learning rate").first.locator(".noUi-handle")
+    long = "session.learning_rate = 1.0; import time; time.sleep(2.0); session.learning_rate = {};"
+    for rate in (0.0321, 3e-9, 0.0456):
+        first.ask(long.format(rate) + "session.learning_rate")
+        place = str(RATES.place(rate))
+        handle.and_(first.page.tab.locator(f'[aria-valuetext^="{place}"]')).wait_for()
+        first.page.tab.wait_for_timeout(500)
+        assert float(first.ask("session.learning_rate")) == rate
 
 
 def test_a_drag_turns_the_picture_and_escape_shows_the_whole(

@@ -2,9 +2,7 @@
 
 import asyncio
 import base64
-import math
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from io import BytesIO
 from pathlib import Path
@@ -141,11 +139,11 @@ def test_it_plays_while_the_kernel_is_free_and_draws_it() -> None:
         browser.opens()
         await until(lambda: browser.frames)
         assert not session.playing
-        live.controls.play.click()
+        live.controls.made["play"].click()
         await until(lambda: session.playing and session.step_index > 5)
         before = len(browser.frames)
         await until(lambda: len(browser.frames) > before + 3)
-        assert live.controls.timeline.value > 0
+        assert live.controls.made["timeline"].value > 0
         browser.say("key_down", key=" ")
         await until(lambda: not session.playing)
         step = session.step_index
@@ -168,8 +166,8 @@ def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
         row = stage.cube_at(*at)
         browser.clicks(*at)
         await until(lambda: stage.pinned == row)
-        await until(lambda: not live.controls.value.disabled)
-        assert live.controls.value.tooltip.startswith("Value of layer ")
+        await until(lambda: not live.controls.made["value"].disabled)
+        assert live.controls.made["value"].tooltip.startswith("Value of layer ")
         live.close()
 
     run(program)
@@ -207,7 +205,7 @@ def test_nothing_is_drawn_where_nobody_looks() -> None:
     async def program() -> None:
         live = watch(colours())
         browser = Browser(live.canvas)
-        live.controls.on.click()
+        live.controls.made["on"].click()
         await asyncio.sleep(0.3)
         assert browser.frames == []
         live.close()
@@ -265,7 +263,7 @@ def test_a_cell_that_goes_on_for_long_can_show_itself() -> None:
         session.advance(5)
         live.refresh()
         assert len(browser.frames) == 1
-        assert live.controls.where.value.startswith("5 of 5")
+        assert live.controls.made["where"].value.startswith("5 of 5")
         live.refresh()  # too soon for anybody to see it
         assert len(browser.frames) == 1
         live.close()
@@ -303,7 +301,7 @@ def test_an_error_is_told_once_below_the_picture_and_life_goes_on(
         assert len(said) == 1 and "ZeroDivisionError" in said[0]
         monkeypatch.setattr(live.controller, "attend", attend)
         session.advance(3)
-        await until(lambda: live.controls.where.value.startswith("3 of 3"))
+        await until(lambda: live.controls.made["where"].value.startswith("3 of 3"))
         live.close()
 
     run(program)
@@ -391,36 +389,6 @@ def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
 def test_away_from_the_cells_it_says_where_to_call_it() -> None:
     with pytest.raises(InputError, match=r"call sv\.watch there, not on a thread of your own"):
         watch(colours())
-
-
-@pytest.mark.parametrize("when", ["while the cell runs", "after it", "when the new one is shown"])
-def test_what_a_page_sends_back_after_a_long_cell_is_no_command(when: str) -> None:
-    async def program() -> None:
-        session = colours()
-        live = watch(session)
-        browser, slider = Browser(live.canvas), live.controls.rate
-        browser.opens()
-        await until(lambda: abs(slider.value - math.log10(0.5)) < 0.03)
-        echo = round(slider.value, 2) + 1e-15  # rounded by the page
-
-        def send_back() -> None:
-            browser.elsewhere(lambda: slider.set_state({"value": echo}))
-
-        session.learning_rate = 5.0
-        time.sleep(2.0)
-        if when == "while the cell runs":
-            send_back()
-        elif when == "when the new one is shown":
-            await until(lambda: slider.value > 0.6)
-        if when != "while the cell runs":
-            send_back()
-        await asyncio.sleep(0.2)
-        assert session.learning_rate == 5.0
-        await until(lambda: abs(slider.value - math.log10(5.0)) < 0.03)
-        assert session.learning_rate == 5.0
-        live.close()
-
-    run(program)
 
 
 def test_keys_that_a_browser_needs_are_left_to_it() -> None:

@@ -76,6 +76,7 @@ class Bench:
         self.window.activateWindow()
         assert QTest.qWaitForWindowActive(self.window), "no window was shown"
         self.bar, self.picture = self.window.controls, self.window.view.widget
+        self.made = self.bar.made
         self.until(lambda: self.stage.drawn)
 
     @property
@@ -124,6 +125,12 @@ class Bench:
         self.picture.setFocus()
         self.settle()
 
+    def names_of(self, choice: str) -> Any:
+        """The menu of a choice, opened."""
+        menu = self.window.menus.entries[choice].menu()
+        menu.aboutToShow.emit()
+        return menu
+
     def pixel(self) -> tuple[int, int, int]:
         """The colour in the middle of the picture."""
         widget: Any = self.picture
@@ -142,15 +149,15 @@ class Bench:
 def case_space_plays_and_pauses() -> None:
     bench = Bench()
     bench.press(Key.Key_Space)
-    assert bench.session.playing and bench.bar.play.accessibleName() == "Pause"
+    assert bench.session.playing and bench.made["play"].accessibleName() == "Pause"
     bench.until(lambda: bench.session.step_index > 3)
     bench.press(Key.Key_Space)
-    assert not bench.session.playing and bench.bar.play.accessibleName() == "Play"
-    bench.click(bench.bar.play)
+    assert not bench.session.playing and bench.made["play"].accessibleName() == "Play"
+    bench.click(bench.made["play"])
     assert bench.session.playing
     bench.press(Key.Key_Space)
     assert not bench.session.playing
-    bench.click(bench.bar.on)
+    bench.click(bench.made["on"])
     bench.press(Key.Key_Space)  # it is not the button's now
     assert bench.session.playing
     bench.close()
@@ -159,33 +166,33 @@ def case_space_plays_and_pauses() -> None:
 def case_arrows_go_by_the_unit() -> None:
     bench = Bench()
     far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
-    assert [bench.bar.unit.itemText(i) for i in range(bench.bar.unit.count())] == list(far)
+    assert [bench.made["unit"].itemText(i) for i in range(bench.made["unit"].count())] == list(far)
     for unit, place in far.items():
-        bench.choose(bench.bar.unit, unit)
+        bench.choose(bench.made["unit"], unit)
         assert bench.controller.unit == unit
         bench.press(Key.Key_Right)
         assert bench.session.clock.place == place, unit
-        assert bench.bar.on.toolTip() == f"On by one {unit}"
+        assert bench.made["on"].toolTip() == f"On by one {unit} (→)"
         bench.press(Key.Key_Left)
         assert bench.session.clock.place == (0, 0), unit
-    bench.choose(bench.bar.unit, "step")
+    bench.choose(bench.made["unit"], "step")
     bench.press(Key.Key_Right, by=Shift)
     assert bench.session.step_index == 10
     bench.press(Key.Key_Left, by=Shift)
     assert bench.session.step_index == 0
-    bench.click(bench.bar.on)
-    bench.click(bench.bar.on)
-    bench.click(bench.bar.back)
+    bench.click(bench.made["on"])
+    bench.click(bench.made["on"])
+    bench.click(bench.made["back"])
     assert bench.session.step_index == 1
     bench.close()
 
 
 def case_samples_are_a_unit_where_a_step_has_one() -> None:
     bench = Bench(recipe=Recipe(load(find("xor")), {"engine": "python"}))
-    bench.choose(bench.bar.unit, "sample")
+    bench.choose(bench.made["unit"], "sample")
     bench.press(Key.Key_Right, Key.Key_Right)
     assert bench.session.step_index == 2
-    assert not bench.bar.sample.isEnabled()
+    assert not bench.made["before"].isEnabled()
     bench.close()
 
 
@@ -193,7 +200,7 @@ def case_stops_and_commas_go_by_operations() -> None:
     bench = Bench()
     bench.press(".", ".", ",")
     assert bench.session.clock.place == (0, 1)
-    assert bench.bar.where.text().startswith("0 + 1 of 0")
+    assert bench.made["where"].text().startswith("0 + 1 of 0")
     bench.press("r")
     assert bench.session.clock.place == (0, 0)
     bench.close()
@@ -202,9 +209,9 @@ def case_stops_and_commas_go_by_operations() -> None:
 def case_up_and_down_change_the_rate_of_the_next_step() -> None:
     bench = Bench()
     bench.press(Key.Key_Up, Key.Key_Up, Key.Key_Down)
-    assert bench.session.learning_rate == 1.0 and bench.bar.rate_text.text() == "1"
+    assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "1"
     bench.press(".", Key.Key_Up)
-    assert bench.session.learning_rate == 1.0 and bench.bar.rate_text.text() == "2"
+    assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "2"
     bench.press(Key.Key_Right, Key.Key_Right)
     assert bench.session.learning_rate == 2.0
     bench.close()
@@ -212,15 +219,15 @@ def case_up_and_down_change_the_rate_of_the_next_step() -> None:
 
 def case_the_rate_is_typed_and_slid() -> None:
     bench = Bench()
-    bench.click(bench.bar.rate_text)
+    bench.click(bench.made["rate in numbers"])
     bench.press("0.125", Key.Key_Return)
     assert bench.session.learning_rate == 0.125
     assert bench.window.focusWidget() is bench.picture, "keys belong to the picture again"
-    bench.click(bench.bar.rate, bench.bar.rate.width() - 1, 10)
-    assert bench.session.learning_rate == 10.0
-    bench.click(bench.bar.speed, bench.bar.speed.width() - 1, 10)
-    assert bench.controller.state.speed is None and bench.bar.speed_text.text() == "flat out"
-    bench.click(bench.bar.speed, 1, 10)
+    bench.click(bench.made["rate"], bench.made["rate"].width() - 1, 10)
+    assert bench.session.learning_rate == 100.0
+    bench.click(bench.made["speed"], bench.made["speed"].width() - 1, 10)
+    assert bench.controller.state.speed is None and bench.made["pace"].text() == "flat out"
+    bench.click(bench.made["speed"], 1, 10)
     assert bench.controller.state.speed == 1.0
     bench.close()
 
@@ -228,7 +235,7 @@ def case_the_rate_is_typed_and_slid() -> None:
 def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     bench = Bench()
     bench.press(Key.Key_Right, by=Shift)
-    line = bench.bar.timeline
+    line = bench.made["timeline"]
     assert (line.maximum(), line.value()) == (10, 10)
     bench.click(line, line.place(4), 10)
     assert bench.session.step_index == 4 and line.value() == 4
@@ -237,7 +244,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     bench.press("e", "0.75", Key.Key_Return)
     assert bench.session.network.bank.value[3] == 0.75
     assert bench.stage.notices == ["New branch from step 4; the old future is kept"]
-    assert list(line.marks) == [4] and "branch 1" in bench.bar.where.text()
+    assert list(line.marks) == [4] and "branch 1" in bench.made["where"].text()
     bench.stage.then()
     bench.wait()
     assert bench.session.current_branch.number == 0 and line.maximum() == 10
@@ -249,7 +256,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
 def case_the_timeline_is_drawn_with_its_marks() -> None:
     bench = Bench()
     bench.press(Key.Key_Right, by=Shift)
-    line = bench.bar.timeline
+    line = bench.made["timeline"]
     above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
     plain = line.grab().toImage().pixelColor(above)
     bench.controller.seek(4)
@@ -264,31 +271,31 @@ def case_the_timeline_is_drawn_with_its_marks() -> None:
 
 def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     bench = Bench()
-    bar, bank = bench.bar, bench.session.network.bank
-    assert not bar.value.isEnabled() and not bar.undo.isEnabled()
+    made, bank = bench.made, bench.session.network.bank
+    assert not made["value"].isEnabled() and not made["undo"].isEnabled()
     bench.click(bench.picture)
-    assert bench.stage.pinned == 3 and bar.value.isEnabled()
+    assert bench.stage.pinned == 3 and made["value"].isEnabled()
     before = float(bank.value[3])
-    assert abs(float(bar.value.text()) - before) < 1e-5
-    assert "perceptron 1" in bar.value.toolTip()
-    bench.click(bar.value)
+    assert abs(float(made["value"].text()) - before) < 1e-5
+    assert "perceptron 1" in made["value"].toolTip()
+    bench.click(made["value"])
     bench.press("0.5 r", Key.Key_Backspace, Key.Key_Backspace)
-    assert bar.value.text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
+    assert made["value"].text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
     bench.press(Key.Key_Return)
     assert bank.value[3] == 0.5
-    bench.click(bar.value)
+    bench.click(made["value"])
     bench.press("7", Key.Key_Escape)
-    assert bank.value[3] == 0.5 and bar.value.text() == "0.5"
-    drag(bench, bar.value, +40)
+    assert bank.value[3] == 0.5 and made["value"].text() == "0.5"
+    drag(bench, made["value"], +40)
     assert 0.65 < bank.value[3] < 0.75 and bench.session.current_branch.number == 0
-    bench.click(bar.frozen)
-    assert bank.frozen[3] and bar.frozen.isChecked()
+    bench.click(made["frozen"])
+    assert bank.frozen[3] and made["frozen"].isChecked()
     bench.press(Key.Key_Right)
     for _ in range(3):
-        bench.click(bar.undo)
+        bench.click(made["undo"])
     assert not bank.frozen[3] and bank.value[3] == before
-    assert not bar.undo.isEnabled()
-    bench.click(bar.value)
+    assert not made["undo"].isEnabled()
+    bench.click(made["value"])
     bench.press("nonsense", Key.Key_Return)
     assert "a number is wanted" in bench.stage.notices[-1]
     bench.close()
@@ -306,25 +313,30 @@ def drag(bench: Bench, widget: QWidget, dx: int, button: Qt.MouseButton = Left) 
 
 def case_keys_work_wherever_the_focus_is() -> None:
     bench = Bench()
-    for widget in (bench.bar.color, bench.bar.timeline, bench.bar.undo, bench.picture):
+    for widget in (
+        bench.made["color"],
+        bench.made["timeline"],
+        bench.made["undo"],
+        bench.picture,
+    ):
         widget.setFocus()
         bench.press(".", on=widget)
     assert bench.session.clock.operation == 4
-    bench.bar.timeline.setFocus()  # as after a Tab: its own keys are its own
+    bench.made["timeline"].setFocus()  # as after a Tab: its own keys are its own
     bench.controller.seek(0)
     bench.controller.step(+1, 10)
     bench.wait()
-    bench.press(Key.Key_Left, on=bench.bar.timeline)
+    bench.press(Key.Key_Left, on=bench.made["timeline"])
     assert bench.session.step_index == 9
-    bench.press(Key.Key_Escape, on=bench.bar.timeline)
+    bench.press(Key.Key_Escape, on=bench.made["timeline"])
     assert bench.window.focusWidget() is bench.picture
     bench.press("?")
     assert bench.stage.help
     bench.press("d")
     assert bench.stage.theme == "light"
     bench.press("<")
-    assert bench.session.focus == 7 and bench.bar.focus.text() == "8 of 8"
-    bench.click(bench.bar.after)
+    assert bench.session.focus == 7 and bench.made["sample"].text() == "8 of 8"
+    bench.click(bench.made["after"])
     assert bench.session.focus == 0
     bench.close()
 
@@ -341,12 +353,8 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
         if widget in seen:
             break
         seen.append(widget)
-    bar = bench.bar
-    wanted = [
-        *(bar.start, bar.back, bar.play, bar.on, bar.unit, bar.timeline, bar.options, bar.speed),
-        *(bar.rate, bar.rate_text, bar.color, bar.sizes, bar.before, bar.after, bar.value),
-        *(bar.frozen, bar.undo, bench.picture),
-    ]
+    shown = [bench.made[row.name] for row in bench.bar.rows if row.kind != "text"]
+    wanted = [*shown, bench.bar.options, bench.picture]
     assert set(wanted) <= set(seen)
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
     bench.close()
@@ -354,11 +362,11 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
 
 def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
     bench = Bench()
-    bench.choose(bench.bar.color, "last change")
-    bench.choose(bench.bar.sizes, "value")
+    bench.choose(bench.made["color"], "last change")
+    bench.choose(bench.made["size"], "value")
     assert (bench.stage.color, bench.stage.size) == ("last change", "value")
     bench.press("c")
-    assert bench.bar.color.currentText() == bench.stage.color == "value"
+    assert bench.made["color"].currentText() == bench.stage.color == "value"
     bench.close()
 
 
@@ -528,6 +536,8 @@ class SlowExport:
         self.paths = [folder / name for name in names]
         for path in self.paths:
             self.bench.controller.export(path)
+        exports = self.bench.controller.exports
+        self.bench.until(lambda: len(exports.going) == len(names))
         self.bench.press("q")
         self.asked = self.bench.window.farewell
         assert self.bench.window.isVisible() and self.asked.isVisible()
@@ -592,8 +602,7 @@ def case_branches_are_in_a_menu() -> None:
     bench.controller.step(+1, 6)
     bench.controller.seek(2)
     bench.controller.edit(3, 0.5)
-    menu = bench.window.menus.branches
-    menu.aboutToShow.emit()
+    menu = bench.names_of("branches")
     texts = [action.text() for action in menu.actions()]
     assert texts == ["0: from the start to step 6", "1: from step 2 to step 2"]
     assert [action.isChecked() for action in menu.actions()] == [False, True]
@@ -607,21 +616,35 @@ def case_rows_for_controls_are_in_the_bar() -> None:
     CONTROLS.update(rows)
     try:
         bench = Bench()
-        made = bench.bar.made
-        assert all(made[name].isVisible() and made[name].toolTip() for name in rows)
-        bench.choose(made["layers"], "posters")
-        bench.click(made["by layer"], 9)
-        made["sample"].given.emit("3")
-        bench.settle()
-        assert (bench.stage.layout, bench.stage.per_layer, bench.session.focus) == (
-            "posters",
-            True,
-            3,
-        )
-        assert made["sample"].text() == "3" and made["by layer"].isChecked()
+        made, session = bench.made, bench.session
+        bench.press("w", "w")
+        below = [name for name in rows if name != "side"]
+        assert all(made[name].isVisible() for name in below)
+        assert all(made[name].toolTip().startswith(rows[name].about) for name in below)
+        assert made["again"].parent() is made["one on"].parent() is not bench.bar
+        assert made["step in words"].text() == "step 2"
+        bench.choose(made["laid out"], "posters")
+        bench.click(made["per layer"], 9)
+        bench.click(made["sample in numbers"])
+        bench.press("3", Key.Key_Return)
+        assert (bench.stage.layout, bench.stage.per_layer, session.focus) == ("posters", True, 3)
+        assert made["sample in numbers"].text() == "3" and made["per layer"].isChecked()
+        slid, small, time = made["sample slid"], made["small rate"], made["time again"]
+        assert (slid.value(), slid.maximum()) == (3, 7)
+        bench.click(slid, slid.place(5), 10)
+        bench.click(small, small.place(test_control.SMALL.place(0.1)), 10)
+        assert session.focus == 5 and 0.05 < session.learning_rate < 0.2
+        assert list(time.marks) == [1] and time.width() > 2 * slid.width()
+        bench.click(time, time.place(1), 10)
+        assert session.step_index == 1
+        extras = bench.window.menus.menus["Extras"].actions()
+        assert extras[0].text() == "One step on\tW" and extras[-1].text() == "Side"
+        extras[0].trigger()
+        bench.names_of("side").actions()[1].trigger()
+        assert session.step_index == 2 and bench.stage.notices[-1] == "right"
         made["again"].click()
         bench.settle()
-        assert bench.session.step_index == 0 and not made["again"].isEnabled()
+        assert session.step_index == 0 and not made["again"].isEnabled()
         bench.close()
     finally:
         for name in rows:
@@ -639,14 +662,16 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
     GROUNDS["sepia"] = (0.5, 0.25, 0.25, 1.0)
     try:
         bench = Bench()
-        menus = bench.window.menus
-        menus.layouts["stairs"].trigger()
-        menus.themes["sepia"].trigger()
+        for name in ("stairs", "sepia"):
+            choice = "layers" if name == "stairs" else "theme"
+            entries = {each.text(): each for each in bench.names_of(choice).actions()}
+            entries[name.capitalize()].trigger()
         view = next(each for each in bench.window.menuBar().actions() if each.text() == "&View")
         next(each for each in view.menu().actions() if each.text() == "Below\t4").trigger()
         bench.settle()
         assert (bench.stage.layout, bench.stage.theme) == ("stairs", "sepia")
-        assert menus.layouts["stairs"].isChecked() and not menus.layouts["crossbar"].isChecked()
+        chosen = [each.text() for each in bench.names_of("layers").actions() if each.isChecked()]
+        assert chosen == ["Stairs"]
         assert ("look", "below") in bench.stage.asked
         assert bench.pixel() == (128, 64, 64)
         bench.close()
