@@ -18,6 +18,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_notebook
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
 
 INSTEAD = (
     "sv.watch(..., terminal=True) draws in the terminal, sv.picture(..., 'net.png') and "
@@ -89,6 +90,6 @@ def watch(
         return window.watch(show, steps, speed, theme, keep, recipe, **options)
     except DisplayError as lack:
         if find_spec("PySide6") is None and sys.stdout.isatty():
-            say(f"{lack}. Until then it is drawn in the terminal.")
+            say(text("terminal.instead", lack=lack))
             return in_terminal.watch(show, steps, speed, theme, keep)
         raise DisplayError(f"{lack}; without a window {instead}") from lack

@@ -10,7 +10,7 @@ import sys
 from time import perf_counter
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from scalarviz.engines.registry import ENGINES
@@ -19,6 +19,7 @@ from scalarviz.export.rate import Portions
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 SCENES = ("rgb", "xor", "circle", "texture")
 SECONDS = 1.5  # for each scene
@@ -30,9 +31,10 @@ def measure() -> None:
     """Print steps a second, one row per scene, one column per engine."""
     console = Console()
     engines = [name for name, row in ENGINES.items() if not row.lack()]
-    table = Table(box=box.SIMPLE_HEAD, title="steps a second", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, title=text("bench.title"), title_justify="left")
     for head in ("scene", "weights", "batch"):
-        table.add_column(head, justify="left" if head == "scene" else "right")
+        justify: JustifyMethod = "left" if head == "scene" else "right"
+        table.add_column(text(f"bench.column.{head}"), justify=justify)
     for engine in engines:
         table.add_column(engine, justify="right")
     for name in SCENES:
@@ -42,15 +44,15 @@ def measure() -> None:
         rates = []
         for engine in engines:
             if engine == "python" and weights * batch > LARGEST:
-                rates.append("too slow")
+                rates.append(text("bench.slow"))
                 continue
-            say(f"{name} on {engine} ...", file=sys.stderr)
+            say(text("bench.now", scene=name, engine=engine), file=sys.stderr)
             rates.append(words_for(steps_a_second(Show.of(scene(engine=engine)).session)))
         table.add_row(name, f"{weights:,}", f"{batch:,}", *rates)
     console.print(table)
     for name, row in ENGINES.items():
         if name not in engines:
-            say(f"{name} cannot run here: {row.lack()}")
+            say(text("bench.lack", engine=name, lack=row.lack()))
 
 
 def words_for(rate: float) -> str:

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, requires
@@ -20,13 +20,13 @@ from rich.text import Text
 
 from scalarviz.cli.probes import COMMAND, PIP, SYSTEM
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
+from scalarviz.texts import text
 from scalarviz.window import libraries
 
 SECONDS = 60.0  # timeout of a probe
 AT_ONCE = 4
 
 APT = "sudo apt-get install "
-OTHER = "install what Debian calls "
 OPENGL = "libegl1 libgl1 libgl1-mesa-dri"
 ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
 
@@ -35,12 +35,13 @@ ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
 class Check:
     """Something to test: its probe, its use, and how to fix it.
 
+    use      a key of the texts, after "doctor.use."
     extra    extra of scalarviz whose packages pip installs; "" for required packages
     debian   packages of Debian and Ubuntu
     macos    a command or an instruction
     windows  a command or an instruction
     ubuntu   a better command for Ubuntu
-    only     when it is useful
+    gpu      whether it needs an NVIDIA GPU
     command  arguments of Python that fix it
     needed   whether it is required
     """
@@ -52,7 +53,7 @@ class Check:
     macos: str = "softwareupdate --install --all"
     windows: str = ON_WINDOWS
     ubuntu: str = ""
-    only: str = ""
+    gpu: bool = False
     command: str = ""
     needed: bool = False
 
@@ -67,24 +68,24 @@ CHECKS = (
         needed=True,
     ),
     Check("packages", "everything", needed=True),
-    Check("numba", "the engine cpu", debian="libgomp1", macos="brew install libomp", needed=True),
+    Check("numba", "cpu", debian="libgomp1", macos="brew install libomp", needed=True),
     Check(
         "cuda",
-        "the engine cuda",
+        "cuda",
         "cuda",
         debian="nvidia-driver",
         macos="there is no CUDA for macOS: the engine cpu is used",
         windows="install NVIDIA's driver from https://www.nvidia.com/drivers",
         ubuntu="sudo ubuntu-drivers install",
-        only="with an NVIDIA GPU only",
+        gpu=True,
     ),
-    Check("opengl", "pictures and videos", "desktop", OPENGL),
-    Check("window", "watching in a window", "desktop", f"{libraries.ALL} fonts-dejavu-core"),
-    Check("notebook", "watching in a notebook", "notebook", OPENGL),
-    Check("images", "learning from PNG and JPEG", "images"),
-    Check("video", "saving videos", "video"),
-    Check("digits", "learning digits", "digits"),
-    Check("onnx", "ONNX models", "onnx"),
+    Check("opengl", "drawing", "desktop", OPENGL),
+    Check("window", "window", "desktop", f"{libraries.ALL} fonts-dejavu-core"),
+    Check("notebook", "notebook", "notebook", OPENGL),
+    Check("images", "images", "images"),
+    Check("video", "video", "video"),
+    Check("digits", "digits", "digits"),
+    Check("onnx", "onnx", "onnx"),
 )
 
 # Required for the lessons.
@@ -92,14 +93,14 @@ FOR_ALL = {check.name: replace(check, use="everything", needed=True) for check i
 CLASS = (
     *(FOR_ALL[name] for name in ("python", "packages", "numba")),
     replace(FOR_ALL["opengl"], use="pictures"),
-    replace(FOR_ALL["notebook"], use="live pictures"),
-    Check("jupyter", "the lessons", "lessons", needed=True),
-    replace(FOR_ALL["digits"], use="lesson 11"),
-    replace(FOR_ALL["onnx"], use="lesson 11"),
+    replace(FOR_ALL["notebook"], use="live"),
+    Check("jupyter", "lessons", "lessons", needed=True),
+    replace(FOR_ALL["digits"], use="lesson_11"),
+    replace(FOR_ALL["onnx"], use="lesson_11"),
     Check("pictures", "watching", needed=True),
     Check(
         "kernels",
-        "lessons 5 to 9",
+        "lessons_5_to_9",
         command="-m scalarviz.controller.precompile float32 float64 replicas",
     ),
     Check("room", "everything", needed=True),
@@ -129,16 +130,17 @@ def examine(
     console, run = console or Console(), run or run_probe
     checks = CLASS if for_class else CHECKS
     with (
-        console.status("looking, for up to a minute ..."),
+        console.status(text("doctor.looking")),
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
         said = pool.map(run, [check.name for check in checks])
-        findings = [find(check, text) for check, text in zip(checks, said, strict=True)]
+        findings = [find(check, found) for check, found in zip(checks, said, strict=True)]
     console.print(as_table(findings))
     for finding in findings:
         if finding.mend:
-            only = f" ({finding.check.only})" if finding.check.only else ""
-            console.print(f"To mend {finding.check.name}{only}:", highlight=False)
+            how = "mend_with_gpu" if finding.check.gpu else "mend"
+            head = text(f"doctor.heading.{how}", name=finding.check.name)
+            console.print(head, highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
     lacking = [each.check.name for each in findings if each.check.needed and not each.works]
     verdict = of_class if for_class else of_scenes
@@ -149,16 +151,15 @@ def examine(
 def of_scenes(lacking: list[str], works: set[str]) -> str:
     """Return a summary for users of scenes."""
     if lacking:
-        return f"No scene can be watched yet: {', '.join(lacking)} must work first."
-    how, option = ("a window", "") if "window" in works else ("this terminal", " --terminal")
-    return f"Scenes can be watched in {how}: scalarviz watch rgb{option}"
+        return text("doctor.scenes.lacking", names=", ".join(lacking))
+    return text(f"doctor.scenes.{'window' if 'window' in works else 'terminal'}")
 
 
 def of_class(lacking: list[str], works: set[str]) -> str:
     """Return a summary for teachers."""
     if lacking:
-        return f"[bold]Not ready for a class: {', '.join(lacking)} must work first.[/]"
-    return "[bold]Ready for a class:[/] make notebooks, or jupyter lab in the folder notebooks"
+        return text("doctor.class.lacking", names=", ".join(lacking))
+    return text("doctor.class.ready")
 
 
 def run_probe(name: str) -> str:
@@ -169,23 +170,24 @@ def run_probe(name: str) -> str:
             command, capture_output=True, text=True, errors="replace", timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
-        return failed(f"it did not answer within {SECONDS:g} seconds")
+        return failed(text("doctor.slow", seconds=SECONDS))
     except OSError as error:
-        return failed(f"no other process could be started: {error}")
+        return failed(text("doctor.alone", error=error))
     lines = done.stdout.splitlines()
     if lines and lines[-1].startswith("{"):
         return lines[-1]
     told = [line for line in done.stderr.splitlines() if line.strip()]
-    return failed(f"it died: {told[-1].strip() if told else f'exit code {done.returncode}'}")
+    why = told[-1].strip() if told else text("doctor.exit_code", code=done.returncode)
+    return failed(text("doctor.died", why=why))
 
 
 def failed(why: str) -> str:
     return json.dumps({"works": False, "said": why, "mend": SYSTEM})
 
 
-def find(check: Check, text: str) -> Finding:
+def find(check: Check, found: str) -> Finding:
     """Return the finding of a probe's JSON."""
-    answer = json.loads(text)
+    answer = json.loads(found)
     exactly = replace(check, debian=answer.get("debian", check.debian))
     mend = command_for(exactly, answer["mend"], sys.platform)
     return Finding(check, answer["works"], answer["said"], mend)
@@ -207,7 +209,9 @@ def command_for(check: Check, kind: str, system: str) -> str:
         return pip_command(check.extra, system)
     if check.ubuntu and shutil.which("ubuntu-drivers"):
         return check.ubuntu
-    return (APT if shutil.which("apt-get") else OTHER) + check.debian
+    if shutil.which("apt-get"):
+        return APT + check.debian
+    return text("doctor.install", packages=check.debian)
 
 
 def pip_command(extra: str, system: str) -> str:
@@ -237,13 +241,13 @@ def requirements(extra: str) -> list[str]:
 def as_table(findings: list[Finding]) -> Table:
     """Return a table with one row per finding."""
     table = Table(box=box.SIMPLE_HEAD)
-    for head in ("", "what", "for", "found"):
-        table.add_column(head, no_wrap=head != "found", overflow="fold")
-    signs: Mapping[bool, str] = {True: "[green]works[/]", False: "[yellow]lacks[/]"}
+    table.add_column("", no_wrap=True)
+    for head in ("what", "for", "found"):
+        table.add_column(text(f"doctor.column.{head}"), no_wrap=head != "found", overflow="fold")
     for finding in findings:
-        sign = signs[finding.works]
-        if finding.check.needed and not finding.works:
-            sign = "[red]lacks[/]"
+        color = "green" if finding.works else "red" if finding.check.needed else "yellow"
+        works = text("doctor.works" if finding.works else "doctor.lacks")
+        sign = f"[{color}]{works}[/]"
         said = Text(visible(finding.said, LONGEST_LINE))
-        table.add_row(sign, finding.check.name, finding.check.use, said)
+        table.add_row(sign, finding.check.name, text(f"doctor.use.{finding.check.use}"), said)
     return table

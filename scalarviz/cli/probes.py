@@ -24,6 +24,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from scalarviz.texts import text
+
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
 RFB = "1.0.2"  # the version of jupyter_rfb that notebook/canvas.py extends
 SMOOTH = 15.0  # pictures a second
@@ -73,7 +75,8 @@ def python() -> str:
     bits = 64 if sys.maxsize > 2**32 else 32
     if bits == 32:
         raise Lack("a Python of 32 bits, for which there is no numba")
-    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    machine = {"system": platform.system(), "processor": platform.machine()}
+    return text("doctor.found.python", version=platform.python_version(), **machine)
 
 
 def packages() -> str:
@@ -101,7 +104,7 @@ def numba() -> str:
     layer = compiler.threading_layer()
     if layer == "workqueue":
         raise Lack(f"{found}, slowly: it finds no OpenMP", works=True)
-    return f"{found}, {compiler.get_num_threads()} threads by {layer}"
+    return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
 
 
 def cuda() -> str:
@@ -111,7 +114,7 @@ def cuda() -> str:
     if lack:
         raise Lack(lack, PIP if "not installed" in lack else SYSTEM)
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
-        return "numba's simulator"
+        return text("doctor.found.simulator")
     name = import_module("numba.cuda").get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
 
@@ -155,7 +158,7 @@ def window() -> str:
     context = toolkit.QOpenGLContext()
     if not context.create():
         raise Lack("Qt finds no OpenGL on this display")
-    return f"{found} on {application.platformName()}"
+    return text("doctor.found.window", found=found, platform=application.platformName())
 
 
 def check_libraries() -> None:
@@ -195,14 +198,14 @@ def video() -> str:
         av.Codec("libx264", "w")
     except Exception as error:  # an error class of av
         raise Lack("av has no encoder libx264", PIP) from error
-    return f"{found} with libx264"
+    return text("doctor.found.video", found=found)
 
 
 def digits() -> str:
     """Load the digits of scikit-learn."""
     found = need("sklearn")
     count = len(import_module("sklearn.datasets").load_digits().images)
-    return f"{found}, {count:,} pictures"
+    return text("doctor.found.digits", found=found, count=count)
 
 
 def onnx() -> str:
@@ -240,7 +243,7 @@ def pictures() -> str:
     rate = count / (perf_counter() - began)
     if rate < SMOOTH:
         raise Lack(f"only {rate:.0f} pictures a second: close other programs", NOTHING, works=True)
-    return f"{rate:.0f} pictures a second at 800x500"
+    return text("doctor.found.pictures", rate=rate)
 
 
 def kernels() -> str:
@@ -254,7 +257,7 @@ def kernels() -> str:
             COMMAND,
             works=True,
         )
-    return "compiled; lesson 10 compiles its own, in a minute"
+    return text("doctor.found.kernels")
 
 
 def room() -> str:
@@ -265,8 +268,10 @@ def room() -> str:
     memory = import_module("scalarviz.process.memory").memory_size() / 2**30
     if 0.0 < memory < GIGABYTES:
         raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
-    has = f", {memory:.0f} GB of memory" if memory else ""
-    return f"{os.cpu_count()} processors{has}, {free:.0f} GB of disk free"
+    processors = text("doctor.found.processors", count=os.cpu_count())
+    if memory:
+        processors = text("doctor.found.memory", processors=processors, memory=memory)
+    return text("doctor.found.room", processors=processors, disk=free)
 
 
 ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video, digits, onnx)

@@ -20,6 +20,7 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.options import RENDERING
 from scalarviz.session.session import Session
 from scalarviz.terminal.train import closing, end_of, take_steps, why_lost
+from scalarviz.texts import text
 
 INTERRUPTED = 130
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
@@ -35,7 +36,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
         with keep.kept(show.session):
             draw(show, given, name, keep)
     except KeyboardInterrupt:
-        say("Stopped: no picture was written.")
+        say(text("render.stopped"))
         code = INTERRUPTED
     else:
         code = 0
@@ -74,7 +75,8 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
                 progress=progress,
                 look=look,
             )
-        say(f"{path}: {count:,} pictures, {count / chosen['fps']:.1f} seconds")
+        seconds = count / chosen["fps"]
+        say(text("render.video", path=path, count=count, seconds=seconds))
         tell_lost(show)
         return
     check_place(path)
@@ -85,7 +87,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
         raise KeyboardInterrupt
     if kind == ".html":
         count = storyboard(show, path, look=look)
-        say(f"{path}: one step in {count} operations")
+        say(text("render.page", path=path, count=count))
         tell_lost(show)
     else:
         picture(show, path, look=look)
@@ -126,11 +128,11 @@ def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
         )
 
 
-def pixels(text: str) -> tuple[int, int] | None:
+def pixels(size: str) -> tuple[int, int] | None:
     """Return width and height of a text such as "1280x720"; None for ""."""
-    if not text:
+    if not size:
         return None
-    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text.strip())
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", size.strip())
     if found is None:
-        raise InputError(f"--pixels takes width x height, such as 1280x720, not {text!r}")
+        raise InputError(f"--pixels takes width x height, such as 1280x720, not {size!r}")
     return int(found[1]), int(found[2])

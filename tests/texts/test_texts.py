@@ -21,11 +21,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.json").read_text())
 
 # What shows something to people.
-SHOWS = ["presenter/*", "view/*", "draw2d/*", "displays/*", "export/*", "terminal/*"]
+SHOWS = [
+    *["presenter/*", "view/*", "draw2d/*", "displays/*", "export/*", "terminal/*", "faces.py"],
+    *["cli/doctor.py", "cli/probes.py", "cli/bench.py", "cli/render_scene.py"],
+]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
-ROW_TABLES: tuple[str, ...] = ()
+ROW_TABLES = ("CHECKS", "CLASS")
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
+    ("cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
+    ("cli/probes.py", "Pillow", "the name of a package"),
     ("displays/*", "*Network*|Perceptron|*Program*|Session|Value", "names of classes"),
     ("displays/page.py", "*solid*", "a style"),
     ("displays/session.py", "curve field", "a class of an element"),
@@ -34,6 +39,7 @@ NOT_WORDS = [
     ("export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
     ("export/storyboard_page.py", "color-scheme*|/[*]*|default-src*", "styles, and the policy"),
     ("export/video.py", "Pillow", "the name of a package"),
+    ("faces.py", "sv.watch*", "a part of an error"),
     ("presenter/captions/moments.py", "learning rate", "the name of an action"),
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
