@@ -147,14 +147,34 @@ class Imported:
     function: str  # the one in which it stands, if any
 
 
+def module_of(target: str) -> str:
+    """In `from scalarviz.formulas.losses import mse` the last part is no file."""
+    rest = target.partition(".")[2]
+    while rest and rest not in MODULES:
+        rest = rest.rpartition(".")[0]
+    return rest or "__init__"
+
+
+def imports_by_name(text: str) -> Iterator[Imported]:
+    """What is loaded as `import_module("scalarviz.window.frame")`; scenes are no package here."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for target in re.findall(r'import_module\("(scalarviz\.[\w.]+)"', line):
+            if module_of(target) != "__init__":
+                yield Imported(module_of(target), number, False, "")
+
+
 def imports(
     path: Path, node: ast.AST | None = None, typing: bool = False, function: str = ""
 ) -> Iterator[Imported]:
     """Everything that a file imports from scalarviz."""
     package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
-    for child in ast.iter_child_nodes(node or ast.parse(path.read_text(encoding="utf-8"))):
+    if node is None:
+        text = path.read_text(encoding="utf-8")
+        node = ast.parse(text)
+        yield from imports_by_name(text)
+    for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            continue  # nothing is imported there
+            continue  # only `imports_by_name` finds imports there
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             for statement in child.body:
                 yield from imports(path, ast.Module([statement], []), True, function)
@@ -169,13 +189,9 @@ def imports(
             module = ".".join([*above, *([child.module] if child.module else [])])
             targets = [f"{module}.{alias.name}" for alias in child.names]
         for target in targets:
-            top, _, rest = target.partition(".")
-            # In `from scalarviz.formulas.losses import mse` the last part is no file.
-            while rest and rest not in MODULES:
-                rest = rest.rpartition(".")[0]
-            if top == "scalarviz":
+            if target.partition(".")[0] == "scalarviz":
                 assert isinstance(child, ast.stmt)
-                yield Imported(rest or "__init__", child.lineno, typing, function)
+                yield Imported(module_of(target), child.lineno, typing, function)
         inner = child.name if isinstance(child, ast.FunctionDef) and not function else function
         yield from imports(path, child, typing, inner)
 

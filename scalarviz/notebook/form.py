@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
 from scalarviz.errors import ScalarvizError
-from scalarviz.notebook.predict import Prediction, as_html
+
+if TYPE_CHECKING:
+    from scalarviz.notebook.predict import Prediction
 
 COLORS = {True: "#1a7f37", False: "#9a6700"}
 
 
 def form_of(prediction: Prediction) -> Any:
     """A widget that asks for a guess and says whether it is right."""
-    question = ipywidgets.HTMLMath(f"<b>Predict:</b> {as_html(prediction.question)}")
+    question = ipywidgets.HTMLMath(f"<b>Predict:</b> {prediction.as_html(prediction.question)}")
     field: Any
     if prediction.choices:
         field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
@@ -27,7 +29,7 @@ def form_of(prediction: Prediction) -> Any:
     said = ipywidgets.HTMLMath()
 
     def say(words: str, right: bool) -> None:
-        said.value = f'<b style="color: {COLORS[right]}">{as_html(words)}</b>'
+        said.value = f'<b style="color: {COLORS[right]}">{prediction.as_html(words)}</b>'
 
     def look(_: object = None) -> None:
         if field.value in (None, ""):

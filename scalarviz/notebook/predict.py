@@ -110,20 +110,20 @@ class Prediction(Shown):
     def __repr__(self) -> str:
         return f"Predict: {self.question}"
 
+    @staticmethod
+    def as_html(text: str) -> str:
+        """Return a `text` as HTML, with what stands between backticks as code."""
+        return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+
     def bundle(self) -> dict[str, Any]:
         """The question; and, where that is possible, a form to answer it."""
-        kept = f"<p><b>Predict:</b> {as_html(self.question)}</p>"
+        kept = f"<p><b>Predict:</b> {self.as_html(self.question)}</p>"
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": kept}
         if in_notebook() and has_widgets():
             form = import_module("scalarviz.notebook.form").form_of(self)
             bundle |= form._repr_mimebundle_()
             bundle["text/plain"] = repr(self)
         return bundle
-
-
-def as_html(text: str) -> str:
-    """A text of somebody's, with what stands between `backticks` as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
 def as_number(guess: object) -> float:
