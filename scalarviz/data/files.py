@@ -377,7 +377,7 @@ def called(path: Path) -> str:
 def readable(path: object, budget: Budget) -> Path:
     """Return the path of an existing file that is not too large; raise InputError."""
     try:
-        found = Path(path)  # the wrong type raises TypeError
+        found = Path(path)  # type: ignore[arg-type]  # the wrong type raises TypeError
         status = found.stat()
     except TypeError:
         raise InputError(f"a path is a text or a Path, not {shorten(path)}") from None

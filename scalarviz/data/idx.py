@@ -62,7 +62,7 @@ def read_folder(
 def as_folder(folder: object) -> Path:
     """Return the path of an existing folder; raise InputError for anything else."""
     try:
-        place = Path(folder)  # the wrong type raises TypeError
+        place = Path(folder)  # type: ignore[arg-type]  # the wrong type raises TypeError
         there = place.is_dir()
     except OSError:  # an impossible name
         there = False
