@@ -39,6 +39,7 @@ def load(
     path    the file, .onnx; a second file with its numbers is read beside it
     train   which parameters are trained, the others being frozen: their names in the file,
             beginnings of names up to a separator ("fc2"), or patterns ("conv*.weight"); None: all
+            that are not in `freeze`
     freeze  which are frozen, the others being trained; with both, every parameter belongs to one
     dtype   "float32", the default, or "float64" for a model of that type
     output  which value of the graph to compute, where it has several outputs; None: the one with

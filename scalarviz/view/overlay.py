@@ -102,7 +102,7 @@ def draw_legend(
 ) -> None:
     """Draw the scales of colors and sizes with the numbers at their ends.
 
-    Sizes stand below colors; beside them if the legend is low and stands `alone`.
+    Sizes stand below the colors; in a low legend beside them if it is `alone`, else nowhere.
     """
     scales = np.asarray(cubes.color_scales)
     by_layer = cubes.per_layer and len(scales) > 1
