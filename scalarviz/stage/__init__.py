@@ -1,1 +1,1 @@
-"""Where scenes of version 0.1.0 find `Show`; it is `sv.Show` now."""
+"""`Show` for scenes written for version 0.1.0; new scenes use `sv.Show`."""

@@ -1,4 +1,4 @@
-"""Where scenes of version 0.1.0 find `Show`; it is `sv.Show` now."""
+"""`Show` for scenes written for version 0.1.0; new scenes use `sv.Show`."""
 
 from scalarviz.presenter.show import Show, whole_number, whole_numbers
 

@@ -38,7 +38,7 @@ from scalarviz.terminal.train import can_draw, closing, end_of, train
 from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import BlockStyle
 
-DRAWING = 1 / 4  # most of the time spent on drawing
+DRAWING = 1 / 4  # largest share of the time spent on drawing
 HANDLE = ("step", "operation", "rate", "reset", "leave")
 
 

@@ -24,7 +24,7 @@ Classes = npt.NDArray[np.int64]
 
 HEADS = 20.0  # pixels above the columns
 ROWS, LEAST_ROWS = 11, 7  # rows of images: wanted, and at least
-TABLE = 0.72  # height of the matrix by its width
+TABLE = 0.72  # height of the matrix relative to its width
 BESIDE = 0.57  # share of the width for the images if the matrix stands beside them
 LEAST_TABLE = 70.0  # least height of the matrix in pixels; it is left out below that
 GAP = 10.0  # pixels between the images and the matrix
