@@ -57,7 +57,7 @@ void main()
         return;
     }
     if (kind > 0.5) {
-        // A hair off the middle of the join, so that no pixel lies on the cut and is lost.
+        // The cuts of two joined lines overlap slightly, so that no pixel between them is lost.
         float hair = 0.01 / u_ratio;
         float straight = size.x - size.y;
         bool early = dot(at + vec2(straight, 0.0), v_extra.xy) < hair * length(v_extra.xy);

@@ -1,6 +1,6 @@
 #version 120
-uniform vec2 u_size;          // of the canvas, in logical pixels
-uniform float u_ratio;        // device pixels in a logical one
+uniform vec2 u_size;          // size of the canvas in logical pixels
+uniform float u_ratio;        // device pixels per logical pixel
 
 attribute vec4 a_place;
 attribute vec4 a_axis;
@@ -9,12 +9,12 @@ attribute vec4 a_style;
 attribute vec4 a_clip;
 attribute vec4 a_color;
 
-varying vec4 v_place;         // on the shape's own axes; half its width and height
-varying vec2 v_at;            // on the canvas
+varying vec4 v_place;         // position on the shape's axes; half its width and height
+varying vec2 v_at;            // position on the canvas
 varying vec4 v_extra;
 varying vec4 v_style;
 varying vec4 v_clip;
-varying vec4 v_fill;          // times its alpha, as is the outline
+varying vec4 v_fill;          // premultiplied by alpha, as is the outline
 varying vec4 v_outline;
 
 vec4 unpacked(vec2 two)
@@ -31,7 +31,7 @@ void main()
     vec2 side = vec2(mod(corner, 2.0), floor(corner / 2.0));
     float pixel = 1.0 / u_ratio;
 
-    // What is finer than a pixel is drawn a pixel wide, and fainter.
+    // Shapes thinner than a pixel are drawn one pixel wide, and fainter.
     vec2 size = max(a_place.zw, 0.5 * pixel);
     vec2 cover = min(a_place.zw / (0.5 * pixel), 1.0);
     float faint = kind == 0.0 ? cover.x * cover.y : cover.y;
@@ -41,7 +41,7 @@ void main()
         radius = size.y;
     }
 
-    vec2 reach = kind == 3.0 ? size : size + pixel;  // letters have no edge to smooth
+    vec2 reach = kind == 3.0 ? size : size + pixel;  // letters are antialiased already
     vec2 own = (2.0 * side - 1.0) * reach;
     vec2 down = kind == 4.0 ? a_style.xy : vec2(-a_axis.y, a_axis.x);
     v_at = a_place.xy + own.x * a_axis.xy + own.y * down;
