@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# Every public name, and the module that defines it.
+# Public names, and the modules that define them.
 _HOMES = {
     "Value": "autograd.value",
     "where": "autograd.value",
@@ -67,7 +67,7 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
     from scalarviz import onnx as onnx
     from scalarviz.autograd.value import Value as Value

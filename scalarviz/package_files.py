@@ -1,4 +1,4 @@
-"""Files of other languages that belong to the package: shaders, pages, styles and scripts."""
+"""text_beside: reads package data of other languages: shaders, pages, styles and scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @cache
 def text_beside(module_file: str, name: str) -> str:
-    """The text of a file in the folder of a module: `text_beside(__file__, "box.vert")`.
+    """Return the text of a file in the folder of a module: `text_beside(__file__, "box.vert")`.
 
     module_file  the `__file__` of the module
     name         the name of the file; `package_data` in setup.cfg must have a pattern for it

@@ -1,4 +1,4 @@
-"""The engines, and how one is chosen. To add one, write its file and a row of `ENGINES`."""
+"""The table of engines, and the choice of one. To add one, write its file and a row of ENGINES."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine that `net.to(name)` can ask for.
+    """An engine that `net.to(name)` can choose.
 
-    `lack` says in a few words what it needs and does not find here; nothing if it can run. One with
-    `kernels` does not compute in a process forked from one that trained. `only_full` says why it
-    cannot compute in mixed precision; nothing if it can.
+    name       name for users
+    make       returns an Engine for layers, program, bank and precision
+    lack       returns in a few words what the engine lacks on this machine; "" if it can run
+    kernels    whether it runs kernels, and so raises EngineError in a process forked from one that
+               has loaded kernels
+    only_full  why it cannot compute in mixed precision; "" if it can
     """
 
     name: str
@@ -37,7 +40,7 @@ class EngineRow:
     only_full: str = ""
 
     def check(self, bank: Bank, precision: Precision) -> None:
-        """Raise EngineError if it cannot compute with this bank in this precision; make nothing."""
+        """Raise EngineError if the engine cannot compute with this bank in this precision."""
         if self.kernels:
             check_process()
         if precision.mixed and self.only_full:
@@ -50,7 +53,7 @@ class EngineRow:
 
 
 def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision) -> Engine:
-    """The cpu engine; numba is loaded only now."""
+    """Return a cpu engine; loads numba."""
     from scalarviz.engines.cpu.engine import CpuEngine
 
     return CpuEngine(layers, program, bank, precision)
@@ -59,7 +62,7 @@ def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: P
 def make_cuda(
     layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
 ) -> Engine:
-    """The cuda engine; numba's CUDA part is loaded only now."""
+    """Return a cuda engine; loads numba's CUDA module."""
     from scalarviz.engines.cuda.engine import CudaEngine
 
     return CudaEngine(layers, program, bank, precision)
@@ -68,25 +71,25 @@ def make_cuda(
 def make_cpu_expression(
     layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
 ) -> Engine:
-    """The cpu engine of compiled functions; numba is loaded only now."""
+    """Return a cpu engine for a compiled function; loads numba."""
     from scalarviz.engines.expression.cpu import CpuExpressionEngine
 
     return CpuExpressionEngine(layers, program, bank, precision)
 
 
 def why_no_cuda() -> str:
-    """What asks the driver is loaded only where somebody asks for cuda, or for the best."""
+    """Return what the cuda engine lacks, or ""; loads the module that asks the driver."""
     from scalarviz.engines.cuda.missing import missing_for_cuda
 
     return missing_for_cuda()
 
 
 def missing_for_cpu() -> str:
-    """numba is a requirement, but a Python may be newer than it."""
+    """Return what the cpu engine lacks, or "": numba may not support this Python yet."""
     return "" if find_spec("numba") else "numba is not installed (pip install numba)"
 
 
-# The best engine comes first: "auto" takes the first that can run.
+# In order of preference: "auto" takes the first that can run.
 ENGINES = table(
     [
         EngineRow("cuda", make_cuda, why_no_cuda),
@@ -112,7 +115,7 @@ _said: set[str] = set()
 
 
 def choose(name: str) -> EngineRow:
-    """The engine of that name; "auto" is the first of the table that can run here."""
+    """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one."""
     if name == AUTO:
         return choose_best()
     row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
@@ -122,7 +125,7 @@ def choose(name: str) -> EngineRow:
 
 
 def choose_for_expression(name: str) -> EngineRow:
-    """The engine of that name for a compiled function; cpu in place of one that has none yet."""
+    """Return the row of an engine for a compiled function; cpu if an engine has no kernels."""
     row = choose(name)
     if row.name not in EXPRESSION_ENGINES:
         announce(
@@ -133,7 +136,7 @@ def choose_for_expression(name: str) -> EngineRow:
 
 
 def choose_best() -> EngineRow:
-    """The first engine that can run here; the first time it is said which one, and why."""
+    """Return the first engine that can run here; log once which one it is, and why."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
     best = next(row for name, row in ENGINES.items() if not lacks[name])
     better = list(ENGINES)[: list(ENGINES).index(best.name)]
@@ -145,7 +148,7 @@ def choose_best() -> EngineRow:
 
 
 def announce(text: str) -> None:
-    """Say something once."""
+    """Log a message, once."""
     if text not in _said:
         _said.add(text)
         inform(text)

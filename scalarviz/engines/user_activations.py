@@ -1,4 +1,4 @@
-"""What users add to the tables of formulas, checked before it is there."""
+"""activation: adds an activation of the user's own to the table."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ BUILT_IN = frozenset(ACTIVATIONS)
 
 @answered
 def activation(value: Any, derivative: Any, name: str = "") -> Formula:
-    """Add an activation of your own: y = value(x), and derivative(x, y).
+    """Add an activation of your own: y = value(x), with derivative(x, y).
 
-    It has the name of the function, or the one that is given, and whatever takes the name of an
-    activation takes this one too. Both are written with a plain def, since kernels are made from
-    their source. Doing it again under the same name replaces it: make the networks anew that have
-    it, for as objects they keep the old one, and in kernels they have the new one.
+    The name is valid wherever an activation is named. Both functions must be defined by a plain
+    def, since kernels are made from their source. Adding one of the same name replaces it: make the
+    networks anew that use it, since objects keep the old functions, and kernels have the new ones.
 
     value       function of a float x that returns a float
     derivative  function of x and y = value(x) that returns dy/dx
-    name        of the new activation; by default that of the function
+    name        name of the new activation; "", the default: that of the function
 
-    Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called so, or
+    Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called like
+    this, or whose source cannot be read.
     whose source cannot be read.
 
     >>> def bump(x):
@@ -64,5 +64,5 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
 
 
 def check_source(function: Callable[..., float]) -> None:
-    """Refuse what no kernel can be made from: it would be in the way of all the others."""
+    """Raise InputError for a function that kernels cannot contain: all kernels would fail."""
     KernelWriter("np.float64", STANDARD, "formula").name(function)

@@ -188,17 +188,17 @@ class Trace:
 
 @final
 class TraceProgram(Program):
-    """The program of a compiled function: the operations of its trace, in a step of five phases.
+    """The program of a compiled function: its operations, in a step of five phases.
 
-    The workspace has one number for each place of the trace, and then the results.
+    The workspace has one number for each value of the trace, and then the results.
 
-    trace  what the function does
-    rows   of the bank, on which its parameters stand
+    trace  the function as a table
+    rows   rows of the bank that hold its parameters
     """
 
     def __init__(self, trace: Trace, rows: npt.NDArray[np.intp]) -> None:
         super().__init__(trace.inputs)
-        del self.operations  # they are made when somebody asks for them
+        del self.operations  # made on access
         self.trace = trace
         self.rows = rows
         self.workspace = trace.first_made + len(trace.operations)
@@ -206,7 +206,7 @@ class TraceProgram(Program):
 
     @cached_property
     def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
-        """Each operation of the trace, which makes one number of up to three."""
+        """The operations of the trace; each computes one number from up to three."""
         trace, found = self.trace, []
         for i, formula in enumerate(trace.formulas):
             taken = [trace.name(place) for place in trace.operands[i] if place != NONE]
@@ -222,7 +222,7 @@ class TraceProgram(Program):
 
     @cached_property
     def products(self) -> int:
-        """How many operations one sample takes."""
+        """Number of operations for one sample."""
         return len(self.trace.operations)
 
     @cached_property

@@ -256,7 +256,7 @@ class Branch:
 def copies_of(branches: Sequence[Branch]) -> list[Branch]:
     """Return independent copies of all branches; keyframes are shared."""
     copies: dict[Branch, Branch] = {}
-    for branch in branches:  # a parent stands before its children
+    for branch in branches:  # parents come before their children
         parent = None if branch.parent is None else copies[branch.parent]
         copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
         copy.record.record(branch.record.first, branch.record.own)
