@@ -47,6 +47,27 @@ def test_the_docstring_says_what_each_argument_is(name: str) -> None:
         assert re.search(f"{line}|{within}", text, re.M), f"{name} does not say what {each.name} is"
 
 
+def lines_of(thing: Any) -> dict[str, str]:
+    """What a docstring says of each argument, without its default."""
+    text = re.sub(r"\n {4,}(?=\S)", " ", inspect.getdoc(thing) or "")  # lines that go on
+    found = re.findall(r"^(\w[\w, ]*?) {2,}(\S.*)$", text, re.M)
+    return {name: re.split("; by default|, the default", said)[0] for name, said in found}
+
+
+OPTIMIZERS = [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
+
+
+@pytest.mark.parametrize(
+    "things", [[sv.Optimizer, *OPTIMIZERS], [sv.picture, sv.record, sv.storyboard]]
+)
+def test_an_argument_of_several_is_described_alike(things: list[Any]) -> None:
+    every = [lines_of(thing) for thing in things]
+    shared = set.intersection(*[{*lines} for lines in every]) - {"session", "path"}
+    assert len(shared) > 5
+    for name in shared:
+        assert len({lines[name] for lines in every}) == 1, name
+
+
 @pytest.mark.parametrize("name", ["watch", "picture", "record", "storyboard"])
 def test_options_of_pictures_are_arguments_of_what_draws_them(name: str) -> None:
     known = inspect.signature(getattr(sv, name)).parameters
