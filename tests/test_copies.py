@@ -55,9 +55,8 @@ def test_a_show_does_as_its_session_does(session: sv.Session, way: Callable[[Any
 def test_replicas_and_what_looks_on_name_theirs(
     session: sv.Session, way: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.engines.cpu import replicas as cpu_many
-
-    monkeypatch.setattr(cpu_many, "CpuMany", lambda *_: None)  # its kernels are not needed here
+    # Its kernels are not needed here.
+    monkeypatch.setattr("scalarviz.engines.cpu.replicas.CpuMany", lambda *_: None)
     session.to("cpu")
     replicas = sv.replicate(session, [1, 2])
     with pytest.raises(InputError, match=r"replicas, .*: replicas\.networks\[i\]\.copy\(\)"):

@@ -18,8 +18,7 @@ from scalarviz.checks.numbers import size as whole_size
 from scalarviz.data.base import DataSet, count_of
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
 from scalarviz.data.files import called, readable, unreadable
-from scalarviz.data.landscape import SIZE as SIDE
-from scalarviz.data.landscape import landscape
+from scalarviz.data.landscape import SIZE, landscape
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.table import pick
 
@@ -97,7 +96,7 @@ class Texture(DataSet):
     def cost(cls, settings: Mapping[str, Any]) -> int:
         picture: Any = settings.get("picture")
         height, width = (*np.shape(picture), 1, 1)[:2]
-        return COLOR * (height * width if "picture" in settings else SIDE**2)
+        return COLOR * (height * width if "picture" in settings else SIZE**2)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Return batches of random points.

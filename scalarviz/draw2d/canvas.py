@@ -14,7 +14,7 @@ from math import cos, hypot, isfinite, sin
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.draw2d import batch as quads
+from scalarviz.draw2d import batch
 from scalarviz.draw2d.batch import (
     ARROW,
     BOX,
@@ -162,9 +162,9 @@ class Canvas2D:
         Corners are as in `parallelograms`; depth may be (n, 2), left and right.
         """
         rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
-        rows[:, quads.DEPTH] = column(depth)
-        rows[:, quads.EXTRA] = parts
-        rows[:, quads.KIND] = IMAGE
+        rows[:, batch.DEPTH] = column(depth)
+        rows[:, batch.EXTRA] = parts
+        rows[:, batch.KIND] = IMAGE
         self._quads.put_images(rows, Image(image_bytes(colors), False))
 
     def discs(
@@ -180,10 +180,10 @@ class Canvas2D:
     ) -> None:
         """Draw discs around (n, 2) points; other arguments are for all, or have n rows."""
         rows = rows_at(xy, self._clip, fill, outline, line)
-        rows[:, quads.DEPTH] = column(depth)
-        rows[:, quads.HALF] = column(radius)
-        rows[:, quads.RADIUS] = radius
-        rows[:, quads.HATCH] = hatch
+        rows[:, batch.DEPTH] = column(depth)
+        rows[:, batch.HALF] = column(radius)
+        rows[:, batch.RADIUS] = radius
+        rows[:, batch.HATCH] = hatch
         self._quads.put_many(rows)
 
     def boxes(
@@ -200,9 +200,9 @@ class Canvas2D:
         """Draw boxes with (n, 2) top left corners; size is (2,) or (n, 2)."""
         half = np.asarray(size) / 2
         rows = rows_at(np.asarray(xy) + half, self._clip, fill, outline, line)
-        rows[:, quads.DEPTH] = column(depth)
-        rows[:, quads.HALF] = half
-        rows[:, quads.RADIUS] = radius
+        rows[:, batch.DEPTH] = column(depth)
+        rows[:, batch.HALF] = half
+        rows[:, batch.RADIUS] = radius
         self._quads.put_many(rows)
 
     def segments(
@@ -332,9 +332,9 @@ class Canvas2D:
         along[length == 0.0] = (1.0, 0.0)
         radius = np.asarray(width, np.float64) / 2
         rows = rows_at(middle, self._clip, color, None, 0.0)
-        rows[:, quads.HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
-        rows[:, quads.AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
-        rows[:, quads.DEPTH] = column(depth)
-        rows[:, quads.EXTRA] = cuts
-        rows[:, quads.KIND] = CAPSULE
+        rows[:, batch.HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
+        rows[:, batch.AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
+        rows[:, batch.DEPTH] = column(depth)
+        rows[:, batch.EXTRA] = cuts
+        rows[:, batch.KIND] = CAPSULE
         self._quads.put_many(rows)

@@ -50,11 +50,10 @@ def watched(name: str) -> float:
     """Steps a second while its window is open."""
     from PySide6.QtCore import QTimer
 
-    from scalarviz.window import frame as window_frame
-    from scalarviz.window import window
+    from scalarviz.window import frame, window
 
     show, found = show_of(name), {}
-    session, run = show.session, window_frame.MainWindow.run
+    session, run = show.session, frame.MainWindow.run
 
     def timed(self, *arguments):
         def begin() -> None:
@@ -69,7 +68,7 @@ def watched(name: str) -> float:
         QTimer.singleShot(round(1e3 * (WARM + SECONDS)), end)
         return run(self, *arguments)
 
-    window_frame.MainWindow.run = timed
+    frame.MainWindow.run = timed
     with redirect_stdout(sys.stderr):  # it says at the end what was learned
         window.watch(show, speed=0.0, theme="dark", tour=False)
     return found["rate"]

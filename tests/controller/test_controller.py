@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller import export as desk_export
-from scalarviz.controller import play as desk_play
-from scalarviz.controller import startup as desk_opening
+from scalarviz.controller import export, play, startup
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of
@@ -188,7 +186,7 @@ def test_an_opening_doubles_its_speed_until_it_is_flat_out(
     make: MakeController, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Ticks()
-    monkeypatch.setattr(desk_play, "perf_counter", clock)
+    monkeypatch.setattr(play, "perf_counter", clock)
     controller = make(Show(colours, speed=10))
     controller.play()
     seen = []
@@ -232,7 +230,7 @@ def test_the_stage_is_told_how_fast_it_goes(controller: Any) -> None:
     for _ in range(3):
         controller.attend()
         controller.step(+1, 10)
-        time.sleep(2.0 * desk_play.APART)
+        time.sleep(2.0 * play.APART)
     assert controller.stage.rate == 0.0, "steps by hand do not count"
 
 
@@ -612,13 +610,13 @@ def test_a_video_is_drawn_by_another_process(
     controller.export(tmp_path / "it.doc")
     assert "unknown kind of file '.doc'" in controller.message
     program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
-    monkeypatch.setattr(desk_export, "COMMAND", ("-c", program, "-"))
+    monkeypatch.setattr(export, "COMMAND", ("-c", program, "-"))
     controller.step(+1, 3)
     controller.export(tmp_path / "it.mp4")
     wait(lambda: [controller.attend(), controller.message.startswith("Exported")][1])
     told = json.loads((tmp_path / "it.mp4").read_text())
     assert told["title"] == "colours" and told["look"]["theme"] == "dark"
-    monkeypatch.setattr(desk_export, "COMMAND", ("-c", "raise SystemExit('no room')"))
+    monkeypatch.setattr(export, "COMMAND", ("-c", "raise SystemExit('no room')"))
     controller.export(tmp_path / "it.gif")
     wait(lambda: [controller.attend(), "was not made" in controller.message][1])
     assert controller.message == "it.gif was not made: no room"
@@ -634,7 +632,7 @@ def test_who_draws_a_run_removes_it(controller: Any, tmp_path: Path) -> None:
     controller.session.save(tmp_path / "kept" / "run.safetensors")
     about = {"title": "it", "look": {"size": (320, 200)}}
     run, out = tmp_path / "kept" / "run.safetensors", tmp_path / "it.html"
-    desk_export.main(str(run), str(out), json.dumps(about))
+    export.main(str(run), str(out), json.dumps(about))
     assert [path.name for path in tmp_path.iterdir()] == ["it.html"]
 
 
@@ -656,7 +654,7 @@ def test_a_video_and_a_page_of_what_was_done_are_exported(controller: Any, tmp_p
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     clock = Ticks()
-    monkeypatch.setattr(desk_opening, "perf_counter", clock)
+    monkeypatch.setattr(startup, "perf_counter", clock)
     monkeypatch.setattr("scalarviz.controller.tour.seen", lambda: tmp_path / "seen")
     return clock
 

@@ -7,8 +7,22 @@ import freetype
 import numpy as np
 import pytest
 
-from scalarviz.draw2d import batch as quads
-from scalarviz.draw2d.batch import color, joins
+from scalarviz.draw2d.batch import (
+    ARROW,
+    BOX,
+    CAPSULE,
+    CLIP,
+    COLUMNS,
+    DEPTH,
+    FILL,
+    HALF,
+    IMAGE,
+    KIND,
+    LETTER,
+    MIDDLE,
+    color,
+    joins,
+)
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.font_files import packaged
 from scalarviz.draw2d.fonts import ATLAS, Atlas
@@ -18,7 +32,7 @@ from scalarviz.errors import InputError
 def rows(canvas: Canvas2D) -> np.ndarray:
     """The 24 numbers of each shape on the paper."""
     vertices, _, _ = canvas.vertices()
-    return vertices.view(np.float32).reshape(-1, 4, quads.COLUMNS)[:, 0]
+    return vertices.view(np.float32).reshape(-1, 4, COLUMNS)[:, 0]
 
 
 def test_needs_neither_vispy_nor_opengl() -> None:
@@ -33,7 +47,7 @@ def test_every_shape_has_four_corners_and_two_triangles() -> None:
     vertices, indices, batches = canvas.vertices()
     assert len(vertices) == 16 and len(indices) == 24 and indices.max() == 15
     assert [(batch.start, batch.stop) for batch in batches] == [(0, 4)]
-    np.testing.assert_array_equal(vertices["a_style"][:4, 2] - quads.BOX, [0, 1, 2, 3])
+    np.testing.assert_array_equal(vertices["a_style"][:4, 2] - BOX, [0, 1, 2, 3])
 
 
 def test_the_order_of_calls_is_kept_whatever_the_kind_of_shape() -> None:
@@ -44,9 +58,9 @@ def test_the_order_of_calls_is_kept_whatever_the_kind_of_shape() -> None:
     canvas.disc(0, 0, 1, "#ffffff")
     canvas.arrow((0, 0), (5, 0), "#ffffff")
     canvas.image(0, 0, 2, 2, np.zeros((1, 1, 3)))
-    kinds = rows(canvas)[:, quads.KIND]
-    expected = [quads.BOX, quads.CAPSULE, quads.LETTER, quads.LETTER, quads.BOX, quads.ARROW]
-    assert kinds.tolist() == [*expected, quads.IMAGE]
+    kinds = rows(canvas)[:, KIND]
+    expected = [BOX, CAPSULE, LETTER, LETTER, BOX, ARROW]
+    assert kinds.tolist() == [*expected, IMAGE]
 
 
 def test_many_at_once_are_the_same_as_one_by_one() -> None:
@@ -69,7 +83,7 @@ def test_a_colour_is_written_in_three_ways(value: object) -> None:
     assert color(value) == pytest.approx((1.0, 128 / 255, 0.0, 1.0))
     canvas = Canvas2D(10, 10)
     canvas.box(0, 0, 1, 1, value)
-    assert rows(canvas)[0, quads.FILL].tolist() == [255 * 256 + 128, 255]
+    assert rows(canvas)[0, FILL].tolist() == [255 * 256 + 128, 255]
 
 
 @pytest.mark.parametrize("value", ["red", "#ff", "", "ff8000", (1.0, 0.0), 3.0])
@@ -82,7 +96,7 @@ def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
     canvas = Canvas2D(10, 10)
     canvas.box(0, 0, 1, 1, (2.0, -1.0, 0.0))
     canvas.box(0, 0, 1, 1, (float("nan"), 0.0, 0.0))
-    assert rows(canvas)[:, quads.FILL].tolist() == [[255 * 256, 255], [255 * 256, 255 * 256 + 255]]
+    assert rows(canvas)[:, FILL].tolist() == [[255 * 256, 255], [255 * 256, 255 * 256 + 255]]
 
 
 def test_words_are_remembered_in_order() -> None:
@@ -140,7 +154,7 @@ def test_what_fit_returns_fits(width: float) -> None:
 def test_letters_start_on_whole_device_pixels() -> None:
     canvas = Canvas2D(100, 100, 1.5)
     canvas.text(10.123, 20.456, "crisp", anchor="center")
-    middle, half = rows(canvas)[:, quads.MIDDLE], rows(canvas)[:, quads.HALF]
+    middle, half = rows(canvas)[:, MIDDLE], rows(canvas)[:, HALF]
     corners = (middle - half) * 1.5
     np.testing.assert_allclose(corners, np.round(corners), atol=1e-4)
 
@@ -158,15 +172,15 @@ def test_anchors_shift_words_by_their_width() -> None:
 def test_a_halo_lies_behind_all_letters() -> None:
     canvas = Canvas2D(100, 100)
     canvas.text(0, 20, "ab", color="#ffffff", outline="#ff0000")
-    assert rows(canvas)[:, quads.FILL].tolist() == [[65280, 255]] * 2 + [[65535, 65535]] * 2
-    halves = rows(canvas)[:, quads.HALF]
+    assert rows(canvas)[:, FILL].tolist() == [[65280, 255]] * 2 + [[65535, 65535]] * 2
+    halves = rows(canvas)[:, HALF]
     np.testing.assert_array_equal(halves[:2] - halves[2:], 2.0)
 
 
 def test_nan_breaks_a_line() -> None:
     canvas = Canvas2D(100, 100)
     canvas.line([(0, 0), (10, 0), (np.nan, 5), (20, 0), (30, 0), (40, np.inf)], "#ffffff")
-    assert rows(canvas)[:, quads.MIDDLE].tolist() == [[5, 0], [25, 0]]
+    assert rows(canvas)[:, MIDDLE].tolist() == [[5, 0], [25, 0]]
 
 
 def test_what_is_nowhere_is_not_drawn() -> None:
@@ -179,7 +193,7 @@ def test_what_is_nowhere_is_not_drawn() -> None:
     canvas.line([(1, 1)], "#ffffff")
     canvas.segments([(0, 0), (np.inf, 0)], [(np.nan, 0), (np.inf, 0)], "#ffffff")
     assert canvas.text(nan, 0, "still measured") > 0.0
-    assert rows(canvas)[:, quads.MIDDLE].tolist() == [[5, 5]]
+    assert rows(canvas)[:, MIDDLE].tolist() == [[5, 5]]
     assert [batch.image for batch in canvas.vertices()[2]] == [None]
 
 
@@ -198,7 +212,7 @@ def test_points_that_do_not_move_are_no_pieces() -> None:
     canvas = Canvas2D(100, 100)
     canvas.line([(0, 0), (0, 0), (10, 0), (10, 0)], "#ffffff", depth=[0.0, 0.1, 0.2, 0.3])
     assert len(rows(canvas)) == 1
-    assert rows(canvas)[0, quads.DEPTH].tolist() == pytest.approx([0.0, 0.2])
+    assert rows(canvas)[0, DEPTH].tolist() == pytest.approx([0.0, 0.2])
 
 
 def test_clips_inside_clips_meet_and_end() -> None:
@@ -208,7 +222,7 @@ def test_clips_inside_clips_meet_and_end() -> None:
             canvas.disc(0, 0, 1, "#ffffff")
         canvas.discs([(0, 0)], 1, "#ffffff")
     canvas.disc(0, 0, 1, "#ffffff")
-    clips = rows(canvas)[:, quads.CLIP].tolist()
+    clips = rows(canvas)[:, CLIP].tolist()
     assert clips[:2] == [[10, 20, 50, 30], [0, 0, 50, 50]]
     assert clips[2][0] < -1e6 and clips[2][2] > 1e6
 
@@ -219,7 +233,7 @@ def test_another_paper_goes_on_top_with_its_images() -> None:
     other.disc(5, 5, 1, "#ffffff")
     other.image(7, 7, 2, 2, np.ones((2, 3, 3)), smooth=True)
     canvas.extend(other)
-    assert rows(canvas)[:, quads.KIND].tolist() == [quads.IMAGE, quads.BOX, quads.IMAGE]
+    assert rows(canvas)[:, KIND].tolist() == [IMAGE, BOX, IMAGE]
     first, second = canvas.vertices()[2]
     assert (first.start, first.stop, second.start, second.stop) == (0, 2, 2, 3)
     assert second.image.smooth and second.image.pixels.shape == (2, 3, 4)

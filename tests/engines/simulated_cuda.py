@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.data import batches as kinds
-from scalarviz.data.batches import Batches
+from scalarviz.data.batches import (
+    Batches,
+    GeneratedBatches,
+    InOrder,
+    Picked,
+    PictureTransform,
+    Points,
+    Shuffled,
+)
 from scalarviz.engines.common.reference import (
     OperationArrays,
     operation_backward,
@@ -127,7 +134,7 @@ def runs_agree(
     net: sv.Network, loss: sv.Loss, optimizer: Optimizer, steps: int, whole: bool = True
 ) -> None:
     reference, fast = net.copy(), net.copy()
-    batches = kinds.InOrder(*pair(net))
+    batches = InOrder(*pair(net))
     expected = reference_steps(reference, batches, loss, optimizer, range(steps))
     run = run_of(fast, batches, loss, whole=whole)
     half = steps // 2
@@ -186,7 +193,7 @@ def test_every_schedule(name: str) -> None:
 @both_types
 def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = every_layer(dtype), sv.Adam(0.01, clip_norm=0.5)
-    batches = kinds.Shuffled(*pair(net, 26), 24, seed=5)  # of 24 samples and of 2: an empty chunk
+    batches = Shuffled(*pair(net, 26), 24, seed=5)  # of 24 samples and of 2: an empty chunk
     found = []
     # Kernel by kernel; in tiles of eight samples, and of five and three.
     for whole, tile, blocks, threads in [
@@ -222,7 +229,7 @@ def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatc
 
 def test_what_lies_between_can_be_read() -> None:
     net = every_layer("float64")
-    batches = kinds.InOrder(*pair(net, 9))
+    batches = InOrder(*pair(net, 9))
     run, optimizer, value = run_of(net, batches), sv.SGD(0.1), net.bank.value.copy()
     inputs, targets = batches.at(0)
     run.begin(0)
@@ -252,14 +259,14 @@ def test_a_frozen_weight_stands_still() -> None:
     net = sv.Network([3, 4, 2], "tanh")
     net.parameters()[7].freeze()
     before = net.bank.value.copy()
-    run_of(net, kinds.InOrder(*pair(net))).steps(sv.Adam(0.1), 0, 2)
+    run_of(net, InOrder(*pair(net))).steps(sv.Adam(0.1), 0, 2)
     assert ((net.bank.value != before) == (np.arange(len(net.bank)) != 7)).all()
     assert net.bank.slots["m"][7] == 0.0
 
 
 def test_an_order_of_many_steps_takes_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     nets = [sv.Network([2, 3, 1], "tanh") for _ in range(2)]
-    batches = kinds.Picked(*pair(nets[0]), 5, seed=3)
+    batches = Picked(*pair(nets[0]), 5, seed=3)
     losses = run_of(nets[0], batches).steps(sv.SGD(0.1), 0, 5).losses
     monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
     assert (run_of(nets[1], batches).steps(sv.SGD(0.1), 0, 5).losses == losses).all()
@@ -276,14 +283,12 @@ def made(step: int) -> tuple[Array, Array]:
 PICTURE = np.random.default_rng(7).random((5, 4, 3))
 TABLES = numbers(20, 2), numbers(20, 3)
 DRAWS: dict[str, Batches] = {
-    "in order": kinds.InOrder(*TABLES, 6),
-    "shuffled": kinds.Shuffled(*TABLES, 6, seed=2**63 + 11),
-    "picked": kinds.Picked(*TABLES, 6, seed=2**64 - 1),
-    "points": kinds.Points(PICTURE, 7, 20, seed=3),
-    "window": kinds.Points(
-        PICTURE, 7, 20, 4, kinds.PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)
-    ),
-    "made": kinds.GeneratedBatches(made, (2, 3), 6),
+    "in order": InOrder(*TABLES, 6),
+    "shuffled": Shuffled(*TABLES, 6, seed=2**63 + 11),
+    "picked": Picked(*TABLES, 6, seed=2**64 - 1),
+    "points": Points(PICTURE, 7, 20, seed=3),
+    "window": Points(PICTURE, 7, 20, 4, PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)),
+    "made": GeneratedBatches(made, (2, 3), 6),
 }
 
 
@@ -313,7 +318,7 @@ def diverging() -> tuple[sv.Network, Batches]:
     """A network whose loss overflows at its second batch."""
     net = sv.Network([1, 2, 1], "exp", seed=2)
     net.bank.value[:] = 1.0
-    return net, kinds.InOrder(np.repeat([[0.5], [500.0]], 9, axis=0), np.ones((18, 1)), 9)
+    return net, InOrder(np.repeat([[0.5], [500.0]], 9, axis=0), np.ones((18, 1)), 9)
 
 
 @whole_or_not
@@ -356,7 +361,7 @@ OVERFLOWS = {
 def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool) -> None:
     optimizer, factor, step = OVERFLOWS[kind]
     x = np.random.default_rng(0).random((18, 3))
-    batches = kinds.InOrder(x, factor * (2 - x), 9)
+    batches = InOrder(x, factor * (2 - x), 9)
     net = sv.Network([3, 3], seed=1)
     other = net.copy()
     outcome = run_of(net, batches, whole=whole).steps(optimizer(), 0, 6)
@@ -372,7 +377,7 @@ def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool)
 def test_a_step_that_overflows_changes_nothing_moment_by_moment() -> None:
     x = np.random.default_rng(0).random((9, 3))
     net = sv.Network([3, 3], seed=1)
-    run = run_of(net, kinds.InOrder(x, 1e25 * x, 9))
+    run = run_of(net, InOrder(x, 1e25 * x, 9))
     run.begin(0)
     for moment in net.program.moments[:-1]:
         run.perform(moment, sv.Adam(0.1))
@@ -423,7 +428,7 @@ def test_mixed_precision_rounds_what_is_kept(whole: bool) -> None:
     inputs, targets = pair(net)
     inputs, value = half(inputs), net.bank.value.copy()
     expected = mixed_gradients(net, inputs, targets, 1024.0)
-    run = run_of(net, kinds.InOrder(inputs, targets), precision=Precision("mixed"), whole=whole)
+    run = run_of(net, InOrder(inputs, targets), precision=Precision("mixed"), whole=whole)
     run.steps(sv.SGD(0.5), 0, 1)
     assert difference(expected, net.bank.grad) < 2e-3  # sums that lie between two halves
     assert (half(net.bank.grad * 1024) == net.bank.grad * 1024).all()
@@ -436,7 +441,7 @@ def test_mixed_precision_rounds_what_is_kept(whole: bool) -> None:
 def test_everything_in_a_workspace_is_half(name: str) -> None:
     net = on_pictures(name, "float32") if name else every_layer("float32")
     inputs, targets = pair(net, 9)
-    batches = kinds.InOrder(half(inputs), targets)
+    batches = InOrder(half(inputs), targets)
     run = run_of(net, batches, precision=Precision("mixed"), whole=False)
     run.begin(0)
     for moment in net.program.moments[:-1]:
@@ -454,7 +459,7 @@ def test_everything_in_a_workspace_is_half(name: str) -> None:
 def test_mixed_precision_has_the_same_bits_on_every_path() -> None:
     precision = Precision("mixed", 512.0, dynamic=True, patience=2)
     nets = [every_layer("float32") for _ in range(3)]
-    batches = kinds.InOrder(*pair(nets[0], 20))
+    batches = InOrder(*pair(nets[0], 20))
     for net, whole in zip(nets[:2], (True, False), strict=True):
         run_of(net, batches, precision=precision, whole=whole).steps(sv.Adam(0.01), 0, 3)
     run = run_of(nets[2], batches, precision=precision)
@@ -488,7 +493,7 @@ def test_a_small_gradient_survives_by_the_loss_scale(whole: bool) -> None:
         net = sv.Network([2, 1], seed=1)
         inputs, targets = pair(net)
         loss, precision = sv.Loss("mse", factor=1e-7), Precision("mixed", scale)
-        run = run_of(net, kinds.InOrder(inputs, targets), loss, precision, whole)
+        run = run_of(net, InOrder(inputs, targets), loss, precision, whole)
         run.steps(sv.SGD(0.0), 0, 1)
         found[scale] = net.bank.grad.copy()
     assert not found[1.0].any()
@@ -498,7 +503,7 @@ def test_a_small_gradient_survives_by_the_loss_scale(whole: bool) -> None:
 @whole_or_not
 def test_a_dynamic_scale_skips_a_step_that_overflows_and_halves(whole: bool) -> None:
     net = sv.Network([2, 1], seed=1)
-    batches = kinds.InOrder(*pair(net))
+    batches = InOrder(*pair(net))
     before = net.bank.value.copy()
     precision = Precision("mixed", 2.0**22, dynamic=True, patience=3)
     run = run_of(net, batches, precision=precision, whole=whole)
@@ -516,11 +521,11 @@ def test_a_dynamic_scale_skips_a_step_that_overflows_and_halves(whole: bool) -> 
 def test_a_dynamic_scale_has_a_smallest_and_a_largest(whole: bool) -> None:
     net, (inputs, targets) = sv.Network([2, 1], seed=1), pair(sv.Network([2, 1]))
     precision = Precision("mixed", 4 * SMALLEST_SCALE, dynamic=True, patience=1)
-    large = kinds.InOrder(1e6 * np.ones_like(inputs), targets)
+    large = InOrder(1e6 * np.ones_like(inputs), targets)
     run_of(net, large, precision=precision, whole=whole).steps(sv.SGD(0.01), 0, 6)
     assert net.bank.scaling.tolist() == [SMALLEST_SCALE, 0.0, 6.0]
     net.bank.value[:] = 0.0
-    zeros = kinds.InOrder(inputs, np.zeros_like(targets))
+    zeros = InOrder(inputs, np.zeros_like(targets))
     run = run_of(net, zeros, precision=precision, whole=whole)
     net.bank.scaling[0] = LARGEST_SCALE / 4
     run.steps(sv.SGD(0.01), 0, 4)
@@ -530,7 +535,7 @@ def test_a_dynamic_scale_has_a_smallest_and_a_largest(whole: bool) -> None:
 def test_a_fixed_scale_counts_what_overflows_as_zero() -> None:
     net = sv.Network([2, 1], seed=1)
     before = net.bank.value.copy()
-    run = run_of(net, kinds.InOrder(*pair(net)), precision=Precision("mixed", 2.0**30))
+    run = run_of(net, InOrder(*pair(net)), precision=Precision("mixed", 2.0**30))
     assert run.steps(sv.SGD(0.01), 0, 2).bad == NONE
     assert not np.isfinite(net.bank.grad).any()
     assert (net.bank.value == before).all()
@@ -558,7 +563,7 @@ def test_an_operation_of_a_kind_without_kernels_is_refused(monkeypatch: pytest.M
 
 def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:
     wide = sv.Network([2, 3000, 1])
-    assert not engine_of(wide).run(kinds.InOrder(*pair(wide, 9)), sv.Loss()).whole_steps
+    assert not engine_of(wide).run(InOrder(*pair(wide, 9)), sv.Loss()).whole_steps
 
 
 def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
@@ -569,7 +574,7 @@ def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
 
 def test_a_snapshot_keeps_what_was() -> None:
     net = sv.Network([3, 4, 2], "tanh")
-    run = run_of(net, kinds.InOrder(*pair(net)))
+    run = run_of(net, InOrder(*pair(net)))
     optimizer = sv.Adam(0.1)
     run.steps(optimizer, 0, 1)
     snapshot = run.snapshot(optimizer)

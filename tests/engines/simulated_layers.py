@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.data import batches as kinds
+from scalarviz.data.batches import InOrder, Shuffled
 from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.engines.python.engine import PythonEngine
@@ -57,7 +57,7 @@ def test_every_kind_has_its_kernels_in_one_order() -> None:
 @every_picture
 def test_layers_on_pictures_over_some_steps(name: str) -> None:
     net = on_pictures(name)
-    batches, loss = kinds.Shuffled(*pair(net), 19, seed=2), sv.Loss()  # of 19 samples and of 8
+    batches, loss = Shuffled(*pair(net), 19, seed=2), sv.Loss()  # of 19 samples and of 8
     optimizer = sv.SGD(0.05)
     reference = net.copy()
     expected = reference_steps(reference, batches, loss, optimizer, range(4))
@@ -78,7 +78,7 @@ def test_pictures_have_the_same_bits_on_every_path(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net, optimizer = on_pictures(name, "float32"), sv.Adam(0.01, clip_norm=0.5)
-    batches = kinds.Shuffled(*pair(net), 19, seed=5)
+    batches = Shuffled(*pair(net), 19, seed=5)
     found = []
     for whole, tile, blocks, threads in [
         (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
@@ -107,7 +107,7 @@ def test_pictures_have_the_same_bits_on_every_path(
 @every_picture
 def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
     net = on_pictures(name)
-    other, batches, optimizer = net.copy(), kinds.InOrder(*pair(net), 19), sv.SGD(0.1)
+    other, batches, optimizer = net.copy(), InOrder(*pair(net), 19), sv.SGD(0.1)
     reference = PythonEngine(other.layers, other.program, other.bank, Precision())
     slow, run = reference.run(batches, sv.Loss()), run_of(net, batches, whole=False)
     for step in (0, 1):
@@ -151,7 +151,7 @@ def test_a_frozen_norm_learns_with_its_running_statistics() -> None:
     net.forget()
     net.layers[1].freeze()
     other, state = net.copy(), net.bank.state.copy()
-    batches = kinds.InOrder(numbers(9, 3), numbers(9, 2), 9)
+    batches = InOrder(numbers(9, 3), numbers(9, 2), 9)
     run_of(net, batches, whole=False).steps(sv.SGD(0.1), 0, 3)
     other.run(batches, sv.Loss("mse")).steps(sv.SGD(0.1), 0, 3)
     assert (net.bank.state == state).all()
@@ -162,7 +162,7 @@ def test_a_step_that_is_refused_leaves_running_statistics_as_they_were() -> None
     net = sv.Network([sv.Dense(1, 2, "exp"), sv.BatchNorm(2)], seed=2)
     net.bank.value[:] = 1.0
     inputs = np.repeat([[0.5], [500.0]], 9, axis=0) * np.linspace(0.5, 1.0, 18)[:, np.newaxis]
-    once, batches = net.copy(), kinds.InOrder(inputs, np.ones((18, 2)), 9)
+    once, batches = net.copy(), InOrder(inputs, np.ones((18, 2)), 9)
     assert run_of(once, batches, whole=False).steps(sv.SGD(0.01), 0, 1).bad == NONE
     outcome = run_of(net, batches, whole=False).steps(sv.SGD(0.01), 0, 4)
     assert outcome.bad != NONE
@@ -188,7 +188,7 @@ def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
     net = sv.Network(layers, seed=1, dtype=dtype)
     inputs = abs(numbers(18, 3))
     inputs[13, 1] = large
-    batches, optimizer = kinds.InOrder(inputs, numbers(18, 2), 9), sv.SGD(0.1, not_finite="zero")
+    batches, optimizer = InOrder(inputs, numbers(18, 2), 9), sv.SGD(0.1, not_finite="zero")
     good, slow = net.copy(), net.copy()
     run_of(good, batches, precision=precision, whole=False).steps(optimizer, 0, 1)
     outcome = run_of(net, batches, precision=precision, whole=False).steps(optimizer, 0, 4)
@@ -214,7 +214,7 @@ def test_a_step_that_a_dynamic_scale_skips_moves_no_running_statistic() -> None:
     net, precision = sv.Network(layers, seed=1), Precision("mixed", 64.0, dynamic=True)
     inputs = numbers(27, 3)
     inputs[13] = 7e6
-    batches = kinds.InOrder(inputs, numbers(27, 2), 9)
+    batches = InOrder(inputs, numbers(27, 2), 9)
     nets = [net.copy() for _ in range(4)]
     for steps, each in enumerate(nets[:3], start=1):
         run_of(each, batches, precision=precision, whole=False).steps(sv.SGD(0.1), 0, steps)
@@ -245,7 +245,7 @@ def test_running_statistics_can_be_written_and_count_at_once() -> None:
 @pytest.mark.parametrize("name", ["all", "pools"])
 def test_mixed_precision_has_the_same_bits_on_every_path_of_a_picture(name: str) -> None:
     nets = [on_pictures(name, "float32") for _ in range(3)]
-    batches, precision = kinds.InOrder(*pair(nets[0]), 19), Precision("mixed", 512.0)
+    batches, precision = InOrder(*pair(nets[0]), 19), Precision("mixed", 512.0)
     for net, whole in zip(nets[:2], (fits(nets[0]), False), strict=True):
         run_of(net, batches, precision=precision, whole=whole).steps(sv.Adam(0.01), 0, 2)
     run = run_of(nets[2], batches, precision=precision, whole=False)
@@ -262,4 +262,4 @@ def test_mixed_precision_has_the_same_bits_on_every_path_of_a_picture(name: str)
 def test_a_network_with_statistics_of_the_whole_batch_runs_kernel_by_kernel() -> None:
     for name in PICTURES:
         net = on_pictures(name)
-        assert engine_of(net).run(kinds.InOrder(*pair(net, 9)), sv.Loss()).whole_steps == fits(net)
+        assert engine_of(net).run(InOrder(*pair(net, 9)), sv.Loss()).whole_steps == fits(net)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.cuda import missing as lacking
+from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
 
 
@@ -27,7 +27,7 @@ class Driver:
             "cuDeviceGetCount": devices,
             "cuDeviceGet": 0,
         }
-        self.capability = dict(zip((lacking.MAJOR, lacking.MINOR), capability, strict=True))
+        self.capability = dict(zip((missing.MAJOR, missing.MINOR), capability, strict=True))
 
     def cuInit(self, flags: int) -> int:
         return self.status
@@ -48,13 +48,13 @@ class Driver:
 def a_machine_with_numba_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(lacking, "find_spec", lambda name: name)
-    monkeypatch.setattr(lacking, "version", lambda name: "13.4.3")
-    monkeypatch.setattr(lacking, "library_lack", str)
+    monkeypatch.setattr(missing, "find_spec", lambda name: name)
+    monkeypatch.setattr(missing, "version", lambda name: "13.4.3")
+    monkeypatch.setattr(missing, "library_lack", str)
 
 
 def with_driver(driver: Driver | None, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(lacking, "load_driver", lambda: driver)
+    monkeypatch.setattr(missing, "load_driver", lambda: driver)
     return missing_for_cuda()
 
 
@@ -64,7 +64,7 @@ def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lacking, "find_spec", lambda name: None if name == "numba_cuda" else name)
+    monkeypatch.setattr(missing, "find_spec", lambda name: None if name == "numba_cuda" else name)
     expected = "numba-cuda is not installed (pip install 'scalarviz[cuda]')"
     assert with_driver(Driver(), monkeypatch) == expected
 
@@ -108,8 +108,8 @@ def test_a_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         raise RuntimeError("libcudart.so\nnot found")
 
     monkeypatch.undo()
-    monkeypatch.setattr(lacking, "import_module", fail)
-    found = lacking.library_lack()
+    monkeypatch.setattr(missing, "import_module", fail)
+    found = missing.library_lack()
     assert found.startswith("numba-cuda cannot use the GPU: libcudart.so not found (pip install")
 
 

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from scalarviz.errors import FileError, InputError, ScalarvizError
-from scalarviz.files import checked_safetensors as container
+from scalarviz.files import checked_safetensors
 from scalarviz.files.checked_safetensors import encode, read, write
 
 DESCRIPTION: dict[str, Any] = {"text": 'é "quoted" \\ \n', "tiny": 5e-324, "nested": [{"a": None}]}
@@ -76,7 +76,7 @@ def test_every_reader_of_safetensors_sees_the_arrays(path: Path) -> None:
     with safe_open(path, framework="np") as file:
         assert set(file.keys()) == set(ARRAYS)
         np.testing.assert_array_equal(file.get_tensor("float64"), ARRAYS["float64"])
-        assert json.loads(file.metadata()["scalarviz"])["version"] == container.VERSION
+        assert json.loads(file.metadata()["scalarviz"])["version"] == checked_safetensors.VERSION
 
 
 def test_one_changed_byte_anywhere_is_noticed(path: Path) -> None:
@@ -104,7 +104,7 @@ def test_any_other_bytes_are_refused(tmp_path_factory: Any, data: bytes) -> None
 
 
 def test_a_newer_version_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container, "VERSION", 7)
+    monkeypatch.setattr(checked_safetensors, "VERSION", 7)
     data = encode("network", {}, {})
     monkeypatch.undo()
     assert "newer scalarviz, in version 7 of the format" in refused(path, data)
@@ -114,7 +114,7 @@ def test_another_kind_says_which(path: Path) -> None:
     message = refused(path, encode("run", {}, {}))
     assert message.endswith("holds a run, not a network: read it with sv.Session.load(path)")
     other = encode("run", {}, {}).replace(b'\\"kind\\":\\"run\\"', b'\\"kind\\":\\"fun\\"')
-    place = container.place_of_checksum(other)
+    place = checked_safetensors.place_of_checksum(other)
     other[place] = b"0" * 64
     other[place] = hashlib.sha256(other).hexdigest().encode()
     assert "holds a fun, not a network: pass the path of a network" in refused(path, other)
@@ -157,7 +157,7 @@ def test_a_file_that_is_larger_than_the_memory_is_not_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(path, "network", {}, {"a": np.zeros(100)})
-    monkeypatch.setattr(container, "memory_size", lambda: 2 * path.stat().st_size)
+    monkeypatch.setattr(checked_safetensors, "memory_size", lambda: 2 * path.stat().st_size)
     with pytest.raises(FileError, match="is too large for the memory of this machine: load it on"):
         read(path, "network")
 
@@ -167,13 +167,13 @@ def test_a_file_that_is_larger_than_the_memory_is_not_read(
 
 def signed(header: str, body: bytes = b"", description: str = "{}") -> bytearray:
     """A file with this header, in which ABOUT stands for the beginning of a right one."""
-    about = r'"__metadata__":{"scalarviz":"{\"checksum\":\"' + container.NO_CHECKSUM
+    about = r'"__metadata__":{"scalarviz":"{\"checksum\":\"' + checked_safetensors.NO_CHECKSUM
     about += r"\",\"version\":1,\"kind\":\"network\",\"description\":"
     about += json.dumps(description)[1:-1] + '}"}'
     head = header.replace("ABOUT", about).encode()
     data = bytearray(struct.pack("<Q", len(head)) + head + body)
-    place = container.place_of_checksum(data)
-    data[place] = container.hashlib.sha256(data).hexdigest().encode()
+    place = checked_safetensors.place_of_checksum(data)
+    data[place] = checked_safetensors.hashlib.sha256(data).hexdigest().encode()
     return data
 
 
@@ -279,5 +279,5 @@ def test_what_cannot_be_read_back_is_not_written(path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
         write(path, "run", {"a": float("nan")}, {})
     with pytest.raises(InputError, match="put what is long into an array"):
-        write(path, "run", {"a": "x" * container.LARGEST_HEADER}, {})
+        write(path, "run", {"a": "x" * checked_safetensors.LARGEST_HEADER}, {})
     assert not path.exists()

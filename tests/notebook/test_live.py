@@ -18,7 +18,7 @@ from scalarviz.controller import export, precompile
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.notebook import live as live_module
-from scalarviz.notebook import show as notebook
+from scalarviz.notebook import show
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.notebook.browser import Browser, until
@@ -37,12 +37,12 @@ def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def watch(session: sv.Session, **options: Any) -> Any:
-    return notebook.watch(Show.of(session), size=(400, 300), **options)
+    return show.watch(Show.of(session), size=(400, 300), **options)
 
 
 def sv_watch_scene(name: str) -> Any:
     recipe = Recipe(load(find(name)), {"engine": "python"})
-    return notebook.watch(recipe.make({}), size=(400, 300), recipe=recipe)
+    return show.watch(recipe.make({}), size=(400, 300), recipe=recipe)
 
 
 def test_closing_one_leaves_the_others() -> None:
@@ -421,6 +421,6 @@ def test_a_notebook_is_not_left_by_a_key() -> None:
 def test_bad_sizes_are_refused(studio: Studio) -> None:
     async def program() -> None:
         with pytest.raises(InputError, match="the width of a picture"):
-            notebook.watch(Show.of(colours()), size=(0, 300))
+            show.watch(Show.of(colours()), size=(0, 300))
 
     run(program)

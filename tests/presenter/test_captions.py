@@ -13,7 +13,7 @@ from scalarviz import data
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.presenter.captions import moments as story
+from scalarviz.presenter.captions import moments
 from scalarviz.presenter.captions.format import both, chosen, fill, said
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.operations import Caption
@@ -321,7 +321,7 @@ def test_a_step_too_small_for_three_digits_is_seen_all_the_same() -> None:
 
 
 def test_what_has_no_words_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(story.TELLERS, "loss")
+    monkeypatch.delitem(moments.TELLERS, "loss")
     assert walk(rgb())["loss"] == Caption("Loss.")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller import autosave as keep_module
+from scalarviz.controller import autosave
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.presenter.show import Show
@@ -90,7 +90,7 @@ def test_it_is_saved_now_and_then(
     show: Show, tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(keep_module, "monotonic", lambda: now[0])
+    monkeypatch.setattr(autosave, "monotonic", lambda: now[0])
     keep, often = Keep(tmp_path / "it", seconds=3.0), Keep(tmp_path / "it", seconds=1e-9)
     for _ in range(8):
         now[0] += 1.0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.view.cubes import float_textures as module
+from scalarviz.view.cubes import float_textures
 from scalarviz.view.scene.camera import Camera
 from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
@@ -73,7 +73,7 @@ def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
 
 def test_floats_arrive_here(studio: Studio) -> None:
     studio.canvas.set_current()
-    assert module.has_float_textures() and module.arrive(module.SENT)
+    assert float_textures.has_float_textures() and float_textures.arrive(float_textures.SENT)
     assert studio.cubes([plate(1, 1)], np.ones(1)).floats
 
 
@@ -81,7 +81,7 @@ def test_floats_arrive_here(studio: Studio) -> None:
 def test_a_driver_that_harms_floats_is_found_out(
     studio: Studio, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = module.texture_of
+    honest = float_textures.texture_of
 
     def texture_of(data: Any) -> Any:
         if kind == "an error":
@@ -94,30 +94,30 @@ def test_a_driver_that_harms_floats_is_found_out(
             return honest(data.astype(np.float16).astype(np.float32))
 
     studio.canvas.set_current()
-    monkeypatch.setattr(module, "texture_of", texture_of)
-    assert not module.arrive(module.SENT)
+    monkeypatch.setattr(float_textures, "texture_of", texture_of)
+    assert not float_textures.arrive(float_textures.SENT)
 
 
 def test_a_context_is_asked_once(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(module, "arrive", lambda sent: asked.append(sent) or False)
-    module.KNOWN.pop(studio.canvas.context, None)
+    monkeypatch.setattr(float_textures, "arrive", lambda sent: asked.append(sent) or False)
+    float_textures.KNOWN.pop(studio.canvas.context, None)
     try:
         made = [studio.cubes([plate(1, 1)], np.ones(1)) for _ in range(2)]
     finally:
-        module.KNOWN.pop(studio.canvas.context, None)
+        float_textures.KNOWN.pop(studio.canvas.context, None)
     assert len(asked) == 1 and [each.floats for each in made] == [False, False]
 
 
 def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
     from vispy import gloo
 
-    module.KNOWN.pop(studio.canvas.context, None)
+    float_textures.KNOWN.pop(studio.canvas.context, None)
 
     def draw() -> None:
         gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
         gloo.set_viewport(8, 4, 40, 30)
-        assert module.has_float_textures()
+        assert float_textures.has_float_textures()
         program = gloo.Program(
             "attribute vec2 a_at; void main() { gl_Position = vec4(a_at, 0.0, 1.0); }",
             "void main() { gl_FragColor = vec4(1.0, 0.0, 0.0, 1.0); }",

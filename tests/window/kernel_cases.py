@@ -31,7 +31,7 @@ from scalarviz.controller.startup import Opening
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
-from scalarviz.window import window as door
+from scalarviz.window import window
 from scalarviz.window.frame import MainWindow
 from tests.window.window_cases import main
 
@@ -60,7 +60,7 @@ class Open:
     def __init__(self, show: Show, recipe: Recipe | None = None, *, play: bool = True) -> None:
         show = Show.of(show)
         compiled.clear()
-        self.controller = Controller(show, door.make_stage(show, "dark", True), recipe)
+        self.controller = Controller(show, window.make_stage(show, "dark", True), recipe)
         self.window = MainWindow(self.controller, Stop())
         self.window.opening = Opening(self.controller, False, play=play)
         self.window.show()

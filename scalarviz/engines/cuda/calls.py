@@ -9,9 +9,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import kernel_file
-from scalarviz.engines.cuda import kernels as cuda_kernels
-from scalarviz.engines.cuda import places
-from scalarviz.engines.cuda import steps as cuda_steps
+from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import make_layout
@@ -56,7 +54,7 @@ class CudaCalls:
         self.layout = make_layout(program, bank, precision, samples, SHARED)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._together: int | None = None  # blocks of `train` that can run at the same time
-        self.kernels: Any = kernel_file.load(cuda_kernels.__name__, bank.dtype, "cuda")
+        self.kernels: Any = kernel_file.load(kernels.__name__, bank.dtype, "cuda")
 
     # ---- launches
 
@@ -139,27 +137,27 @@ class CudaCalls:
         rows = plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS]
         return int(rows * plan[places.WIDTH]) * self.memory.dtype.itemsize
 
-    def whole_steps(self, steps: int) -> None:
+    def whole_steps(self, count: int) -> None:
         """Run many steps in one launch; part by part where blocks cannot synchronize."""
         arrays, data, device = self._arrays, self.memory.data, self.device
-        parts = kernel_file.load(cuda_steps.__name__, self.bank.dtype, "cuda")
+        parts = kernel_file.load(steps.__name__, self.bank.dtype, "cuda")
         if self._together is None:
-            self._together = self._blocks_together(parts.train, steps)
+            self._together = self._blocks_together(parts.train, count)
         if self._together:
             launch = parts.train[self._together, device.threads, device.stream, self.shared]
-            launch(*arrays, data, steps)
+            launch(*arrays, data, count)
             return
-        for k in range(steps):
+        for k in range(count):
             self._launch(parts.samples_alone, *arrays, data, k, shared=self.shared)
             self._launch(parts.sums_alone, *arrays, k)
             self._launch(parts.squares_alone, *arrays)
             self._launch(self.kernels.move_all, *arrays, k)
 
-    def _blocks_together(self, train: Any, steps: int) -> int:
+    def _blocks_together(self, train: Any, count: int) -> int:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""
         if self.device.simulated or not cuda.get_current_device().COOPERATIVE_LAUNCH:
             return 0
-        arguments = *self._arrays, self.memory.data, steps
+        arguments = *self._arrays, self.memory.data, count
         signature = tuple(map(train.typeof_pyval, arguments))
         train.compile(signature)
         overload = train.overloads[signature]

@@ -19,7 +19,7 @@ from vispy.visuals import Visual
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, rgb
-from scalarviz.view.cubes import mip_levels as means
+from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.float_textures import (
     BYTES,
     FLOATS,
@@ -221,9 +221,9 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         view.view_program.vert["inverse"] = transform.inverse
 
     def _prepare_draw(self, view: Any) -> None:
-        if self._without_means != means.held:
-            self._without_means = means.held
-            self._table[:, 2, 3] = 0.0 if means.held else self._levels
+        if self._without_means != mip_levels.held:
+            self._without_means = mip_levels.held
+            self._table[:, 2, 3] = 0.0 if mip_levels.held else self._levels
             self._changed, self._fresh = True, False
         if self._changed:
             self._lines.set_data(packed(self._table, self.floats))
