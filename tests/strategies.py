@@ -1,4 +1,4 @@
-"""What several tests share: random networks, and how the rows of operators are called."""
+"""Strategies for random networks, which several tests share."""
 
 import operator
 from collections.abc import Callable

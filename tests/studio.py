@@ -1,4 +1,4 @@
-"""What is needed to look at the picture's pixels: an OpenGL context, and short words for scenes."""
+"""Helpers for tests that look at pixels: an OpenGL context, and short constructors of scenes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says of the code is so: the path of one weight, file by file."""
+"""The walk in CONTRIBUTING is true: the path of one weight, file by file."""
 
 import re
 from pathlib import Path

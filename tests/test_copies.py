@@ -1,4 +1,4 @@
-"""copy and pickle: what is a copy of its own afterwards, and what says how to make one."""
+"""copy and pickle: what becomes an independent copy, and errors that name another way."""
 
 import copy
 import pickle

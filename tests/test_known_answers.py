@@ -1,4 +1,4 @@
-"""Runs whose course others have published: XOR in a game engine, XNOR in an array language.
+"""Runs with published results: XOR in a game engine, XNOR in an array language.
 
 Each is trained twice from the same numbers, by our objects and by a few lines of numpy that know
 nothing of them, and must do what was measured of the original (in float64, over 200 seeds and

@@ -1,4 +1,4 @@
-"""Lessons run in any folder, and their hidden checks leave everything as the text has it."""
+"""Lessons run in any folder, and their hidden checks change nothing of the text."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The set-up in the Makefile, with an apt and Pythons that only say what they are asked for."""
+"""The set-up in the Makefile, with a fake apt and fake Pythons."""
 
 import os
 import shutil

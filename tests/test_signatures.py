@@ -1,4 +1,4 @@
-"""Functions of one's own that cannot be called as they will be: refused when they are passed."""
+"""Functions of the user with a wrong signature are refused when they are passed."""
 
 from collections.abc import Callable
 from functools import partial

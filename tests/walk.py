@@ -1,4 +1,4 @@
-"""Someone who goes through a training step operation by operation, and looks at the pixels."""
+"""Goes through a training step operation by operation, and looks at the pixels."""
 
 from collections.abc import Iterator
 

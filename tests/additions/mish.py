@@ -1,4 +1,4 @@
-"""One more activation, added before the package reads its table; pytest loads it as a plugin.
+"""An activation added before the package reads its table; pytest loads this file as a plugin.
 
 It is added only where WITH_MISH is set: pytest also imports this file to look for doctests.
 """

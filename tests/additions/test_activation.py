@@ -1,4 +1,4 @@
-"""An activation is one row: with `mish` in the table, everything knows it."""
+"""A new activation is one row: engines, files, captions and errors take `mish` from the table."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""CONTRIBUTING names files and tables that there are."""
+"""The files and tables that CONTRIBUTING names exist."""
 
 import re
 from importlib import import_module

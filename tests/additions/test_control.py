@@ -1,4 +1,4 @@
-"""A control is one row, from which window, notebook, menus, keys and help all build theirs.
+"""A new control is one row: window, notebook, menus, keys and help are built from the table.
 
 The window has its screen in tests/window: case_rows_for_controls_are_in_the_bar of window_cases.py.
 """

@@ -1,4 +1,4 @@
-"""A data set is one class and a row; its exhibit is one class and a row."""
+"""A new data set is one class and a row, and so is its exhibit."""
 
 import re
 from dataclasses import dataclass

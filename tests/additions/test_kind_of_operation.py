@@ -1,4 +1,4 @@
-"""A kind of operation is one row and its kernels: what has no entry for it says something plain."""
+"""A new kind of operation is one row and its kernels; what has no entry falls back or refuses."""
 
 import base64
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A channel, a layout, a theme or a camera is one row: keys, menus and options know it."""
+"""A new channel, layout, theme or camera is one row, with keys, menus and options."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a program does that finds `mish` in the table; test_activation.py runs it in a process."""
+"""A program that uses `mish` from the table; test_activation.py runs it in a process."""
 
 from pathlib import Path
 

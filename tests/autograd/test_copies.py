@@ -1,4 +1,4 @@
-"""Values copied and pickled: graphs of any depth, each Value once, and those on banks."""
+"""Copies and pickles of Values: deep graphs, shared Values, and Values in a bank."""
 
 import copy
 import io

@@ -1,4 +1,4 @@
-"""The gradients of Value: against finite differences, twice, and far away."""
+"""Gradients of Value against finite differences; second derivatives; limits at large inputs."""
 
 import math
 from typing import Any

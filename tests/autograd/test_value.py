@@ -1,4 +1,4 @@
-"""Value: micrograd's interface, Python's operators, and what is no number."""
+"""Value: micrograd's interface, Python's operators, and operands that are refused."""
 
 import copy
 import importlib

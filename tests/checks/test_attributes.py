@@ -1,4 +1,4 @@
-"""Attributes that are not there: none is set in vain, and each names what was meant."""
+"""Unknown and read-only attributes raise errors, with a hint at what to write instead."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Class labels where rows are wanted: the sentence has the code that makes rows of them."""
+"""Class labels as targets: the error shows the code that makes rows of them."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tensors and tables of other packages as data: taken, or answered by what makes them numbers."""
+"""Tensors and tables of other packages as data: accepted, or refused with a remedy."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The command line: its words, its exit codes, and what it says when something is wrong."""
+"""The command line: commands, exit codes, and error messages."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The doctor: it never breaks, says what mends, and only what is needed decides its exit code."""
+"""The doctor: it never fails, suggests repairs, and its exit code depends on requirements only."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""`scalarviz render`: what is typed is judged before the training, and none of it is lost."""
+"""`scalarviz render`: arguments are checked before the training, and a training is never lost."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""A stage that notes what it is asked for, and draws nothing but a ground and a square."""
+"""A stage that records its calls, and draws only a background and a square."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user can do to a training, whatever it looks like: with a stage that takes notes."""
+"""The commands of a controller, with a stage that records its calls."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""A face never waits for a training: what takes long is done while it goes on."""
+"""A user interface never waits for a training: long requests are finished in another thread."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What becomes of a training while its kernels are compiled by another process."""
+"""A training while its kernels are compiled by another process."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What every data set does, and tables of one's own."""
+"""DataSet, TableSet and Arrays: batches, settings, held-out samples, errors."""
 
 from pathlib import Path
 from typing import Any

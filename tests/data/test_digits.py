@@ -1,4 +1,4 @@
-"""Handwritten digits: those inside scikit-learn, and one's own."""
+"""Digits: those of scikit-learn, and the user's own."""
 
 import sys
 from typing import Any

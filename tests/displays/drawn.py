@@ -1,4 +1,4 @@
-"""What a display shows, read back from its HTML."""
+"""Reads back from its HTML what a display shows."""
 
 import base64
 import re

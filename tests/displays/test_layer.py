@@ -1,4 +1,4 @@
-"""A layer's card: its matrix in colours, whatever kind it is, and no numbers given by looking."""
+"""The card of a layer: a matrix in colours for every kind; drawing changes no numbers."""
 
 import base64
 import struct

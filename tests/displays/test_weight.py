@@ -1,4 +1,4 @@
-"""A weight's card: its numbers, its arithmetic, and nothing of it disturbed."""
+"""The card of a weight: numbers and arithmetic; displaying changes nothing."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""What is on a paper, as numbers: no OpenGL."""
+"""Canvas2D: the vertices of shapes and texts, without OpenGL."""
 
 import subprocess
 import sys

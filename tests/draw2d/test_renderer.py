@@ -1,4 +1,4 @@
-"""What a paper looks like: pixels, drawn by OpenGL without a window."""
+"""Renderer: the pixels of a canvas, drawn by OpenGL without a window."""
 
 from collections.abc import Callable
 from typing import Any

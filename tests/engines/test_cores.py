@@ -1,4 +1,4 @@
-"""The threads of parallel kernels: every entry point in a new process, and what a fork leaves."""
+"""Threads of parallel kernels: every entry point in a new process, and errors after a fork."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The tables for one number or sample at a time say what those for tiles say."""
+"""Dispatchers for one number or sample agree with those for tiles."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What holds for every engine: brackets of forward and backward, refusals, frozen weights, bits."""
+"""What all engines share: matching of forward and backward, errors, frozen weights, bits."""
 
 import math
 import subprocess

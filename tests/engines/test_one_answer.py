@@ -1,4 +1,4 @@
-"""Every engine gives what the objects give: values, gradients, whole runs."""
+"""Every engine agrees with the python engine: values, gradients, whole runs."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A step that would make a weight or a slot infinite is not taken, on any engine, by any way."""
+"""A step that would make a weight or a slot infinite is not taken, on any engine."""
 
 import math
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What users add to the tables: known everywhere by its name, and never in anybody's way."""
+"""Activations that users add are available everywhere, and cannot break other kernels."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Words of other libraries are answered by ours, wherever a name or an argument is not known."""
+"""Unknown names and arguments of other libraries are answered with the names used here."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names out of files, paths and the command line cannot talk to a terminal."""
+"""Control characters in names from files, paths and the command line are escaped."""
 
 import ast
 import gzip

@@ -1,4 +1,4 @@
-"""Every activation: its derivative, its limits, a NaN. A new row is tested by being there."""
+"""Every activation: its derivative, limits and NaN, for all rows of the table."""
 
 import math
 import operator

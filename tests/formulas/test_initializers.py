@@ -1,4 +1,4 @@
-"""Initial weights: every row draws from what it says."""
+"""Initializers: the distribution of every row."""
 
 import math
 

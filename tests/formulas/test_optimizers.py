@@ -1,4 +1,4 @@
-"""Optimizers: what is done to gradients before the step, and what is refused."""
+"""Optimizers: clipping and penalties before the step, and errors."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Schedules: by what the learning rate is multiplied."""
+"""Schedules: the factor of the learning rate at each step, and errors."""
 
 import pytest
 

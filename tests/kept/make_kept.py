@@ -1,4 +1,4 @@
-"""Make the files that every later version has to read: python -m tests.kept.make_kept
+"""Makes the files that all later versions have to read: python -m tests.kept.make_kept
 
 They are made once, by the version that first writes a format. A later change of the package must
 not make them anew.

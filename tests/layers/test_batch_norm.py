@@ -1,4 +1,4 @@
-"""BatchNorm: statistics of a batch while it learns, the running ones afterwards."""
+"""BatchNorm: statistics of the batch in training, running statistics in evaluation."""
 
 from pathlib import Path
 

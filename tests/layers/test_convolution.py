@@ -1,4 +1,4 @@
-"""Conv2d: one weight at many places."""
+"""Conv2d: sums over windows, one Weight for many windows, names, errors."""
 
 import numpy as np
 import pytest

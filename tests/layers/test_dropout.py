@@ -1,4 +1,4 @@
-"""Dropout: by chance, and yet the same again."""
+"""Dropout: random, but reproducible from the seed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Residual: through the layers, and past them."""
+"""Residual: sums, rows, nesting, and errors."""
 
 import subprocess
 import sys

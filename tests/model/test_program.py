@@ -1,4 +1,4 @@
-"""A network as a table of operations: run here by numpy, it must give what the objects give."""
+"""Program: run by numpy, a network as a table of operations agrees with its objects."""
 
 from typing import Any
 

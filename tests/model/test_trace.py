@@ -1,4 +1,4 @@
-"""What is recorded of a function, which functions cannot be, and what goes on meanwhile."""
+"""Trace: the recorded table of a function, and functions that cannot be compiled."""
 
 import math
 import threading

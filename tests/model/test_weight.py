@@ -1,4 +1,4 @@
-"""One weight through the four verbs, and the bank it stands on."""
+"""Weight: the four verbs, and its row in a bank."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""gradcheck itself: it finds wrong derivatives, and does not cry at kinks."""
+"""gradcheck: it finds wrong derivatives, and skips kinks."""
 
 import dataclasses
 

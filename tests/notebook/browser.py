@@ -1,4 +1,4 @@
-"""A browser that is none: it says what a page would say, from another thread, and counts frames."""
+"""A fake browser: it sends the messages of a page from another thread, and counts frames."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A real JupyterLab and a real browser, for what only they can show of a notebook.
+"""A real JupyterLab and a real browser, for tests that need both.
 
 The server stands on a free port of this machine and in folders of its own, so that it neither sees
 nor changes what else is there. The kernel is the Python that runs the test, or the one that

@@ -1,4 +1,4 @@
-"""A prediction: what counts as right, and how a form asks for it."""
+"""predict: which answers count as right, and its form."""
 
 from typing import Any
 

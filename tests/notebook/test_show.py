@@ -1,4 +1,4 @@
-"""Watching in a notebook: where a live picture is possible, and what is shown where it is not."""
+"""Watching in a notebook: live pictures, and what replaces them where they are not possible."""
 
 import asyncio
 import base64

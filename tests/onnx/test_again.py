@@ -1,4 +1,4 @@
-"""What is loaded can be saved, as a network and as ONNX, and what is saved can be loaded."""
+"""A loaded model can be saved, as a network and as ONNX, and loaded again."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What nodes say in their attributes, and numbers that stand in the graph: read, or refused."""
+"""Attributes of ONNX nodes, and constants: read or refused."""
 
 from pathlib import Path
 from typing import Any

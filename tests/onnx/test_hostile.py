@@ -1,4 +1,4 @@
-"""A file may come from anywhere: it is read, or it is a clear error, and costs little."""
+"""Hostile ONNX files are read or refused with a clear error, at little cost."""
 
 import random
 import tracemalloc

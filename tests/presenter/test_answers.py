@@ -1,4 +1,4 @@
-"""What takes long is shown when it is there: a picture stands still for nobody."""
+"""Slow requests do not stop the picture: results are shown when they arrive."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is said about each operation, against arithmetic that is done here with numpy."""
+"""Captions of each operation, against the same arithmetic in numpy."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What there is to see of a session, found from its data and its network."""
+"""The exhibits of a session, chosen by its data and its network."""
 
 from typing import Any
 

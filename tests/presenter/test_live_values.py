@@ -1,4 +1,4 @@
-"""Reading: what a picture knows of a session, and when."""
+"""LiveValues: which numbers of a session a picture reads, and when."""
 
 import time
 

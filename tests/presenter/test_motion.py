@@ -1,4 +1,4 @@
-"""Motion: which operation is shown, and how much of it, while someone goes by operations."""
+"""Motion: which operation is highlighted, and how far, while a user goes by operations."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish."""
+"""Stop: the first Ctrl-C sets a flag, the second one interrupts."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""What does not fit into memory is refused by a sentence, before anything is asked for."""
+"""What does not fit into memory is refused with an error before it is allocated."""
 
 import itertools
 import re

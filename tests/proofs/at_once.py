@@ -1,4 +1,4 @@
-"""Four threads that do anything with one session, for some time.
+"""Four threads that call random methods of one session, for some time.
 
     python -m tests.proofs.at_once SECONDS SEED FOLDER
 

@@ -1,4 +1,4 @@
-"""Random expressions, and what they and their derivatives are to fifty digits.
+"""Random expressions, with values and derivatives to fifty digits.
 
 The formulas are written here once more, as they stand in a book of mathematics. How far rounding
 may take a float from the exact number is found by doing the sum again with every intermediate

@@ -1,4 +1,4 @@
-"""Kills a process that saves and saves, at random moments, and looks at what it left.
+"""Kills a process that saves repeatedly, at random moments, and checks the files it left.
 
     python -m tests.proofs.kills KIND SEED COUNT FOLDER
 

@@ -1,4 +1,4 @@
-"""Loads spoilt files of one kind, in a process of its own, and says what came of each.
+"""Loads damaged files of one kind in a process of its own, and reports the result of each.
 
     python -m tests.proofs.load_mutants KIND SEED COUNT FOLDER
 

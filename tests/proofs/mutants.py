@@ -1,4 +1,4 @@
-"""Files of every kind that is read, and ways to spoil them.
+"""Files of every kind that is read, and ways to damage them.
 
 Any byte of any file can be changed, cut or doubled. Beside that each kind has changes of its own,
 which get past its checksums: a header that says something else, with the checksum made anew.

@@ -1,4 +1,4 @@
-"""A session that plays for a long time, with somebody at it: memory and threads stay as they are.
+"""A session that plays for a long time under random commands: memory and threads do not grow.
 
     python -m tests.proofs.soak SECONDS SEED FOLDER
 

@@ -1,4 +1,4 @@
-"""Four threads at one session: no error but ours, nothing left running, the right numbers."""
+"""Four threads at one session: only errors of ours, no thread left over, the right numbers."""
 
 from __future__ import annotations
 

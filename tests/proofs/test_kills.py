@@ -1,4 +1,4 @@
-"""A kill at any moment of a save leaves the old file or the new one, and nothing beside it."""
+"""A kill at any moment of a save leaves the old file or the new one, and no other file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spoilt files of every kind: one sentence, or something valid; quickly, and in little memory."""
+"""Damaged files of every kind: a one-sentence error or a valid result, at little cost."""
 
 from __future__ import annotations
 

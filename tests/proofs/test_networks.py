@@ -1,4 +1,4 @@
-"""Random networks against what PyTorch said to them (tests/reference/make_networks.py)."""
+"""Random networks against PyTorch's results (tests/reference/make_networks.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a user does, and in whatever order: the numbers are those of the straight way."""
+"""Random sequences of commands: the numbers are those of the direct way to the same moment."""
 
 from __future__ import annotations
 

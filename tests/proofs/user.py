@@ -1,4 +1,4 @@
-"""A user who does anything at random with a session, and a straight way to where that led.
+"""A random user of a session, and the direct way to the moment that was reached.
 
 Beside the session stands a list of what was done and where, kept by rules of its own: going back
 forgets nothing, and doing something there starts a branch. Whoever begins anew, goes forward only

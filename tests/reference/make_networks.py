@@ -1,4 +1,4 @@
-"""What PyTorch says to random networks: the numbers that tests/proofs/test_networks.py needs.
+"""PyTorch's results for random networks, which tests/proofs/test_networks.py needs.
 
 Run by hand with PyTorch installed, after a layer or an option was added here:
 

@@ -1,4 +1,4 @@
-"""What PyTorch says: the reference numbers that tests/test_against_pytorch.py compares ours with.
+"""PyTorch's results, with which tests/test_against_pytorch.py compares ours.
 
 Run by hand, after adding a row to a table in a file of this folder, with PyTorch installed:
 

@@ -1,4 +1,4 @@
-"""Every option of every scene, with values that make no sense: a sentence that names the option."""
+"""Every option of every scene with absurd values: an error that names the option."""
 
 import re
 import sys

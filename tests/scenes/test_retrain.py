@@ -1,4 +1,4 @@
-"""The scene that retrains a network from a file: what stands still, what learns, what it takes."""
+"""The scene that retrains a network from a file: frozen parts, learning parts, accepted files."""
 
 import sys
 from typing import Any

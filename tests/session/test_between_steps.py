@@ -1,4 +1,4 @@
-"""What can be asked between two steps is about the step that is done, whatever was set since."""
+"""Between two steps, numbers and explanations are those of the step that is done."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Copies of a session: the same past, branches and settings, and a way of their own."""
+"""Copies of a session: the same past, branches and settings, then independent."""
 
 from pathlib import Path
 from typing import Any

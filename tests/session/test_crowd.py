@@ -1,4 +1,4 @@
-"""A crowd at one session: threads that do anything at any time, and what is left is consistent."""
+"""Threads that call random methods of one session: the result is consistent."""
 
 import threading
 import time

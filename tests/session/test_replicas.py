@@ -1,4 +1,4 @@
-"""Many networks of one shape trained at once: each as it would be alone."""
+"""Replicas: many networks of one shape trained at once, each as it would be alone."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""A session: a clock that goes both ways, and what its user does on the way."""
+"""Session: a clock that goes forward and back, and actions of the user on the way."""
 
 import copy
 import math

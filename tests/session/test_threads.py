@@ -1,4 +1,4 @@
-"""Many threads at one session: one at a time, nobody in vain, nothing left running."""
+"""Many threads at one session: one at a time, none waits for ever, no thread left over."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""The long proof: any moment of a long and eventful training comes back, in little memory."""
+"""Any moment of a long training with many actions can be visited again, in little memory."""
 
 import tracemalloc
 from typing import Any

@@ -1,4 +1,4 @@
-"""What other programs are given: the ending chooses, the precision rounds, mistakes are named."""
+"""Exports as shaders and NPZ: formats, precision, limits, errors."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sessions to look at, a terminal that is none, and a time that passes only when it should."""
+"""Sessions for the terminal, a fake terminal, and a fake clock."""
 
 import io
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Keys: their names, and a terminal that is given back whatever happens."""
+"""Keys: their names, and the terminal's settings, which are always restored."""
 
 import os
 import sys

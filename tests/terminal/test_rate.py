@@ -1,4 +1,4 @@
-"""When which step is due, and how many were taken in the last second."""
+"""The pace of a training: when a step is due, and how large a portion is."""
 
 import numpy as np
 import pytest

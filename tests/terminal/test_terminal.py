@@ -1,4 +1,4 @@
-"""What one sees of a training in a terminal, what keys do, what one reads where there is none."""
+"""A training in a terminal: the picture, the keys, and the text where there is no terminal."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""Training with a bar or with lines, and where it is kept."""
+"""Training with a progress bar or with lines, and saving it."""
 
 import re
 import signal

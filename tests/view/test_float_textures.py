@@ -1,4 +1,4 @@
-"""Where a driver's textures hold no floats, their bytes say the same."""
+"""Without float textures in the driver, numbers are uploaded as bytes, with the same result."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is said where nothing can be drawn."""
+"""Errors where nothing can be drawn."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A screen that nobody sees, for windows."""
+"""A virtual screen for windows."""
 
 import os
 import shutil

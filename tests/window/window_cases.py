@@ -1,5 +1,4 @@
-"""What is tried in a real window on a screen of its own; test_window.py runs it and reads how it
-went.
+"""Cases in a real window on a screen of its own; test_window.py runs them and reads the results.
 
     python -m tests.window.window_cases CASE ...
 
