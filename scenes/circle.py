@@ -1,9 +1,13 @@
 """A network classifies points of the plane, as in TensorFlow Playground."""
 
+from typing import Annotated
+
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show, whole_numbers
+from scalarviz.scenefiles.options import OptionInfo
 
 SHAPES = {
     "circle": data.Circle,
@@ -15,15 +19,15 @@ SHAPES = {
 
 
 def scene(
-    shape="circle",
-    noise=0.0,
-    share=0.5,
+    shape: Annotated[str, OptionInfo(SHAPES, changes="data", offer="shape")] = "circle",
+    noise: Annotated[float, OptionInfo(changes="data")] = 0.0,
+    share: Annotated[float, OptionInfo(changes="data")] = 0.5,
     hidden="4,2",
-    activation="tanh",
+    activation: Annotated[str, OptionInfo(ACTIVATIONS, changes="activations")] = "tanh",
     lr=0.03,
     batch=10,
-    l1=0.0,
-    l2=0.0,
+    l1: Annotated[float, OptionInfo(changes="penalties")] = 0.0,
+    l2: Annotated[float, OptionInfo(changes="penalties")] = 0.0,
     engine="auto",
     seed=0,
 ):

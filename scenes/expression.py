@@ -1,13 +1,22 @@
 """A formula with four parameters is fitted to measurements, without a network."""
 
+from typing import Annotated
+
 import numpy as np
 
 import scalarviz as sv
 from scalarviz.checks.numbers import number
 from scalarviz.presenter.show import Show, whole_number
+from scalarviz.scenefiles.options import OptionInfo
 
 
-def scene(noise=0.05, samples=100, lr=0.02, engine="auto", seed=0):
+def scene(
+    noise: Annotated[float, OptionInfo(changes="data")] = 0.05,
+    samples=100,
+    lr=0.02,
+    engine="auto",
+    seed=0,
+):
     """Fit a damped oscillation, height * exp(-damping x) * sin(speed x + phase), to measurements.
 
     noise    noise of the measurements

@@ -1,14 +1,25 @@
 """A network with normalization layers learns two arms of a spiral."""
 
+from typing import Annotated
+
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show, whole_number
+from scalarviz.scenefiles.options import OptionInfo
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 
 
-def scene(norm="layer", hidden=8, noise=0.02, lr=0.005, batch=25, engine="auto", seed=0):
+def scene(
+    norm: Annotated[str, OptionInfo(NORMS)] = "layer",
+    hidden=8,
+    noise: Annotated[float, OptionInfo(changes="data")] = 0.02,
+    lr=0.005,
+    batch=25,
+    engine="auto",
+    seed=0,
+):
     """A 2-8-8-1 network with normalized hidden layers learns a spiral.
 
     norm    normalization: layer, rms, or none for comparison

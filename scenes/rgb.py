@@ -1,8 +1,11 @@
 """A small network learns a map from colours to colours."""
 
+from typing import Annotated
+
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.presenter.show import Show, whole_number
+from scalarviz.scenefiles.options import OptionInfo
 
 DOES = {
     "invert": "invert colours",
@@ -14,7 +17,15 @@ DOES = {
 }
 
 
-def scene(map="invert", hidden=8, depth=1, lr=0.5, batch=8, engine="auto", seed=0):
+def scene(
+    map: Annotated[str, OptionInfo(data.MAPS, changes="data", offer="colour map")] = "invert",
+    hidden=8,
+    depth=1,
+    lr=0.5,
+    batch=8,
+    engine="auto",
+    seed=0,
+):
     """A 3-8-3 network, tanh and sigmoid, learns a map from colours to colours.
 
     map     the map: invert, grey, sepia, hue, swap or copy

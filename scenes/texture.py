@@ -1,15 +1,17 @@
 """A network learns a picture: it maps positions to colours."""
 
 from itertools import pairwise
+from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.presenter.show import Show, whole_number
+from scalarviz.scenefiles.options import OptionInfo
 
 
 def scene(
-    picture="",
-    transform="identity",
+    picture: Annotated[str, OptionInfo(changes="data")] = "",
+    transform: Annotated[str, OptionInfo(data.TRANSFORMS)] = "identity",
     size=256,
     hidden=64,
     depth=4,

@@ -1,11 +1,21 @@
 """A network of four perceptrons learns XOR, with one sample in each step."""
 
+from typing import Annotated
+
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.options import OptionInfo
 
 
-def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
+def scene(
+    activation: Annotated[str, OptionInfo(ACTIVATIONS, changes="activations")] = "sigmoid",
+    half=True,
+    lr=0.1,
+    engine="auto",
+    seed=0,
+):
     """A 3-3-1 network whose third input is always 1 learns XOR; it has no biases.
 
     activation  sigmoid, as originally published, or tanh, which learns ten times faster

@@ -20,7 +20,7 @@ from scalarviz.controller import keys
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
 from scalarviz.controller.hand import Hand
-from scalarviz.controller.options import DATA, Options, Recipe, rate_now, settings_now
+from scalarviz.controller.options import Options, Recipe, rate_now, settings_now
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.play import Playing
 from scalarviz.controller.precompile import kind_of, kinds_of_run
@@ -287,15 +287,16 @@ class Controller:
     def set_option(self, name: str, value: object) -> None:
         """Choose an option of the scene; some of them begin another training."""
         session, options = self.session, self.options
-        if name == "engine":
+        change = options.changes(name)
+        if change == "engine":
             return self.set_engine(str(value))
-        if name == "lr":
+        if change == "rate":
             return self.set_rate(str(value))
 
         def begin(made: Show | None) -> None:
             if made is not None:
                 self._replace(made, options)
-            elif name in DATA:
+            elif change == "data":
                 self.tell("Changing the target keeps the weights")
 
         return self.do(lambda: options.set(session, settings_now(session), name, value), begin)

@@ -11,8 +11,6 @@ from scalarviz.controller.options import settings_now
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
-OTHERS = {"map": "colour map", "shape": "shape"}  # options that give something else to learn
-
 
 def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
     """Each offer by what it is called, and what it does."""
@@ -22,11 +20,11 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
         "Change a weight": lambda: controller.start_editing(),
     }
     for choice in controller.options.choices(settings_now(controller.session)):
-        if choice.name in OTHERS and choice.value in choice.choices:
+        if choice.offer and choice.value in choice.choices:
             place = choice.choices.index(choice.value)
             following = choice.choices[(place + 1) % len(choice.choices)]
             other = partial(learn_other, controller, choice.name, following)
-            found[f"Another {OTHERS[choice.name]}"] = other
+            found[f"Another {choice.offer}"] = other
     return found
 
 

@@ -12,27 +12,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from scalarviz.data import DataSet
-from scalarviz.data.colors import MAPS
-from scalarviz.data.pictures import TRANSFORMS
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick
-from scalarviz.model.precision import PRECISIONS
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
-from scalarviz.scenefiles.options import SHARED, as_kind, make_show, own_options, parsed
+from scalarviz.scenefiles.options import BY_NAME, SHARED, as_kind, make_show, own_options, parsed
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Settings, settings_after
-
-# Where the names come from that an option can have; a scene has the others in a table of its own,
-# called like the option: SHAPES for `shape`.
-TABLES: Mapping[str, Mapping[str, object]] = {
-    "map": MAPS,
-    "transform": TRANSFORMS,
-    "activation": ACTIVATIONS,
-    "precision": PRECISIONS,
-}
-CONTROLS = ("lr", "engine")  # these have controls of their own
 
 
 def settings_now(session: Session) -> Settings:
@@ -65,6 +51,7 @@ class OptionChoice:
     choices: tuple[str, ...]
     help: str
     restarts: bool
+    offer: str = ""
 
 
 @final
@@ -86,19 +73,12 @@ class Recipe:
         """The show with these options."""
         return make_show(self.scene, {**self._given, **self.values, **values})
 
-    def names(self, option: str) -> tuple[str, ...]:
-        """What an option can be called; nothing if it takes any value."""
-        own = getattr(self.scene, "__globals__", {}).get(f"{option.upper()}S")
-        names = own if isinstance(own, Mapping) else TABLES.get(option, ())
-        return tuple(names)
-
 
 @dataclass(frozen=True, eq=False)
 class AppliedChoice:
     """A choice that was made: what it led to, all options then, and what the show was called."""
 
-    data: DataSet
-    activations: tuple[str, ...]
+    parts: Mapping[str, Any]
     values: Mapping[str, Any]
     title: str
 
@@ -122,45 +102,53 @@ class Options:
         settings = show.session.course.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
 
+    def changes(self, name: str) -> str:
+        """What an option changes in a session; "" if it restarts. Without a scene, the data."""
+        if self.recipe is not None and name in self.recipe.own:
+            return self.recipe.own[name].info.changes
+        return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"
+
     def choices(self, settings: Settings) -> tuple[OptionChoice, ...]:
         """Everything there is to choose."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
-                OptionChoice(name, str, values[name], tuple(choice.names), choice.help, False)
-                for name, choice in settings.data.choices.items()
+                OptionChoice(n, str, values[n], tuple(c.names), c.help, False, c.offer)
+                for n, c in settings.data.choices.items()
             )
         return tuple(
             OptionChoice(
                 name,
                 option.kind,
                 values[name],
-                recipe.names(name) if option.kind is str else (),
+                tuple(option.info.names) if option.kind is str else (),
                 option.help,
-                name not in LIVE,
+                option.info.changes not in LIVE,
+                option.info.offer,
             )
             for name, option in recipe.own.items()
-            if name not in CONTROLS
+            if option.info.changes not in HAVE_CONTROLS
         )
 
     def values(self, settings: Settings) -> dict[str, Any]:
         """All options as they are under these settings."""
         found = dict(self.recipe.values) if self.recipe else {}
-        known = next((made.values for made in self._made if made.data is settings.data), {})
-        known = known or settings_of(settings.data)
-        of_data = {*DATA, *settings.data.choices}
-        found |= {name: value for name, value in known.items() if name in of_data}
-        for made in self._made:
-            if made.activations == settings.activations and "activation" in made.values:
-                found["activation"] = made.values["activation"]
-        found |= {n: getattr(settings.optimizer, n) for n in ("l1", "l2") if n in found}
+        names = {*found, *settings.data.choices}
+        for change, live in LIVE.items():
+            part = live.part(settings)
+            known = next((m.values for m in self._made if m.parts[change] == part), {})
+            known = known or live.known(settings)
+            of_it = {n for n in names if self.changes(n) == change}
+            of_it |= {*settings.data.choices} if change == "data" else set()
+            found |= {n: known[n] for n in of_it if n in known}
         return found
 
     def title(self, settings: Settings) -> str:
         """What it is called under these settings."""
-        now = settings.data, settings.activations
-        titles = (m.title for m in self._made if (m.data, m.activations) == now and m.title)
-        return next(titles, self._show.title)
+        now = parts_of(settings)
+        of_it = "data", "activations"
+        same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
+        return next((m.title for m in same if m.title), self._show.title)
 
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Show | None:
         """Choose: in the session if it can go on so, else the show that begins is returned."""
@@ -174,9 +162,10 @@ class Options:
             self._take_data(session, data.changed(name, value), values)
             return None
         made = recipe.make(values)
-        if name in LIVE and alike(session, made.session):
+        change = self.changes(name)
+        if change in LIVE and alike(session, made.session):
             chosen = made.session.course.trainer.settings
-            LIVE[name](session, settings, chosen)
+            LIVE[change].take(session, settings, chosen)
             self._note(settings_now(session), values, made.title)
             return None
         recipe.values = values
@@ -197,7 +186,7 @@ class Options:
         self._note(settings_now(session), values, "")
 
     def _note(self, settings: Settings, values: dict[str, Any], title: str) -> None:
-        self._made.append(AppliedChoice(settings.data, settings.activations, values, title))
+        self._made.append(AppliedChoice(parts_of(settings), values, title))
 
 
 def settings_of(data: DataSet) -> dict[str, Any]:
@@ -227,13 +216,35 @@ def take_penalties(session: Session, now: Settings, made: Settings) -> None:
     session.optimizer = optimizer
 
 
-DATA = ("map", "shape", "noise", "share", "picture")
-LIVE: Mapping[str, Callable[[Session, Settings, Settings], None]] = {
-    **dict.fromkeys(DATA, take_data),
-    "activation": take_activations,
-    "l1": take_penalties,
-    "l2": take_penalties,
+@dataclass(frozen=True)
+class LiveChange:
+    """What an option can change in a training that goes on.
+
+    part   the part of the settings that it changes
+    known  values of options that follow from the settings alone, by their names
+    take   gives a session this part of the settings of another one
+    """
+
+    part: Callable[[Settings], Any]
+    known: Callable[[Settings], Mapping[str, Any]]
+    take: Callable[[Session, Settings, Settings], None]
+
+
+LIVE = {
+    "data": LiveChange(lambda now: now.data, lambda now: settings_of(now.data), take_data),
+    "activations": LiveChange(lambda now: now.activations, lambda now: {}, take_activations),
+    "penalties": LiveChange(
+        lambda now: (now.optimizer.l1, now.optimizer.l2),
+        lambda now: {"l1": now.optimizer.l1, "l2": now.optimizer.l2},
+        take_penalties,
+    ),
 }
+HAVE_CONTROLS = "rate", "engine"  # changes that have controls of their own
+
+
+def parts_of(settings: Settings) -> dict[str, Any]:
+    """The parts of the settings that options can change, by LIVE."""
+    return {name: change.part(settings) for name, change in LIVE.items()}
 
 
 def alike(session: Session, made: Session) -> bool:

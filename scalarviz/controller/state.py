@@ -91,6 +91,12 @@ class State:
         return self.clock.step
 
     @property
+    def choices(self) -> tuple[OptionChoice, ...]:
+        """The engine, which every training has, and the options of the scene."""
+        about = "what it runs on"
+        return OptionChoice("engine", str, self.engine, self.engines, about, False), *self.options
+
+    @property
     def where(self) -> str:
         """Where the training stands, in words."""
         within = f" + {self.clock.operation}" if self.clock.operation else ""

@@ -44,11 +44,13 @@ class DataChoice:
     names  valid values
     help   description
     drops  settings that go with the previous value, and are removed when it changes
+    offer  noun for what is chosen, for a button that offers the next one at the end of a run
     """
 
     names: Iterable[str]
     help: str
     drops: tuple[str, ...] = ()
+    offer: str = ""
 
 
 class DataSet(ABC):

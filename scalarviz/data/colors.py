@@ -110,7 +110,7 @@ class Rgb(TableSet):
     input_names = output_names = "RGB"
     input_tint = output_tint = "rgb"
     choices: ClassVar = {
-        "map": DataChoice(MAPS, "what becomes of a colour", drops=("angle", "answers"))
+        "map": DataChoice(MAPS, "what becomes of a colour", ("angle", "answers"), "colour map")
     }
 
     def __init__(

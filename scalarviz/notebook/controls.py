@@ -197,11 +197,9 @@ class NotebookControls:
 
     def _show_scene(self, state: State) -> None:
         """The options of the scene; new ones only where something has changed."""
-        runs_on = OptionChoice("engine", str, state.engine, state.engines, "what it runs on", False)
-        choices = (runs_on, *state.options)
-        if choices != self._choices:
-            self._choices, before = choices, self.scene.children
-            self.scene.children = tuple(self._field(choice) for choice in choices)
+        if state.choices != self._choices:
+            self._choices, before = state.choices, self.scene.children
+            self.scene.children = tuple(self._field(choice) for choice in state.choices)
             for group_before in before:
                 for control in group_before.children:
                     self._touched.pop(control, None)

@@ -3,22 +3,30 @@
 The parameters of a scene are its options: `def scene(lr=0.5)` defines `--lr`, with the type of the
 default. A line of the scene's docstring that begins with the name is the help text. Common options
 (rate, batch, seed, engine, precision) exist even if a scene has no such parameter.
+
+An annotation says more: `shape: Annotated[str, OptionInfo(SHAPES, changes="data")] = "circle"`
+offers the names of SHAPES, and changes the data of a session without a restart.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from scalarviz.checks.numbers import shorten
+from scalarviz.data.colors import MAPS
+from scalarviz.data.pictures import TRANSFORMS
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import FileError, InputError, SceneError
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick
+from scalarviz.model.precision import PRECISIONS
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.user_code import place_of, told_by_line
@@ -30,9 +38,33 @@ TYPES = (bool, int, float, str)
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
+CHANGES = dict.fromkeys(("", "data", "activations", "penalties", "rate", "engine", "precision"))
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """What else is known of an option, written into the annotation of a scene's parameter.
+
+    names    names to choose from, in a table or a list; by default any value is valid
+    changes  what a new value changes in a running session: "data", "activations", "penalties" (l1
+             and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
+    offer    noun for what is chosen, such as "colour map": at the end of a run, a button offers
+             the next one; by default there is no such button
+
+    Raises UnknownNameError for an unknown `changes`.
+    """
+
+    names: Iterable[str] = ()
+    changes: str = ""
+    offer: str = ""
+
+    def __post_init__(self) -> None:
+        pick(CHANGES, self.changes, "change")
+
+
 @dataclass(frozen=True)
 class Option:
-    """An option: its type, its default, and its help text.
+    """An option: its type, its default, its help text and its OptionInfo.
 
     `short` is another name for it, such as "-o".
     """
@@ -41,14 +73,30 @@ class Option:
     default: Any
     help: str
     short: str = ""
+    info: OptionInfo = OptionInfo()
 
 
+# For parameters without OptionInfo, as in the scene files of version 0.1.
+BY_NAME = {
+    "map": OptionInfo(MAPS, "data", "colour map"),
+    "shape": OptionInfo((), "data", "shape"),
+    "noise": OptionInfo(changes="data"),
+    "share": OptionInfo(changes="data"),
+    "picture": OptionInfo(changes="data"),
+    "transform": OptionInfo(TRANSFORMS),
+    "activation": OptionInfo(ACTIVATIONS, "activations"),
+    "l1": OptionInfo(changes="penalties"),
+    "l2": OptionInfo(changes="penalties"),
+    "lr": OptionInfo(changes="rate"),
+    "engine": OptionInfo(changes="engine"),
+    "precision": OptionInfo(PRECISIONS, "precision"),
+}
 # Passed to the scene if it has a parameter of that name, else applied to the session.
 SHARED = {
     "lr": Option(float | None, None, "the learning rate"),
     "batch": Option(int | None, None, "how many samples a step sees"),
     "seed": Option(int | None, None, "decides on the first weights and on the batches"),
-    "engine": Option(str | None, None, "what it runs on: python, cpu, cuda or auto"),
+    "engine": Option(str | None, None, f"what it runs on: {', '.join(ENGINES)} or auto"),
     "precision": Option(str | None, None, "full, or mixed: half precision where that is enough"),
 }
 RUNNING = {
@@ -88,7 +136,7 @@ def own_options(scene: Scene) -> dict[str, Option]:
     """Return the parameters of a scene that are options; raise SceneError for invalid ones."""
     where = place_of(scene)
     lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
-    found = {}
+    infos, found = annotated(scene), {}
     for name, parameter in inspect.signature(scene).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -101,8 +149,30 @@ def own_options(scene: Scene) -> dict[str, Option]:
             )
         if type(parameter.default) in TYPES:
             kind = type(parameter.default)
-            found[name] = Option(kind, parameter.default, lines.get(name, ""))
+            info = infos.get(name) or known_by_name(scene, name)
+            found[name] = Option(kind, parameter.default, lines.get(name, ""), info=info)
     return found
+
+
+def annotated(scene: Scene) -> dict[str, OptionInfo]:
+    """Return the OptionInfo of each parameter that has one in its annotation."""
+    try:
+        hints = get_type_hints(scene, include_extras=True)
+    except (NameError, TypeError):  # an annotation for type checkers alone, or no function
+        return {}
+    return {
+        name: each
+        for name, hint in hints.items()
+        for each in getattr(hint, "__metadata__", ())
+        if isinstance(each, OptionInfo)
+    }
+
+
+def known_by_name(scene: Scene, name: str) -> OptionInfo:
+    """Return the OptionInfo of a parameter without one; SHAPES of the file lists any `shape`."""
+    info = BY_NAME.get(name, OptionInfo())
+    table = getattr(scene, "__globals__", {}).get(f"{name.upper()}S")
+    return replace(info, names=table) if isinstance(table, Mapping) else info
 
 
 @contextmanager
@@ -165,8 +235,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
     if given.get("resume") is None:
         with told_by_option(values):
             return with_extra(played(scene, chosen), extra)
-    live = {"lr", "engine", "precision"}
-    refused = [name for name in [*changed, *extra] if name not in live]
+    refused = [n for n in [*changed, *extra] if n not in SHARED or n not in BY_NAME]
     if refused:
         raise InputError(
             f"a training that goes on has its {refused[0]} from the file: "

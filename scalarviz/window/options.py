@@ -43,8 +43,7 @@ class OptionsPanel(QFrame):
         """Show the options as they are now."""
         state = self.controller.state
         dress(self, state.theme)
-        runs_on = OptionChoice("engine", str, state.engine, state.engines, "what it runs on", False)
-        self._fill((runs_on, *state.options))
+        self._fill(state.choices)
         self.adjustSize()
         corner = button.mapToGlobal(QPoint(button.width(), 0))
         self.move(max(0, corner.x() - self.width()), max(0, corner.y() - self.height() - 4))
