@@ -17,6 +17,7 @@ from scalarviz.errors import FileError, GradientError, InputError, ScalarvizErro
 from scalarviz.errors.visible_text import say
 from scalarviz.files.runs import check_saving
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 
 @final
@@ -82,7 +83,7 @@ class Keep:
             try:
                 saved = self._save_before(session, error.back)
             except ScalarvizError as lack:
-                saved = f"Nothing was saved: {lack}"
+                saved = text("saving.nothing", why=lack)
             error.args = (error.lines[0], saved)
             raise
         except Exception:  # whatever broke the training off; raised again
@@ -92,17 +93,14 @@ class Keep:
 
     def _save_before(self, session: Session, back: int | None) -> str:
         """Go back to where a smaller rate can go on, save, and say what to type."""
-        smaller = f"--lr {session.learning_rate / 10.0:.3g}, or less"
+        smaller = {"rate": session.learning_rate / 10.0}
         if back is not None:
             session.seek(back)
         path = self._place(session, True)
         if path is None:
-            return f"Nothing was saved: begin again with {smaller}."
+            return text("saving.begin_again", **smaller)
         session.save(path)
-        return (
-            f"Saved to {path} at step {session.step_index:,}; --resume {path} {smaller}, goes on "
-            "from there."
-        )
+        return text("saving.saved_before", path=path, step=session.step_index, **smaller)
 
     def _place(self, session: Session, stopped: bool) -> Path | None:
         """Where to save at the end, if anywhere."""
@@ -121,12 +119,12 @@ class Keep:
                 return self._save_before(session, step_of_smallest_loss(session))
             if path is not None:
                 session.save(path)
-                return f"Saved to {path}; --resume {path} goes on from there."
+                return text("saving.saved", path=path)
         except ScalarvizError as error:
             if self.path is not None:
                 raise
-            return f"Nothing was saved: {error}"
-        return "Nothing was saved: --save run.safetensors keeps it." if stopped else ""
+            return text("saving.nothing", why=error)
+        return text("saving.how") if stopped else ""
 
 
 def lost_since(session: Session) -> int | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from scalarviz.controller.state import State
+from scalarviz.texts import row_text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
@@ -177,27 +178,30 @@ class Control:
         """Line below the picture, 1 or 2; 0 if it is not there."""
         return 1 if self.first else 2 if self.label else 0
 
+    def words(self, field: str, state: State | None = None) -> str:
+        """A text of the row, or its translation; `state` is needed for one that is a function."""
+        found = getattr(self, field)
+        if callable(found):
+            return str(found(state))
+        return row_text(f"rows.controls.{self.name}.{field}", found)
+
     def shown(self, state: State) -> Shown:
         """All displayed fields for one state."""
         return Shown(
             self.get(state),
             tuple(self.names(state)),
             self.enabled(state),
-            said(self.about, state),
-            said(self.text, state),
-            said(self.icon, state),
+            self.words("about", state),
+            self.words("text", state),
+            self.icon if isinstance(self.icon, str) else self.icon(state),
             self.scale(state),
             tuple(self.marks(state)),
         )
 
 
-def said(text: Text, state: State) -> str:
-    return text if isinstance(text, str) else text(state)
-
-
-def groups(rows: Iterable[Control]) -> dict[str, list[Control]]:
+def groups(rows: Iterable[Control]) -> list[list[Control]]:
     """Rows grouped by their labels, in order."""
     found: dict[str, list[Control]] = {}
     for row in rows:
         found.setdefault(row.label, []).append(row)
-    return found
+    return [*found.values()]

@@ -34,9 +34,8 @@ from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.timeline import Branch
+from scalarviz.texts import text
 
-WAIT = "This can be done as soon as the kernels are compiled"
-DONE = "The kernels are ready: from now on the engine {} does the work"
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # steps that a hand may wait for; more are taken while the picture goes on
 
@@ -51,7 +50,7 @@ def computes(command: CommandT) -> CommandT:
     def done(controller: Controller, *given: Any, **named: Any) -> Any:
         controller.look_at_kernels()
         if controller.warming.held:
-            return controller.tell(WAIT)
+            return controller.tell(text("notices.wait"))
         try:
             return command(controller, *given, **named)
         finally:
@@ -136,7 +135,7 @@ class Controller:
         except ScalarvizError as error:
             self.tell_error(error)
         except Exception as error:  # what happened in its thread must not be lost with it
-            self.tell(f"The training has stopped: {type(error).__name__}: {error}")
+            self.tell(text("notices.broken", kind=type(error).__name__, error=error))
 
     def attend(self) -> None:
         """See to what happens by itself: an error, the end of a run, the speed of an opening."""
@@ -145,7 +144,7 @@ class Controller:
         self.stage.rate = playing.measured()
         self._rename()
         if self.warming.attend():
-            self.tell(DONE.format(settings_now(self.session).engine))
+            self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
         self.stage.status = self.warming.said
         for result in self.exports.results():
@@ -256,7 +255,7 @@ class Controller:
         """Run on another engine: from the next step on, or as soon as its kernels are there."""
         kind = kind_of(self.session, name) if name in self.engines else ""
         if self.warming.later("engine", kind, partial(self.set_engine, name)):
-            return self.tell(f"The engine {name} does the work as soon as its kernels are compiled")
+            return self.tell(text("notices.engine_later", engine=name))
         return self._set_engine(name)
 
     @computes
@@ -297,7 +296,7 @@ class Controller:
             if made is not None:
                 self._replace(made, options)
             elif change == "data":
-                self.tell("Changing the target keeps the weights")
+                self.tell(text("notices.target"))
 
         return self.do(lambda: options.set(session, settings_now(session), name, value), begin)
 
@@ -330,12 +329,14 @@ class Controller:
     @computes
     def save(self, path: str | Path) -> None:
         """Keep everything in a file."""
-        self.do(partial(self.session.save, path), lambda _: self.tell(f"Saved to {path}"))
+        self.do(
+            partial(self.session.save, path), lambda _: self.tell(text("notices.saved", path=path))
+        )
 
     @computes
     def export(self, path: str | Path) -> None:
         """Draw what was done so far into a video, or the next step into a page, meanwhile."""
-        said = f"{Path(path).name} is being drawn, which takes a while"
+        said = text("notices.drawing", file=Path(path).name)
         start = partial(self.exports.start, self.show, self.stage, Path(path))
         self.do(start, lambda _: self.tell(said))
 
@@ -346,13 +347,13 @@ class Controller:
     def _load_with(self, path: str | Path, kinds: list[str]) -> None:
         for kind in kinds:
             if self.warming.later("load", kind, partial(self.load, path)):
-                return self.tell(f"{Path(path).name} opens as soon as its kernels are compiled")
+                return self.tell(text("notices.opens_later", file=Path(path).name))
 
         def begin(session: Session) -> None:
             same = session.data.name == self.session.data.name
             show = replace(self.show, session=session) if same else Show.of(session)
             self._replace(show, Options(self.options.recipe if same else None, show))
-            self.tell(f"Goes on from {path}")
+            self.tell(text("notices.resumed", path=path))
 
         return self.do(partial(Session.load, path), begin)
 
@@ -390,20 +391,21 @@ class Controller:
         return keys.press(self, key, shift)
 
     def ask_for_pin(self) -> None:
-        self.tell("Click on a cube: its number can be changed then")
+        self.tell(text("notices.pin_first"))
 
     # What is said and shown.
 
-    def tell(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+    def tell(self, words: str, action: str = "", then: Callable[[], None] | None = None) -> None:
         """Say something on the picture, perhaps with something to click."""
-        self.message = visible(text, LONGEST_LINE)
+        self.message = visible(words, LONGEST_LINE)
         self.stage.notice(self.message, action, then)
 
     def tell_error(self, error: ScalarvizError) -> None:
         """Say what was wrong; with the way back, if a step was refused."""
         if isinstance(error, GradientError) and error.back is not None:
             back = error.back
-            self.tell(error.lines[0], f"back to step {back:,}", lambda: self.seek(back))
+            action = text("notices.back", step=back)
+            self.tell(error.lines[0], action, lambda: self.seek(back))
         else:
             self.tell(" ".join(error.lines))
 
@@ -452,8 +454,8 @@ class Controller:
     def _tell_branch(self, before: Branch, now: Branch) -> None:
         """Tell that a branch has begun, if one has: with a way back."""
         if now is not before:
-            text = f"New branch from step {now.fork.step:,}; the old future is kept"
-            self.tell(text, "return", partial(self.switch, before.number))
+            words, action = text("notices.branch", step=now.fork.step), text("notices.return")
+            self.tell(words, action, partial(self.switch, before.number))
 
     @property
     def state(self) -> State:

@@ -17,6 +17,7 @@ from scalarviz.controller.control import (
 from scalarviz.controller.state import State
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import table
+from scalarviz.texts import text
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.layout import LAYOUTS
 
@@ -28,7 +29,7 @@ RATES = LogScale(1e-6, 100.0)
 
 
 def play_or_pause(state: State) -> str:
-    return "Pause" if state.playing else "Play"
+    return text(f"controls.{'pause' if state.playing else 'play'}")
 
 
 def has_samples(state: State) -> bool:
@@ -45,7 +46,9 @@ def pinned_value(state: State) -> float | None:
 
 def name_of_pinned(state: State) -> str:
     pinned = state.pinned
-    return "Click a cube to pin its weight" if pinned is None else f"Value of {pinned.name}"
+    if pinned is None:
+        return text("controls.unpinned")
+    return text("controls.pinned", name=pinned.name)
 
 
 def edit_pinned(controller: Controller, value: float | str, *, dragged: bool = False) -> None:
@@ -64,10 +67,10 @@ def switch(controller: Controller, name: str) -> None:
     """Switch to a branch, given by its text, and tell its number."""
     count = len(controller.session.branches)
     if count == 1:
-        return controller.tell("There is one branch so far: go back and change something")
+        return controller.tell(text("notices.one_branch"))
     number = int(name.partition(":")[0])
     controller.switch(number)
-    return controller.tell(f"Branch {number} of 0 to {count - 1}")
+    return controller.tell(text("notices.switched", number=number, last=count - 1))
 
 
 def show_all(controller: Controller, _: int) -> None:
@@ -100,7 +103,7 @@ CONTROLS = table(
         Control(
             "back",
             "button",
-            lambda state: f"Back by one {state.unit}",
+            lambda state: text("controls.back", unit=state.unit),
             lambda controller, times: controller.step(-1, times),
             first=True,
             icon="backward",
@@ -114,14 +117,14 @@ CONTROLS = table(
             lambda controller, _: controller.toggle_play(),
             first=True,
             menu="Time",
-            icon=lambda state: play_or_pause(state).lower(),
+            icon=lambda state: "pause" if state.playing else "play",
             key="space",
             help="play and pause",
         ),
         Control(
             "on",
             "button",
-            lambda state: f"On by one {state.unit}",
+            lambda state: text("controls.on", unit=state.unit),
             lambda controller, times: controller.step(+1, times),
             first=True,
             icon="forward",
@@ -269,7 +272,7 @@ CONTROLS = table(
             "sample",
             "text",
             "The sample that is shown",
-            get=lambda state: f"{state.focus + 1} of {state.samples:,}",
+            get=lambda state: text("controls.sample", number=state.focus + 1, count=state.samples),
             enabled=has_samples,
             label="Sample",
             room=6,

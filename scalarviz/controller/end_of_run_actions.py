@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.controller.options import settings_now
+from scalarviz.texts import row_text, text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
@@ -15,16 +16,17 @@ if TYPE_CHECKING:
 def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
     """Each offer by what it is called, and what it does."""
     found: dict[str, Callable[[], None]] = {
-        "Step through it": partial(step_through, controller),
-        "Back to start": partial(controller.seek, 0),
-        "Change a weight": lambda: controller.start_editing(),
+        text("offers.step"): partial(step_through, controller),
+        text("offers.start"): partial(controller.seek, 0),
+        text("offers.weight"): lambda: controller.start_editing(),
     }
     for choice in controller.options.choices(settings_now(controller.session)):
         if choice.offer and choice.value in choice.choices:
             place = choice.choices.index(choice.value)
             following = choice.choices[(place + 1) % len(choice.choices)]
             other = partial(learn_other, controller, choice.name, following)
-            found[f"Another {choice.offer}"] = other
+            noun = row_text(f"rows.options.{choice.name}.offer", choice.offer)
+            found[text("offers.another", noun=noun)] = other
     return found
 
 

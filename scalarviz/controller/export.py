@@ -21,6 +21,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.process import children
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 COMMAND = ("-m", "scalarviz.controller.export")
 VIDEOS = (".mp4", ".gif")
@@ -56,8 +57,9 @@ class Export:
         self._folder.cleanup()
         self.failed = self._child.returncode != 0
         if not self.failed:
-            return f"Exported to {self.path}"
-        return f"{self.path.name} was not made: {(said.strip().splitlines() or ['?'])[-1]}"
+            return text("notices.exported", path=self.path)
+        why = (said.strip().splitlines() or ["?"])[-1]
+        return text("notices.not_made", file=self.path.name, why=why)
 
     def stop(self) -> str:
         """Nobody waits for it any more; what became of it."""
@@ -66,8 +68,8 @@ class Export:
         told = self.result()
         if ended or not self.failed:
             return told
-        kept = "the file is as it was before" if self._replaces else "there is no such file now"
-        return f"{self.path.name} was not finished: {kept}"
+        kept = "replaced" if self._replaces else "new"
+        return text(f"notices.not_finished.{kept}", file=self.path.name)
 
     def let_go(self) -> None:
         """It goes on by itself; what it needs no more is removed when it has ended."""

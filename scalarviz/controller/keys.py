@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.controller.control import DIGITS, Control, said
+from scalarviz.controller.control import DIGITS, Control
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.state import State
+from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
 TIMES = 10  # with shift
-WRITTEN = {
-    "space": "space",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
-    "escape": "Esc",
-}
+ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
 # Second keys, known from other programs.
 ALIASES = {"t": "space"}
 
@@ -57,12 +51,17 @@ def following(names: Sequence[str], name: str) -> str:
 
 def either(names: Iterable[str]) -> str:
     *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
+    return text("keys.or", most=", ".join(most), last=last) if most else last
+
+
+def name_of(key: str) -> str:
+    """A key as text."""
+    return text(f"keys.name.{key}") if key in ("space", "escape") else ARROWS.get(key, key)
 
 
 def written(key: str) -> str:
-    """A key as text for a menu or a tooltip."""
-    return WRITTEN.get(key, key.upper())
+    """A key as text for a menu or a tooltip: letters are capitals."""
+    return name_of(key).upper() if len(key) == 1 else name_of(key)
 
 
 def help_rows(state: State) -> list[tuple[str, str]]:
@@ -70,10 +69,10 @@ def help_rows(state: State) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for row in CONTROLS.values():
         names = tuple(row.names(state))
-        about = said(row.about, state)
-        text = row.help.format(either(names)) if names else row.help
-        text = text or about[:1].lower() + about[1:]
+        about, help = row.words("about", state), row.words("help", state)
+        help = help.format(either(names)) if names else help
+        help = help or about[:1].lower() + about[1:]
         for key in keys_of(row, names):
             other = [f", {alias}" for alias, meant in ALIASES.items() if meant == key]
-            found.setdefault(text, []).append("".join([WRITTEN.get(key, key), *other]))
+            found.setdefault(help, []).append("".join([name_of(key), *other]))
     return [(" ".join(keys), about) for about, keys in found.items()]

@@ -32,6 +32,7 @@ from scalarviz.network.network import Network
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.session.replicas import replicate
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
 COMMAND = ("-m", "scalarviz.controller.precompile")
@@ -39,22 +40,22 @@ EXPRESSION = "scalarviz.engines.expression.kernels"
 CUDA = "scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps"
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 
-# Each kind, in words, and the templates of its kernels.
-KINDS: dict[str, tuple[str, tuple[tuple[str, Dtype, Target], ...]]] = {
-    **{each: (f"{each} networks", ((TEMPLATE, each, "cpu"),)) for each in DTYPES},
-    "replicas": ("many networks side by side", ((TEMPLATE, "float32", "cpu"),)),
-    **{
-        f"expression-{each}": (f"{each} functions", ((EXPRESSION, each, "cpu"),)) for each in DTYPES
-    },
-    **{
-        f"cuda-{each}": (
-            f"{each} networks on the GPU",
-            tuple((template, each, "cuda") for template in CUDA),
-        )
-        for each in DTYPES
-    },
-    "means": ("large pictures", ()),
+# The templates of the kernels of each kind.
+KINDS: dict[str, tuple[tuple[str, Dtype, Target], ...]] = {
+    **{each: ((TEMPLATE, each, "cpu"),) for each in DTYPES},
+    "replicas": ((TEMPLATE, "float32", "cpu"),),
+    **{f"expression-{each}": ((EXPRESSION, each, "cpu"),) for each in DTYPES},
+    **{f"cuda-{each}": tuple((template, each, "cuda") for template in CUDA) for each in DTYPES},
+    "means": (),
 }
+
+
+def name_of(kind: str) -> str:
+    """A kind in words."""
+    family, _, dtype = kind.rpartition("-")
+    if dtype in DTYPES:
+        return text(f"compiling.kinds.{family or 'network'}", dtype=dtype)
+    return text(f"compiling.{kind}")
 
 
 def kind_of(session: Session, engine: str) -> str:
@@ -91,7 +92,7 @@ def is_ready(kind: str) -> bool:
 
 def mark_of(kind: str) -> Path:
     """The file that says that a kind was compiled, and which files hold it."""
-    texts = [kernel_file.text_of(*template) for template in KINDS[kind][1]]
+    texts = [kernel_file.text_of(*template) for template in KINDS[kind]]
     texts = texts or [
         kernel_file.module_text(mip_levels.__name__),
         kernel_file.versions(),
@@ -104,14 +105,14 @@ def mark_of(kind: str) -> Path:
 
 def words_for(kind: str) -> str:
     """What another process is told, so that it compiles just what this one would."""
-    paths = [str(kernel_file.written(*template)) for template in KINDS[kind][1]]
+    paths = [str(kernel_file.written(*template)) for template in KINDS[kind]]
     return f"{kind}={os.pathsep.join(paths)}"
 
 
 def compile_kind(word: str) -> None:
     """Compile all of a kind, from files that another process has written or as it is here."""
     kind, _, paths = word.partition("=")
-    templates = KINDS[kind][1]
+    templates = KINDS[kind]
     for path, template in zip(paths.split(os.pathsep) if paths else (), templates, strict=False):
         kernel_file.adopt(Path(path), *template)
     family, _, dtype = kind.rpartition("-")

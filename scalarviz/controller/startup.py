@@ -10,9 +10,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.tour import Tour
 from scalarviz.errors import ScalarvizError
 from scalarviz.session.timeline import Clock
-
-MEANWHILE = "Once on each machine; until then the objects do the work"
-BEGINS = "Once on each machine; the training begins then"
+from scalarviz.texts import text
 
 
 @final
@@ -34,7 +32,8 @@ class Opening:
         self._plays = play
         self._left: Clock | None = None  # where the tour left the training
         if controller.warming.said:
-            controller.tell(BEGINS if controller.warming.held else MEANWHILE)
+            held = controller.warming.held
+            controller.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
     def attend(self) -> None:
         """Do what is due; called some times a second, from the first picture on."""
@@ -60,7 +59,7 @@ class Opening:
                     controller.stage.look("perspective")
                 return
             if self._left is None:
-                controller.tell("One step, operation by operation", "skip", controller.play)
+                controller.tell(text("notices.tour"), text("notices.skip"), controller.play)
                 controller.stage.look("flat")  # face on one sees where the wires cross
             self.tour.attend(perf_counter(), self._do)
             self._left = session.clock

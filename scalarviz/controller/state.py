@@ -11,6 +11,7 @@ import numpy as np
 from scalarviz.controller.options import OptionChoice, rate_now, settings_now
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.timeline import Clock
+from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
@@ -38,8 +39,10 @@ class Fork:
     end: int
 
     def __str__(self) -> str:
-        start = "the start" if self.parent < 0 else f"step {self.start:,}"
-        return f"{self.number}: from {start} to step {self.end:,}"
+        about = text("branches.later", start=self.start, end=self.end)
+        if self.parent < 0:
+            about = text("branches.first", end=self.end)
+        return f"{self.number}: {about}"
 
 
 @dataclass(frozen=True)
@@ -93,22 +96,25 @@ class State:
     @property
     def choices(self) -> tuple[OptionChoice, ...]:
         """The engine, which every training has, and the options of the scene."""
-        about = "what it runs on"
+        about = text("controls.engine")
         return OptionChoice("engine", str, self.engine, self.engines, about, False), *self.options
 
     @property
     def where(self) -> str:
         """Where the training stands, in words."""
         within = f" + {self.clock.operation}" if self.clock.operation else ""
-        loss = "" if math.isnan(self.loss) else f"   loss {self.loss:.3g}"
-        branch = f"   branch {self.branch}" if len(self.branches) > 1 else ""
-        return f"{self.step:,}{within} of {self.end:,}{loss}{branch}"
+        parts = [text("where.step", step=f"{self.step:,}{within}", end=self.end)]
+        if not math.isnan(self.loss):
+            parts.append(text("where.loss", loss=self.loss))
+        if len(self.branches) > 1:
+            parts.append(text("where.branch", number=self.branch))
+        return "   ".join(parts)
 
     @property
     def pace(self) -> str:
         """The speed that was asked for, in words."""
         if self.speed is None:
-            return "flat out"
+            return text("where.flat_out")
         return f"{self.speed:,.0f}/s" if self.speed >= 100.0 else f"{self.speed:.3g}/s"
 
 

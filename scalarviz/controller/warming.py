@@ -24,6 +24,7 @@ from scalarviz.process import children
 from scalarviz.session.replay import History
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Action
+from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
 LIGHT = 3e5  # multiplications a step, up to which objects are quick enough until then
@@ -92,9 +93,9 @@ class Compiling:
         """What is compiled, and for how long it has been; nothing if nothing is."""
         if not self._going:
             return ""
-        names = ", ".join(precompile.KINDS[kind][0] for kind in self._going)
+        names = ", ".join(map(precompile.name_of, self._going))
         seconds = monotonic() - min(since for _, since in self._going.values())
-        return f"Compiling for {names}: {seconds:.0f} s"
+        return text("notices.compiling", names=names, seconds=seconds)
 
     def stop(self) -> None:
         """Nobody waits for it any more; nothing is begun from now on."""

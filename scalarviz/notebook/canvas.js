@@ -17,7 +17,7 @@ export default () => {
       const picture = wrapper.querySelector('img')
       const keys = document.getElementById('rendercanvas-focus-element-container').lastElementChild
       let leaving = false
-      picture.alt = 'Picture of the network; arrows, space and letters work while it has the focus'
+      picture.alt = PICTURE
       picture.tabIndex = 0
       picture.addEventListener('focus', () => {
         if (!leaving) keys.focus({ preventScroll: true })

@@ -7,6 +7,7 @@ a ring shows it. What it writes of errors stands below the picture and nowhere e
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -20,6 +21,7 @@ from jupyter_rfb import RemoteFrameBuffer
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
 from scalarviz.package_files import text_beside
+from scalarviz.texts import text
 from scalarviz.view.canvas import Canvas
 
 SHARPEST = 2.0  # device pixels for a pixel; more cost time and are not seen
@@ -40,7 +42,9 @@ MADE = "export default"
 # out by Tab. It tells how often it is on the page, and whether that is light. And it gives sliders
 # and number fields their names: ipywidgets writes those of controls without a label where nobody
 # ever sees or hears them.
-SCRIPT = "\n" + text_beside(__file__, "canvas.js")
+# This module is imported when the first picture is shown.
+PICTURE = f"\nconst PICTURE = {json.dumps(text('notebook.picture'))}"
+SCRIPT = f"{PICTURE}\n{text_beside(__file__, 'canvas.js')}"
 STYLE = "\n" + text_beside(__file__, "canvas.css")
 
 

@@ -19,6 +19,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.options import OptionChoice
 from scalarviz.controller.state import State
+from scalarviz.texts import text
 
 TOUCHED = 0.6  # seconds for which a control that is moved is not moved by us
 SLIDERS = "slider", "timeline"
@@ -52,7 +53,7 @@ def timeline(row: Control) -> Any:
     return ipywidgets.IntSlider(max=1, readout=False, layout=layout)
 
 
-def text(row: Control) -> Any:
+def words(row: Control) -> Any:
     layout = Layout(min_width=f"{6.4 * row.room:.0f}px", margin="2px 2px 2px 6px")
     return ipywidgets.Label(layout=layout)
 
@@ -64,7 +65,7 @@ KINDS = {
     "number": number,
     "slider": slider,
     "timeline": timeline,
-    "text": text,
+    "text": words,
 }
 
 
@@ -88,16 +89,17 @@ class NotebookControls:
         more = [row for row in rows if not row.line and row.menu not in ("", "File")]
         self.rows = [*(row for row in rows if row.line), *more]
         self.made = {row.name: self._make(row) for row in self.rows}
-        self.options = ipywidgets.ToggleButton(description="More", layout=Layout(width="70px"))
-        self.options.tooltip = "Camera, colours, branches, and the options of the scene"
+        more_text, layout = text("controls.more"), Layout(width="70px")
+        self.options = ipywidgets.ToggleButton(description=more_text, layout=layout)
+        self.options.tooltip = text("controls.more.about")
         self.options.observe(self._open, "value")
         self.scene = line()
         others = [self._in_more(row) for row in more]
         self.more = ipywidgets.VBox([line(*others), self.scene], layout=Layout(display="none"))
         first = [self.made[row.name] for row in rows if row.line == 1]
         second = [
-            group(label, *(self.made[row.name] for row in each))
-            for label, each in groups(row for row in rows if row.line == 2).items()
+            group(each[0].words("label"), *(self.made[row.name] for row in each))
+            for each in groups(row for row in rows if row.line == 2)
         ]
         lines = [line(*first, self.options), line(*second), self.more]
         self.box = ipywidgets.VBox(lines, layout=Layout(width="100%"))
@@ -107,7 +109,7 @@ class NotebookControls:
     def _in_more(self, row: Control) -> Any:
         """The widget of a row; a choice behind its name."""
         made = self.made[row.name]
-        return group(row.name.capitalize(), made) if row.kind == "choice" else made
+        return group(row.words("name").capitalize(), made) if row.kind == "choice" else made
 
     def _make(self, row: Control) -> Any:
         """The widget of a row."""
@@ -171,8 +173,8 @@ class NotebookControls:
         made, value = self.made[row.name], shown.value
         told = {"tooltip": shown.about, "disabled": not shown.enabled}
         if row.kind == "button":
-            words = "" if shown.icon else shown.text or shown.about
-            self._set(made, **told, icon=shown.icon, description=words)
+            description = "" if shown.icon else shown.text or shown.about
+            self._set(made, **told, icon=shown.icon, description=description)
         elif row.kind == "tick":
             self._set(made, **told, description=shown.text, value=value)
         elif row.kind == "choice":
@@ -216,8 +218,9 @@ class NotebookControls:
             field = ipywidgets.Dropdown(options=names, value=str(choice.value), layout=layout)
         else:
             field = ipywidgets.Text(value=str(choice.value), continuous_update=False, layout=layout)
-        note = f"{choice.help}; another choice starts again" if choice.restarts else choice.help
-        field.tooltip = note
+        field.tooltip = choice.help
+        if choice.restarts:
+            field.tooltip = text("controls.starts_again", about=choice.help)
         self._observe(field, partial(self.controller.set_option, choice.name))
         return group(choice.name, field)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from scalarviz.errors import ScalarvizError
+from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.notebook.predict import Prediction
@@ -16,15 +17,15 @@ COLORS = {True: "#1a7f37", False: "#9a6700"}
 
 def form_of(prediction: Prediction) -> Any:
     """A widget that asks for a guess and says whether it is right."""
-    question = ipywidgets.HTMLMath(f"<b>Predict:</b> {prediction.as_html(prediction.question)}")
+    question = ipywidgets.HTMLMath(prediction.html)
     field: Any
     if prediction.choices:
         field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
         field.style.button_width = "auto"
     else:
-        field = ipywidgets.Text(placeholder="your number", layout=ipywidgets.Layout(width="140px"))
-    check = ipywidgets.Button(description="Check", layout=ipywidgets.Layout(width="80px"))
-    shown = ipywidgets.Button(description="Show me", layout=ipywidgets.Layout(width="90px"))
+        field = ipywidgets.Text(placeholder=text("predict.number"), layout={"width": "140px"})
+    check = ipywidgets.Button(description=text("predict.check"), layout={"width": "80px"})
+    shown = ipywidgets.Button(description=text("predict.show"), layout={"width": "90px"})
     shown.layout.display = "none"
     said = ipywidgets.HTMLMath()
 
@@ -33,18 +34,19 @@ def form_of(prediction: Prediction) -> Any:
 
     def look(_: object = None) -> None:
         if field.value in (None, ""):
-            return say("First your guess.", False)
+            return say(text("predict.first"), False)
         try:
             right = prediction.check(field.value)
         except ScalarvizError as error:
             return say(str(error), False)
         except Exception as error:  # the answer is computed from what cells have made
-            return say(f"Run the cells above first ({type(error).__name__}: {error}).", False)
+            why = f"{type(error).__name__}: {error}"
+            return say(text("predict.cells", why=why), False)
         shown.layout.display = "none" if right else ""
         return say(prediction.said, right)
 
     def reveal(_: object) -> None:
-        say(f"It is {prediction.known}.", False)
+        say(text("predict.answer", answer=prediction.known), False)
 
     check.on_click(look)
     shown.on_click(reveal)

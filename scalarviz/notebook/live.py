@@ -21,6 +21,7 @@ from scalarviz.export.video import png
 from scalarviz.notebook.canvas import LiveCanvas
 from scalarviz.notebook.controls import NotebookControls, close
 from scalarviz.notebook.place import Shown, run_of, shell
+from scalarviz.texts import text
 
 FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
 UNSEEN = 0.5  # while nobody does
@@ -92,7 +93,7 @@ class Live(Shown):
         self.closed = True
         _open.remove(self)
         for name in self.controller.exports.let_go():
-            say(f"{name} is still being written, and is there when that is done")
+            say(text("notices.still_written", file=name))
         if not self._watched_elsewhere:
             self.controller.quit()
         self.controller.warming.leave()
@@ -119,7 +120,8 @@ class Live(Shown):
             stage.patience = before
 
     def __repr__(self) -> str:
-        return f"{self.controller.show.title or 'A training'}, {self.controller.state.where}"
+        title = self.controller.show.title or text("notebook.training")
+        return f"{title}, {self.controller.state.where}"
 
     # Time.
 

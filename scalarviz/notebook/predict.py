@@ -13,6 +13,7 @@ from typing import Any, final
 from scalarviz.checks.numbers import answered, number, shorten
 from scalarviz.errors import InputError
 from scalarviz.notebook.place import Shown, has_widgets, in_notebook
+from scalarviz.texts import text
 
 NEAR = 0.02  # of the answer, by which a guess may be off
 
@@ -103,21 +104,26 @@ class Prediction(Shown):
     def said(self) -> str:
         """What is said of the newest guess."""
         if self.right:
-            return f"Yes: {self.known}."
-        hint = f" {self.hint}" if self.hint else ""
-        return f"Not {in_words(self.guesses[-1])}.{hint}"
+            return text("predict.right", answer=self.known)
+        wrong = text("predict.wrong", guess=in_words(self.guesses[-1]))
+        return f"{wrong} {self.hint}".rstrip()
 
     def __repr__(self) -> str:
-        return f"Predict: {self.question}"
+        return text("predict.question", question=self.question)
 
     @staticmethod
-    def as_html(text: str) -> str:
-        """Return a `text` as HTML, with what stands between backticks as code."""
-        return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    def as_html(words: str) -> str:
+        """Return a text as HTML, with what stands between backticks as code."""
+        return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))
+
+    @property
+    def html(self) -> str:
+        """The question as HTML."""
+        return text("predict.html", question=self.as_html(self.question))
 
     def bundle(self) -> dict[str, Any]:
         """The question; and, where that is possible, a form to answer it."""
-        kept = f"<p><b>Predict:</b> {self.as_html(self.question)}</p>"
+        kept = f"<p>{self.html}</p>"
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": kept}
         if in_notebook() and has_widgets():
             form = import_module("scalarviz.notebook.form").form_of(self)
@@ -129,9 +135,9 @@ class Prediction(Shown):
 def as_number(guess: object) -> float:
     """A number from what somebody typed."""
     if isinstance(guess, str):
-        text = guess.strip().replace("−", "-")
+        typed = guess.strip().replace("−", "-")
         try:
-            return float(Fraction(text)) if "/" in text else float(text)
+            return float(Fraction(typed)) if "/" in typed else float(typed)
         except (ValueError, ZeroDivisionError) as error:
             raise InputError("type a number, like 0.25, -3 or 1/3") from error
     return number(guess, "a guess")

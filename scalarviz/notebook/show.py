@@ -17,6 +17,7 @@ from scalarviz.notebook.place import Shown, in_colab
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from scalarviz.texts import text
 
 SIZE = 800, 500
 SPEED = 10.0  # steps a second at first: who presses play wants to see it learn
@@ -68,10 +69,10 @@ def watch(
 def lack() -> str:
     """Why no live picture can be shown here; nothing if it can."""
     if in_colab():
-        return "Colab has no live pictures"
+        return text("notebook.colab")
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
-        return f"a live picture takes {missing[0]}: pip install 'scalarviz[notebook]'"
+        return text("notebook.lack", package=missing[0])
     return ""
 
 
@@ -91,25 +92,25 @@ class Told(Shown):
         }
 
     def __repr__(self) -> str:
-        return f"{self.why}. Here is {self._shows}."
+        return text(f"notebook.told.{self._shows}", why=self.why)
 
 
 def told(show: Show, why: str, theme: str) -> Told:
     """Show the next step in the cell; drawn in space, or flat where that is impossible."""
     chosen = "light" if theme == "auto" else theme
-    step = "its next step, operation by operation"
     try:
-        _, text = story(show, replace(PAGE, theme=chosen, size=(1000, 620)))
-        made = Told(why, framed(text), step)
+        _, page = story(show, replace(PAGE, theme=chosen, size=(1000, 620)))
+        made = Told(why, framed(page), "step")
     except DisplayError:
         if show.session.network.layers:
-            made = Told(why, framed(plain_story(show, chosen)), step)
+            made = Told(why, framed(plain_story(show, chosen)), "step")
         else:
-            made = Told(why, show.session._repr_html_(), "where it stands")
+            made = Told(why, show.session._repr_html_(), "state")
     made.show()
     return made
 
 
 def framed(page: str) -> str:
     """A page within the page."""
-    return f'<iframe srcdoc="{escape(page)}" style="{FRAME}" title="One step"></iframe>'
+    title = escape(text("notebook.frame"))
+    return f'<iframe srcdoc="{escape(page)}" style="{FRAME}" title="{title}"></iframe>'

@@ -12,6 +12,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
+from scalarviz.texts import text
 from scalarviz.window.fields import Button, Names, NumberField, Quiet, Tick, Track, Words
 from scalarviz.window.options import OptionsPanel
 from scalarviz.window.rows import Rows, group
@@ -25,10 +26,7 @@ KINDS: dict[str, Any] = {
     "timeline": Track,
     "text": Words,
 }
-HINTS = {
-    "number": ": type a number and press Return, or drag it sideways",
-    "timeline": "; wedges are where branches leave",
-}
+HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
 
 
 @final
@@ -40,16 +38,16 @@ class ControlBar(QFrame):
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
-        self.setAccessibleName("Controls")
+        self.setAccessibleName(text("controls.bar"))
         self.setAutoFillBackground(True)
         self.controller = controller
         self._shown: dict[str, Shown] = {}
         self.rows = [row for row in CONTROLS.values() if row.line]
         self.made = {row.name: self._make(row) for row in self.rows}
         self.panel = OptionsPanel(self, controller)
-        self.options = QPushButton("Options")
+        self.options = QPushButton(text("controls.options"))
         self.options.setFocusPolicy(self.made["play"].focusPolicy())
-        self.options.setToolTip("Options of the scene")
+        self.options.setToolTip(text("controls.options_of_scene"))
         self.options.clicked.connect(lambda: self.panel.open_above(self.options))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 6, 10, 7)
@@ -71,8 +69,9 @@ class ControlBar(QFrame):
 
     def _other_rows(self) -> Rows:
         lines = Rows()
-        for label, rows in groups(row for row in self.rows if row.line == 2).items():
-            lines.addWidget(group(Quiet(label), *(self.made[row.name] for row in rows)))
+        for rows in groups(row for row in self.rows if row.line == 2):
+            label = Quiet(rows[0].words("label"))
+            lines.addWidget(group(label, *(self.made[row.name] for row in rows)))
         return lines
 
     def _make(self, row: Control) -> Any:
@@ -102,8 +101,11 @@ class ControlBar(QFrame):
     def _show(self, row: Control, shown: Shown) -> None:
         made = self.made[row.name]
         keys = " ".join(map(written, keys_of(row, shown.names)))
+        about = shown.about
+        if row.kind in HINTS:
+            about = text(f"controls.hint.{row.kind}", about=about)
         made.setAccessibleName(shown.about)
-        made.setToolTip(shown.about + HINTS.get(row.kind, "") + f" ({keys})" * bool(keys))
+        made.setToolTip(about + f" ({keys})" * bool(keys))
         made.setEnabled(shown.enabled)
         made.show_control(shown)
 

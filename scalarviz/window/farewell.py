@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from scalarviz.controller.controller import Controller
+from scalarviz.texts import plural, text
 from scalarviz.window.look import dress
 
 Role = QDialogButtonBox.ButtonRole
@@ -48,11 +49,11 @@ class Farewell(QDialog):
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)  # nobody knows how far it is
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("It is being written")
+        self.bar.setAccessibleName(text("farewell.bar"))
         buttons = QDialogButtonBox()
-        self.finish = QPushButton("Finish, then close")
-        self.discard = QPushButton("Discard and close")
-        self.stay = QPushButton("Do not close")
+        self.finish = QPushButton(text("farewell.finish"))
+        self.discard = QPushButton(text("farewell.discard"))
+        self.stay = QPushButton(text("farewell.stay"))
         buttons.addButton(self.finish, Role.AcceptRole)
         buttons.addButton(self.discard, Role.DestructiveRole)
         buttons.addButton(self.stay, Role.RejectRole)
@@ -69,7 +70,7 @@ class Farewell(QDialog):
 
     def ask(self) -> None:
         """Open, with the window staying as it is."""
-        self._say("still being written. If discarded, nothing is kept.")
+        self._say("asking")
         dress(self, self.controller.state.theme)
         self._failures = self.controller.exports.failures
         self.bar.hide()
@@ -89,7 +90,7 @@ class Farewell(QDialog):
 
     def _wait(self) -> None:
         self.controller.pause()  # so that it is written sooner
-        self._say("being finished. The window closes then.")
+        self._say("finishing")
         self.finish.hide()
         self.bar.show()
         self.stay.setFocus()
@@ -101,6 +102,6 @@ class Farewell(QDialog):
         self.leave()
 
     def _say(self, what: str) -> None:
-        *others, last = self.controller.exports.going or ["It"]
-        names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
-        self.said.setText(f"{names} {what}")
+        *others, last = self.controller.exports.going or [text("farewell.it")]
+        names = text("farewell.and", most=", ".join(others), last=last) if others else last
+        self.said.setText(plural(f"farewell.{what}", 1 + len(others), names=names))

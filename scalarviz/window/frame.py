@@ -30,6 +30,7 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.startup import Opening
 from scalarviz.process.interrupt import Stop
+from scalarviz.texts import text
 from scalarviz.window.controls import ControlBar
 from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress
@@ -217,8 +218,8 @@ class MainWindow(QMainWindow):
         name = path if Path(path).suffix else f"{path}.png"
         widget: Any = self.view.widget
         if widget.grabFramebuffer().save(name):
-            return f"Exported to {name}"
-        return f"{name} cannot be written: choose another folder, or a name that ends in .png"
+            return text("notices.exported", path=name)
+        return text("notices.not_written", path=name)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close, unless somebody must be asked what becomes of a file first."""

@@ -16,12 +16,8 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
+from scalarviz.texts import row_text, text
 
-RUNS = "Trainings (*.safetensors)"
-IMAGES = "Pictures (*.png *.jpg)"
-VIDEOS = "Videos (*.mp4 *.gif)"
-PAGES = "Pages (*.html)"
-PHOTOS = "Pictures (*.png *.jpg *.jpeg)"
 Act = Callable[[], object]
 
 
@@ -40,21 +36,21 @@ class Menus:
         self._rows = {row.name: row for row in CONTROLS.values() if row.menu}
         others = (row.menu for row in self._rows.values())
         self.menus = {
-            name: window.menuBar().addMenu(f"&{name}")
+            name: window.menuBar().addMenu("&" + row_text(f"rows.menus.{name}.title", name))
             for name in dict.fromkeys(("File", "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])
         self._make_rows(controller.state)
-        self._add(self.menus["Help"], "About", self._about)
+        self._add(self.menus["Help"], text("menus.about"), self._about)
 
     def _make_file(self, menu: QMenu) -> None:
-        self._add(menu, "Open a training…", self._open)
-        self._add(menu, "Save this training…", self._save)
-        self._add(menu, "Learn another picture…", self._learn)
+        self._add(menu, text("menus.open"), self._open)
+        self._add(menu, text("menus.save"), self._save)
+        self._add(menu, text("menus.learn"), self._learn)
         menu.addSeparator()
-        self._add(menu, "Export what is seen…", self._photograph)
-        self._add(menu, "Export a video of it so far…", self._record)
-        self._add(menu, "Export the next step as a page…", self._tell)
+        self._add(menu, text("menus.picture"), self._photograph)
+        self._add(menu, text("menus.video"), self._record)
+        self._add(menu, text("menus.page"), self._tell)
         menu.addSeparator()
 
     def _make_rows(self, state: State) -> None:
@@ -67,7 +63,7 @@ class Menus:
             elif row.key != DIGITS:
                 if not any(action.menu() for action in menu.actions()):
                     menu.addSeparator()
-                inner = menu.addMenu(with_key(row.name.capitalize(), row.key))
+                inner = menu.addMenu(with_key(row.words("name").capitalize(), row.key))
                 inner.aboutToShow.connect(partial(self._fill, row, inner))
                 self.entries[row.name] = inner.menuAction()
             else:
@@ -99,57 +95,61 @@ class Menus:
         menu.clear()
         group, shown = QActionGroup(menu), row.shown(self.controller.state)
         for name in shown.names:
-            text = name[:1].upper() + name[1:]
-            action = self._add(menu, text, partial(self._set, row, name))
+            title = name[:1].upper() + name[1:]
+            action = self._add(menu, title, partial(self._set, row, name))
             action.setCheckable(True)
             action.setChecked(name == shown.value)
             group.addAction(action)
 
-    def _add(self, menu: QMenu, text: str, act: Act) -> QAction:
-        action = QAction(text, menu)
+    def _add(self, menu: QMenu, title: str, act: Act) -> QAction:
+        action = QAction(title, menu)
         action.triggered.connect(lambda: act())
         menu.addAction(action)
         return action
 
     def _open(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self.window, "Open a training", "", RUNS)
+        path, _ = QFileDialog.getOpenFileName(self.window, *asked("open", "", "runs"))
         if path:
             self.controller.load(path)
 
     def _save(self) -> None:
         name = "run.safetensors"
-        path, _ = QFileDialog.getSaveFileName(self.window, "Save this training", name, RUNS)
+        path, _ = QFileDialog.getSaveFileName(self.window, *asked("save", name, "runs"))
         if path:
             self.controller.save(Path(path).with_suffix(".safetensors"))
 
     def _learn(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self.window, "Learn another picture", "", PHOTOS)
+        path, _ = QFileDialog.getOpenFileName(self.window, *asked("learn", "", "photos"))
         if path:
             self.controller.drop(path)
 
     def _photograph(self) -> None:
         name = "network.png"
-        path, _ = QFileDialog.getSaveFileName(self.window, "Export what is seen", name, IMAGES)
+        path, _ = QFileDialog.getSaveFileName(self.window, *asked("picture", name, "images"))
         if path:
             self.controller.tell(self.photograph(path))
 
     def _record(self) -> None:
         name = "network.mp4"
-        path, _ = QFileDialog.getSaveFileName(self.window, "Export a video", name, VIDEOS)
+        path, _ = QFileDialog.getSaveFileName(self.window, *asked("video", name, "videos"))
         if path:
             self.controller.export(path)
 
     def _tell(self) -> None:
         name = "step.html"
-        path, _ = QFileDialog.getSaveFileName(self.window, "Export the next step", name, PAGES)
+        path, _ = QFileDialog.getSaveFileName(self.window, *asked("page", name, "pages"))
         if path:
             self.controller.export(path)
 
     def _about(self) -> None:
-        text = "Every cube is a weight.\nDrag to turn, right-drag to move, the wheel zooms."
-        QMessageBox.about(self.window, "scalarviz", text)
+        QMessageBox.about(self.window, "scalarviz", text("menus.about.text"))
 
 
-def with_key(text: str, key: str) -> str:
+def asked(what: str, name: str, kind: str) -> tuple[str, str, str]:
+    """Title, proposed name and kind of files of a dialog."""
+    return text(f"dialogs.{what}"), name, text(f"dialogs.kind.{kind}")
+
+
+def with_key(title: str, key: str) -> str:
     """Text of a menu entry with its key on the right."""
-    return f"{text}\t{written(key).capitalize()}" if key else text
+    return f"{title}\t{written(key).capitalize()}" if key else title

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import OptionChoice
+from scalarviz.texts import text
 from scalarviz.window.fields import Tick
 from scalarviz.window.look import dress
 
@@ -32,7 +33,7 @@ class OptionsPanel(QFrame):
     def __init__(self, parent: QWidget, controller: Controller) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self.setFrameShape(QFrame.Shape.StyledPanel)
-        self.setAccessibleName("Options of the scene")
+        self.setAccessibleName(text("controls.options_of_scene"))
         self.controller = controller
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(14, 12, 14, 12)
@@ -59,7 +60,7 @@ class OptionsPanel(QFrame):
             field.setAccessibleName(choice.name)
             field.setToolTip(choice.help)
             label.setBuddy(field)
-            note = QLabel("restarts" if choice.restarts else "")
+            note = QLabel(text("controls.restarts") if choice.restarts else "")
             note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
             self._grid.addWidget(label, row, 0)
             self._grid.addWidget(field, row, 1)

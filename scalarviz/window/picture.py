@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QWidget
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
 from scalarviz.errors import DisplayError
+from scalarviz.texts import text
 from scalarviz.view.offscreen import (
     WINDOWED,
     binding,
@@ -102,7 +103,7 @@ class View(QObject):
         self.widget = cast(QWidget, self.canvas.native)
         self.widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.widget.setMouseTracking(True)
-        self.widget.setAccessibleName("Picture of the network")
+        self.widget.setAccessibleName(text("controls.picture"))
         self.widget.setMinimumSize(1, 1)
         self.widget.installEventFilter(self)
 

@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile, warming
-from scalarviz.controller.controller import WAIT, Controller
+from scalarviz.controller.controller import Controller
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.registry import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -21,6 +21,7 @@ from scalarviz.formulas.losses import LOSSES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes
+from scalarviz.texts import text
 from tests.controller.fake_stage import FakeStage
 
 
@@ -180,7 +181,7 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
     ):
         controller.message = ""
         deed()
-        assert controller.message == WAIT and s.clock == clock and s.engine == "cpu"
+        assert controller.message == text("notices.wait") and s.clock == clock and s.engine == "cpu"
     (compiler / "float32").touch()
     attended(controller, lambda: not controller.warming.held)
     assert not controller.stage.asleep and s.engine == "cpu"
@@ -297,7 +298,7 @@ def test_another_process_takes_the_formulas_of_this_one(
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_file, "_texts", {})
-    template = precompile.KINDS["float32"][1][0]
+    template = precompile.KINDS["float32"][0]
     plain = kernel_file.text_of(*template)
     monkeypatch.setitem(ACTIVATIONS, "own", ACTIVATIONS["relu"])
     path = Path(precompile.words_for("float32").partition("=")[2])

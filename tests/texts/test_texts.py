@@ -23,14 +23,16 @@ ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.jso
 # What shows something to people.
 SHOWS = [
     *["presenter/*", "view/*", "draw2d/*", "displays/*", "export/*", "terminal/*", "faces.py"],
+    *["controller/*", "window/*", "notebook/*"],
     *["cli/doctor.py", "cli/probes.py", "cli/bench.py", "cli/render_scene.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
-ROW_TABLES = ("CHECKS", "CLASS")
+ROW_TABLES = ("CHECKS", "CLASS", "CONTROLS")
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
     ("cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
     ("cli/probes.py", "Pillow", "the name of a package"),
+    ("controller/controller.py", "edit {}", "a name of what is done"),
     ("displays/*", "*Network*|Perceptron|*Program*|Session|Value", "names of classes"),
     ("displays/page.py", "*solid*", "a style"),
     ("displays/session.py", "curve field", "a class of an element"),
@@ -40,11 +42,19 @@ NOT_WORDS = [
     ("export/storyboard_page.py", "color-scheme*|/[*]*|default-src*", "styles, and the policy"),
     ("export/video.py", "Pillow", "the name of a package"),
     ("faces.py", "sv.watch*", "a part of an error"),
+    ("notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
+    ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
+    ("notebook/controls.py", "row wrap", "a style"),
+    ("notebook/place.py", "what*|copy*", "parts of errors"),
     ("presenter/captions/moments.py", "learning rate", "the name of an action"),
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
     ("presenter/motion.py", "weight gradient", "a kind of moment"),
     ("view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
+    ("window/frame.py", "* - scalarviz|Fusion", "a title, and a style of Qt"),
+    ("window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
+    ("window/menus.py", "File|Time|View|Help", "menus by their names in rows"),
+    ("window/window.py", "sudo *", "a command in an error"),
     ("view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]
 # The tables that have texts in the table of texts itself.
@@ -107,6 +117,13 @@ def test_no_words_stand_outside_the_table(path: Path) -> None:
 )
 def test_words_are_told_from_other_literals(code: str, words: list[str]) -> None:
     assert [literal for _, literal in words_in(code)] == words
+
+
+def test_words_of_pages_and_scripts_are_told_from_the_rest() -> None:
+    page = '<p class="keys">$say_keys <b>One step</b></p><img alt="A picture" title="$title">'
+    assert words_of_a_page(page) == ["A picture", "One step"]
+    script = "one('.now img'); p.alt = 'net'\np.setAttribute('aria-label', go ? 'play' : x.y)"
+    assert words_of_a_script(script)[:2] == ["net", "play"]
 
 
 def test_every_exception_is_needed() -> None:

@@ -19,6 +19,7 @@ WORD = re.compile(r"[(\"'«]*([^\W\d_]{2,})[)\"'».,;:!?…]*")
 CAPITALISED = re.compile(r"[A-Z][a-z]+[:.!?…]?")
 # What HTML shows of a tag.
 ATTRIBUTE = re.compile(r"\b(?:title|alt|aria-label|placeholder)=[\"']([^\"'{}$]*)")
+LABEL = re.compile(r"(?:(?:aria-label|title|alt)',|\.(?:title|alt|textContent) =)([^;\n]*)")
 TAG = re.compile(r"<[^<>]*>")
 STYLE = re.compile(r"[\w-]+\s*:[^;:]*;")
 
@@ -113,7 +114,7 @@ def _read_by_people(node: ast.AST, row_tables: tuple[str, ...]) -> Iterator[tupl
                 yield value, False
         case ast.arg():
             return
-        case ast.FunctionDef(name="__repr__" | "__str__"):  # for who writes code
+        case ast.FunctionDef(name="__repr__"):  # for who writes code
             return
         case ast.FunctionDef():
             for part in (*node.decorator_list, node.args, *node.body):
@@ -180,6 +181,7 @@ def words_of_a_page(source: str) -> list[str]:
 
 def words_of_a_script(source: str) -> list[str]:
     """What a script says without being handed it: literals like words, and values of labels."""
-    labels = re.findall(r"(?:aria-label|title|alt)',\s*([^;]*)", source)
-    named = [each for label in labels for each in re.findall(r"'([^'\n]*)'", label)]
-    return [*named, *filter(reads_like_words, re.findall(r"'([^'\n]*)'", source))]
+    found = LABEL.findall(source)
+    literals = re.findall(r"'([^'\n]*)'", source)
+    labels = [each for label in found for each in re.findall(r"'([^'\n]*)'", label)]
+    return [*labels, *filter(reads_like_words, literals)]

@@ -25,12 +25,13 @@ from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
 from scalarviz.controller import precompile
-from scalarviz.controller.controller import WAIT, Controller
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
 from scalarviz.window import window
 from scalarviz.window.frame import MainWindow
 from tests.window.window_cases import main
@@ -204,7 +205,7 @@ def case_what_kernels_have_computed_is_held_until_they_are_there() -> None:
             it.controller.undo,
         ):
             it.do(deed)
-            assert it.controller.message == WAIT
+            assert it.controller.message == text("notices.wait")
         it.do(lambda: it.controller.click(400, 300), lambda: it.controller.press("l"))
         it.do(lambda: it.controller.set_channel("color", "last change"))
         it.do(lambda: it.controller.edit(0, 1.0), lambda: it.controller.set_engine("python"))
