@@ -41,7 +41,7 @@ class Optimizer:
                 defaults
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 
@@ -205,12 +205,12 @@ def limit(value: float, what: str) -> float:
 
 
 class SGD(Optimizer):
-    """w - lr * g.
+    """Stochastic gradient descent: w - lr * g.
 
     lr          learning rate, at least 0; by default 0.01
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 
@@ -236,13 +236,15 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """velocity = momentum * velocity + g; w - lr * velocity.
+    """Gradient descent with momentum: w - lr * velocity.
+
+    The velocity of a step is momentum times the previous one, plus g.
 
     lr          learning rate, at least 0; by default 0.01
-    momentum    share of the velocity that stays, 0 to below 1; by default 0.9
+    momentum    share of the velocity kept at each step, 0 to below 1; by default 0.9
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 
@@ -268,13 +270,15 @@ class Momentum(Optimizer):
 
 
 class Nesterov(Optimizer):
-    """Momentum that looks ahead: w - lr * (g + momentum * velocity).
+    """Nesterov momentum: w - lr * (g + momentum * velocity).
+
+    The velocity of a step is momentum times the previous one, plus g.
 
     lr          learning rate, at least 0; by default 0.01
-    momentum    share of the velocity that stays, 0 to below 1; by default 0.9
+    momentum    share of the velocity kept at each step, 0 to below 1; by default 0.9
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 
@@ -300,14 +304,14 @@ class Nesterov(Optimizer):
 
 
 class RMSProp(Optimizer):
-    """The gradient divided by the root of its mean square: lr * g / (sqrt(square) + eps).
+    """Gradients divided by the root of their mean square: w - lr * g / (sqrt(square) + eps).
 
     lr          learning rate, at least 0; by default 0.01
-    alpha       share of the mean square that stays, 0 to below 1; by default 0.99
-    eps         added to the root so that nothing is divided by 0; by default 1e-8
+    alpha       share of the mean square kept at each step, 0 to below 1; by default 0.99
+    eps         added to the root to avoid division by 0, above 0; by default 1e-8
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 
@@ -334,17 +338,17 @@ class RMSProp(Optimizer):
 
 
 class Adam(Optimizer):
-    """Mean m and mean square v of the gradients, corrected for their start at 0.
+    """Adam: running mean m and mean square v of the gradients, corrected for their start at 0.
 
     w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
 
     lr          learning rate, at least 0; by default 0.001
-    beta1       share of the mean that stays, 0 to below 1; by default 0.9
-    beta2       share of the mean square that stays, 0 to below 1; by default 0.999
-    eps         added to the root so that nothing is divided by 0; by default 1e-8
+    beta1       share of the mean kept at each step, 0 to below 1; by default 0.9
+    beta2       share of the mean square kept at each step, 0 to below 1; by default 0.999
+    eps         added to the root to avoid division by 0, above 0; by default 1e-8
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 
@@ -371,16 +375,16 @@ class Adam(Optimizer):
 
 
 class AdamW(Optimizer):
-    """Adam whose weights also shrink by lr * decay at each step, apart from the gradient.
+    """Adam with decoupled weight decay: at each step weights also shrink by lr * decay.
 
     lr          learning rate, at least 0; by default 0.001
-    beta1       share of the mean that stays, 0 to below 1; by default 0.9
-    beta2       share of the mean square that stays, 0 to below 1; by default 0.999
-    eps         added to the root so that nothing is divided by 0; by default 1e-8
+    beta1       share of the mean kept at each step, 0 to below 1; by default 0.9
+    beta2       share of the mean square kept at each step, 0 to below 1; by default 0.999
+    eps         added to the root to avoid division by 0, above 0; by default 1e-8
     decay       share of lr by which each weight shrinks at each step; by default 0.01
     schedule    a Schedule that multiplies the rate at each step; None, the default: constant
     l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the size of each gradient; by default infinity, no bound
+    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
 

@@ -288,7 +288,7 @@ def line(
 
 
 def body(function: Callable[..., Any]) -> list[ast.stmt]:
-    """The statements of a function."""
+    """Return the statements of a function."""
     (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(syntax, ast.FunctionDef)
     return syntax.body

@@ -173,7 +173,7 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
 
 @answered
 def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
-    """The same session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
+    """Repeat a session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
 
     Each network starts with the initial weights of its seed, and draws its batches with it; what
     the session has done already is not repeated.
@@ -181,7 +181,7 @@ def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
     session  a Session of a Network
     seeds    integers from 0, one for each replica
 
-    Returns Replicas. Raises InputError without seeds, and EngineError if the engine has no
-    replicas.
+    Returns Replicas. Raises InputError for unsuitable seeds, sessions or data, EngineError if the
+    session does not run on the cpu engine.
     """
     return Replicas(session, seeds)

@@ -47,9 +47,17 @@ class Session(SessionState):
     or epochs; `seek` goes to any step. Actions of the user are journalled with their moment and
     replayed; going back and doing something else starts a branch.
 
-    data     a data set, or a pair of arrays (inputs, targets)
-    batch    samples a step; None: all of them
-    memory   bytes for keyframes; less memory means longer replays
+    network    a Network or a compiled Expression; the session moves it to its engine
+    data       a data set, or a pair of arrays (inputs, targets)
+    loss       a name or a Loss; by default "mse"
+    optimizer  an Optimizer; None, the default: SGD(0.01)
+    batch      samples a step; None, the default: all of them
+    engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+    seed       seed of the batches, an integer from 0; by default 0
+    precision  "full", the default, "mixed" or a Precision
+    memory     bytes for keyframes, by default 256 MB; less memory means longer replays
+
+    Raises InputError for unsuitable arguments, EngineError if the engine cannot run here.
 
     Every method can be called from any thread; one thing is done at a time.
 
@@ -67,15 +75,6 @@ class Session(SessionState):
       that takes longer than 50 ms is finished in another thread.
 
     Background play ends when the session is no longer referenced, and at the end of the program.
-
-    network    a Network or a compiled Expression; the session moves it to its engine
-    loss       a name or a Loss; by default "mse"
-    optimizer  an Optimizer; by default SGD(0.01)
-    engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-    seed       of the batches, an integer from 0; by default 0
-    precision  "full", the default, "mixed" or a Precision
-
-    Raises InputError for unsuitable arguments, EngineError if the engine cannot run here.
 
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
@@ -190,6 +189,7 @@ class Session(SessionState):
 
     @property
     def playing(self) -> bool:
+        """Whether background play is under way."""
         return self._player.playing
 
     def snapshot(self) -> SharedSnapshot:
@@ -245,6 +245,7 @@ class Session(SessionState):
 
     @property
     def data(self) -> DataSet:
+        """The data set; setting it takes effect from the next step on."""
         return self.course.trainer.settings.data
 
     @data.setter
@@ -255,6 +256,7 @@ class Session(SessionState):
 
     @property
     def engine(self) -> str:
+        """Name of the engine; setting it is `to(name)`."""
         return self.course.trainer.network.engine
 
     @engine.setter

@@ -37,16 +37,19 @@ class SessionState(ABC):
     @final
     @property
     def network(self) -> Any:  # a Model; what a Network alone has is checked where it is used
+        """The Network or Expression that is trained."""
         return self.course.trainer.network
 
     @final
     @property
     def clock(self) -> Clock:
-        return self.course.here.clock  # step, operation, and how much was done at this very place
+        """The present moment: step, operation, and actions done at this place."""
+        return self.course.here.clock
 
     @final
     @property
     def step_index(self) -> int:
+        """Number of whole steps done, which is the index of the next one."""
         return self.course.here.clock.step
 
     @final
@@ -64,11 +67,13 @@ class SessionState(ABC):
     @final
     @property
     def current_branch(self) -> Branch:
+        """The branch that the session is on."""
         return self.course.here.branch
 
     @final
     @property
-    def operations(self) -> list[str]:  # names of the moments of a step, in order
+    def operations(self) -> list[str]:
+        """Names of the moments of a step, in order."""
         return [moment.name for moment in self.course.here.moments]
 
     @final
@@ -96,7 +101,8 @@ class SessionState(ABC):
     @final
     @property
     def loss(self) -> float:
-        return self.course.here.loss  # the last one that was computed; NaN at first
+        """The last loss that was computed; NaN at first."""
+        return self.course.here.loss
 
     @final
     @property
@@ -108,7 +114,8 @@ class SessionState(ABC):
     # The numbers of the current batch.
 
     @property
-    def focus(self) -> int:  # index of the sample whose numbers are shown
+    def focus(self) -> int:
+        """Index in the batch of the sample whose numbers are shown; can be set."""
         return min(self._focus, self.course.trainer.batches.size - 1)
 
     @focus.setter
@@ -151,6 +158,7 @@ class SessionState(ABC):
     @final
     @property
     def pinned(self) -> list[int]:
+        """Rows of the pinned weights in the bank."""
         return self._pins.rows
 
     @final
