@@ -76,6 +76,7 @@ class Session(SessionState):
 
     Background play ends when the session is no longer referenced, and at the end of the program.
 
+    >>> from scalarviz import Network
     >>> net = Network([2, 4, 1], "tanh", seed=1)
     >>> s = Session(net, ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]), engine="python")
     >>> s.advance(3)
