@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scalarviz.model.program import Program
     from scalarviz.model.weight import Weight
     from scalarviz.network.network import Network
-    from scalarviz.session.replay import History
     from scalarviz.session.state import SessionState
+    from scalarviz.session.timeline import Timeline
 
 
 def value_html(value: Value) -> str:
@@ -90,15 +90,15 @@ def export_network(network: Network, path: object, precision: str) -> None:
     export_network(network, path, precision)
 
 
-def save_run(course: History, path: object) -> None:
+def save_run(timeline: Timeline, path: object) -> None:
     """Write a session's past, branches and settings to a file, whole or not at all."""
-    from scalarviz.files.runs import save_course
+    from scalarviz.files.runs import save_timeline
 
-    save_course(course, path)
+    save_timeline(timeline, path)
 
 
-def load_run(path: object, data: object, limit: int | None) -> History:
+def load_run(path: object, data: object, limit: int | None) -> Timeline:
     """Return the past of the session in a file that `save_run` wrote."""
-    from scalarviz.files.runs import load_course
+    from scalarviz.files.runs import load_timeline
 
-    return load_course(path, data, limit)
+    return load_timeline(path, data, limit)

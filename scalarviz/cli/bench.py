@@ -40,7 +40,7 @@ def measure() -> None:
     for name in SCENES:
         scene = load(find(name))
         session = Show.of(scene(engine="python")).session
-        weights, batch = len(session.network.bank), session.course.trainer.batches.size
+        weights, batch = len(session.network.bank), session.timeline.trainer.batches.size
         rates = []
         for engine in engines:
             if engine == "python" and weights * batch > LARGEST:

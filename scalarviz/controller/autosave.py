@@ -48,7 +48,7 @@ class Keep:
         """Refuse what could not be saved at the end, before anything is trained."""
         if self.path is None:
             return
-        check_saving(session.course)
+        check_saving(session.timeline)
         try:
             with TemporaryFile(dir=self.path.absolute().parent):
                 pass

@@ -32,8 +32,8 @@ from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
+from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session, Unit
-from scalarviz.session.timeline import Branch
 from scalarviz.texts import text
 
 CHANNELS = {"color": "color", "size": "size"}
@@ -181,7 +181,7 @@ class Controller:
     def _go(self, direction: int, times: int, unit: Unit) -> None:
         self._stand_still()
         session = self.session
-        each = session.course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        each = session.timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             self.do(partial(session.back, times, unit))
         elif times * each <= AT_ONCE:
@@ -208,7 +208,7 @@ class Controller:
     def set_unit(self, unit: str) -> None:
         """Choose what the arrows move by."""
         with self._report_errors():
-            self.session.course.check_unit(unit)
+            self.session.timeline.check_unit(unit)
             self.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:
@@ -314,7 +314,7 @@ class Controller:
     def next_sample(self, direction: int = 1) -> None:
         """Show the numbers of another sample of the batch."""
         with self._report_errors():
-            count = self.session.course.trainer.batches.size
+            count = self.session.timeline.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
 
     def previous_sample(self) -> None:

@@ -99,7 +99,7 @@ class Exports:
         """Draw what was done so far into a video, or the next step into a page."""
         kind = path.suffix.lower()
         pick({each: each for each in (*VIDEOS, *PAGES)}, kind, "kind of file")
-        if kind in VIDEOS and show.session.course.branch.end.step == 0:
+        if kind in VIDEOS and show.session.timeline.branch.end.step == 0:
             raise InputError("there is nothing to make a video of yet: let it play first")
         look = {"theme": stage.theme, "layout": stage.layout, "per_layer": stage.per_layer}
         look |= {"color": stage.color, "cubes": stage.size, "pin": stage.pinned}
@@ -134,7 +134,7 @@ def main(run: str, path: str, about: str) -> None:
     shutil.rmtree(Path(run).parent, ignore_errors=True)  # and whoever wrote it may be gone
     show = Show(session, title=told["title"])
     if Path(path).suffix.lower() in VIDEOS:
-        steps = session.course.branch.end.step
+        steps = session.timeline.branch.end.step
         session.seek(0)
         record(show, path, steps, progress=False, **told["look"])
     else:

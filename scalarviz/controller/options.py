@@ -23,12 +23,12 @@ from scalarviz.session.trainer import Settings, settings_after
 
 def settings_now(session: Session) -> Settings:
     """What is set, with what was asked for within a step and is not in force before the next."""
-    course = session.course
-    clock, settings = course.clock, course.trainer.settings
+    timeline = session.timeline
+    clock, settings = timeline.clock, timeline.trainer.settings
     if clock.operation:
-        noted = course.branch.actions_at((clock.step + 1, 0))
+        noted = timeline.branch.actions_at((clock.step + 1, 0))
     else:
-        noted = course.branch.actions_at(clock.place)[clock.actions :]
+        noted = timeline.branch.actions_at(clock.place)[clock.actions :]
     waiting = [a for a in noted if a.asked is not None and a.asked <= clock.place]
     return settings_after(settings, waiting) if waiting else settings
 
@@ -99,7 +99,7 @@ class Options:
         """Take up another training, made with the options as they are now."""
         self._show = show
         self._made: list[AppliedChoice] = []
-        settings = show.session.course.trainer.settings
+        settings = show.session.timeline.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
 
     def changes(self, name: str) -> str:
@@ -164,7 +164,7 @@ class Options:
         made = recipe.make(values)
         change = self.changes(name)
         if change in LIVE and alike(session, made.session):
-            chosen = made.session.course.trainer.settings
+            chosen = made.session.timeline.trainer.settings
             LIVE[change].take(session, settings, chosen)
             self._note(settings_now(session), values, made.title)
             return None
@@ -249,7 +249,7 @@ def parts_of(settings: Settings) -> dict[str, Any]:
 
 def alike(session: Session, made: Session) -> bool:
     """Whether two trainings differ at most in what can be set in a training that goes on."""
-    now, then = session.course.trainer, made.course.trainer
+    now, then = session.timeline.trainer, made.timeline.trainer
     layers = len(now.settings.activations), len(then.settings.activations)
     return (
         now.batch == then.batch

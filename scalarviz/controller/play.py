@@ -11,8 +11,8 @@ from scalarviz.checks.numbers import number, size
 from scalarviz.export.rate import DOUBLING, SECONDS
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
+from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
-from scalarviz.session.timeline import Clock
 
 FASTEST = 1e5  # steps a second; an opening that would be faster goes on flat out
 SLOW = 3.0  # steps a second, up to which one sees what each operation does

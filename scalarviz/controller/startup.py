@@ -9,7 +9,7 @@ from typing import final
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.tour import Tour
 from scalarviz.errors import ScalarvizError
-from scalarviz.session.timeline import Clock
+from scalarviz.session.branches import Clock
 from scalarviz.texts import text
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.controller.options import OptionChoice, rate_now, settings_now
+from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session, Unit
-from scalarviz.session.timeline import Clock
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class State:
 
 def units_of(session: Session) -> tuple[Unit, ...]:
     """What the arrows can move by; samples only where a step has one."""
-    one = session.course.trainer.batches.size == 1
+    one = session.timeline.trainer.batches.size == 1
     return tuple(unit for unit in UNITS.values() if one or unit != "sample")
 
 
@@ -133,7 +133,7 @@ def forks_of(session: Session) -> tuple[Fork, ...]:
             branch.fork.step,
             branch.end.step,
         )
-        for branch in list(session.course.branches)
+        for branch in list(session.timeline.branches)
     )
 
 
@@ -148,22 +148,22 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 
 def state_of(controller: Controller) -> State:
     """Everything that controls show; only plain attributes are read, no lock is waited for."""
-    session, stage, course = controller.session, controller.stage, controller.session.course
+    session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     settings = settings_now(session)
     return State(
         title=controller.show.title,
         playing=session.playing,
         unit=controller.unit,
         units=units_of(session),
-        clock=course.clock,
-        end=course.branch.end.step,
+        clock=timeline.clock,
+        end=timeline.branch.end.step,
         done=session.done,
         loss=session.loss,
         speed=controller.playing.speed,
         rate=rate_now(session),
         focus=session.focus,
-        samples=course.trainer.batches.size,
-        branch=course.branch.number,
+        samples=timeline.trainer.batches.size,
+        branch=timeline.branch.number,
         branches=forks_of(session),
         engine=settings.engine,
         engines=controller.engines,

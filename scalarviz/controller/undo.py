@@ -8,8 +8,8 @@ from functools import partial
 from typing import final
 
 from scalarviz.errors import InputError, OrderError
+from scalarviz.session.branches import Action
 from scalarviz.session.session import Session
-from scalarviz.session.timeline import Action
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Undo:
         raise OrderError("there is no edit and no freeze to undo before this moment")
 
     def _is_past(self, action: Action) -> bool:
-        course = self.session.course
-        return action.place <= course.clock.place and action in course.branch.journal
+        timeline = self.session.timeline
+        return action.place <= timeline.clock.place and action in timeline.branch.journal
 
     def _note(self, row: int, reverse: Callable[[], None], dragged: bool) -> None:
-        course = self.session.course
-        action = course.branch.actions_at(course.clock.place)[course.clock.actions - 1]
+        timeline = self.session.timeline
+        action = timeline.branch.actions_at(timeline.clock.place)[timeline.clock.actions - 1]
         last = self._done[-1] if self._done else None
         if last is not None and dragged and last.dragged and self._goes_on(last, row, action):
             reverse = self._done.pop().reverse

@@ -21,9 +21,9 @@ from scalarviz.controller.options import settings_now
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.process import children
-from scalarviz.session.replay import History
+from scalarviz.session.branches import Action
 from scalarviz.session.session import Session
-from scalarviz.session.timeline import Action
+from scalarviz.session.timeline import Timeline
 from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
@@ -138,7 +138,7 @@ class Warming:
             self._large = any(mip_levels.levels_of(plate) for plate in layout_of(session).plates)
         self._lacking = self.compiling.lacking(kinds_of(session))
         mip_levels.held = self._large and bool(self.compiling.lacking(["means"]))
-        computed = {precompile.kind_of(session, each) for each in engines_at_work(session.course)}
+        computed = {precompile.kind_of(session, each) for each in engines_at_work(session.timeline)}
         self.held = bool(self._lacking & computed)
         self.held |= bool(self._lacking) and work_of(session) > LIGHT
         self.settle()
@@ -158,16 +158,16 @@ class Warming:
                 self._stand_in(session)
 
     def _stand_in(self, session: Session) -> None:
-        course = session.course
+        timeline = session.timeline
         with session.doing():
-            clock = course.clock
-            before = course.branch.actions_at(clock.place)[clock.actions :]
+            clock = timeline.clock
+            before = timeline.branch.actions_at(clock.place)[clock.actions :]
             if before and before[0] in self._actions:  # on arrival, at the start say
-                course.go(replace(clock, actions=clock.actions + 1))
+                timeline.go(replace(clock, actions=clock.actions + 1))
                 return
             self.stood_in = session.engine
             session.to("python")
-            self._actions.append(last_change(course))
+            self._actions.append(last_change(timeline))
 
     def attend(self) -> bool:
         """Whether all that the session lacked is there just now, and it runs on its engine."""
@@ -195,8 +195,8 @@ class Warming:
         if session is None or session.engine != "python" or not self._actions:
             return True
         with session.still(seconds) as is_still:
-            course = session.course
-            now = course.branch.end <= course.clock and last_change(course) in self._actions
+            timeline = session.timeline
+            now = timeline.branch.end <= timeline.clock and last_change(timeline) in self._actions
             if is_still and now:
                 session.to(self.stood_in)
         return is_still
@@ -227,23 +227,23 @@ class Warming:
 
 def work_of(session: Session) -> int:
     """About how many multiplications, or operations of an expression, a step takes."""
-    return session.course.trainer.products
+    return session.timeline.trainer.products
 
 
 def kinds_of(session: Session) -> set[str]:
     """What a session needs, here and everywhere in its past."""
-    course = session.course
-    engines = {first_engine(course), settings_now(session).engine}
-    for branch in course.branches:
+    timeline = session.timeline
+    engines = {first_engine(timeline), settings_now(session).engine}
+    for branch in timeline.branches:
         engines |= {change.details["name"] for change in changes(branch.journal)}
     return {precompile.kind_of(session, engine) for engine in engines} - {""}
 
 
-def engines_at_work(course: History) -> set[str]:
+def engines_at_work(timeline: Timeline) -> set[str]:
     """The engines by which something was computed; to go back is to compute it again."""
     found = set()
-    for branch in course.branches:
-        engine, place = first_engine(course), (0, 0)
+    for branch in timeline.branches:
+        engine, place = first_engine(timeline), (0, 0)
         for change in changes(branch.journal):
             if min(change.place, branch.end.place) > place:
                 found.add(engine)
@@ -253,9 +253,9 @@ def engines_at_work(course: History) -> set[str]:
     return found
 
 
-def first_engine(course: History) -> str:
+def first_engine(timeline: Timeline) -> str:
     """The engine that a training began on."""
-    frame = course.branch.frame_before(0)
+    frame = timeline.branch.frame_before(0)
     assert frame is not None, "the keyframe of step 0 is never removed"
     return str(frame.settings.engine)
 
@@ -265,12 +265,12 @@ def changes(journal: Iterable[Action]) -> list[Action]:
     return [action for action in journal if action.kind == "engine"]
 
 
-def last_change(course: History) -> Any:
+def last_change(timeline: Timeline) -> Any:
     """The action that chose the engine of now, or of the next step; None if none did."""
-    now = course.clock.place
+    now = timeline.clock.place
     done = [
         each
-        for each in changes(course.branch.journal)
+        for each in changes(timeline.branch.journal)
         if each.place <= now or (each.asked is not None and each.asked <= now)
     ]
     return done[-1] if done else None

@@ -31,8 +31,8 @@ LONGEST = 160  # characters in the table
 @never_raises
 def session_html(session: SessionState) -> str:
     """Return the step, the current and next operation, the losses, and a table of settings."""
-    course, clock = session.course, session.course.clock
-    moments = course.trainer.moments
+    timeline, clock = session.timeline, session.timeline.clock
+    moments = timeline.trainer.moments
     following = moments[clock.operation].name
     done = moments[clock.operation - 1].name if clock.operation or clock.step else ""
     done = done or text("status.nothing")
@@ -42,8 +42,8 @@ def session_html(session: SessionState) -> str:
     drawing.text(0, 13, "Session", LARGE, bold=True)
     place = text(f"displays.session.{'playing' if playing else 'paused'}", step=clock.step)
     drawing.text(width_of("Session", LARGE, bold=True) + 10, 13, place, LARGE)
-    loss = text("displays.session.loss", loss=number_text(course.loss))
-    if np.isnan(course.loss) and not len(losses):
+    loss = text("displays.session.loss", loss=number_text(timeline.loss))
+    if np.isnan(timeline.loss) and not len(losses):
         loss = text("chart.none")
     drawing.text(WIDTH, 13, loss, LARGE, anchor="end", bold=True)
     draw_moments(drawing, 46.0, moments, clock.operation)
@@ -59,14 +59,14 @@ def session_html(session: SessionState) -> str:
 
 def lines(session: SessionState) -> list[tuple[str, str]]:
     """Return the network, the data and the settings of the training."""
-    course, trainer = session.course, session.course.trainer
+    timeline, trainer = session.timeline, session.timeline.trainer
     settings, network = trainer.settings, trainer.network
     engine = settings.engine
     if settings.precision.mixed:
         engine = text("displays.session.mixed", engine=engine)
-    branches = plural("counts.branches", len(course.branches))
-    if len(course.branches) > 1:
-        number = course.branch.number
+    branches = plural("counts.branches", len(timeline.branches))
+    if len(timeline.branches) > 1:
+        number = timeline.branch.number
         branches = text("displays.session.branches", branches=branches, number=number)
     size = plural("counts.samples", trainer.batches.size)
     batch = text("displays.session.batch", samples=size, all=settings.data.samples)

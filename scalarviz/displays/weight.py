@@ -131,20 +131,20 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
     session: Any = weight.bank.session
     if session is None:
         return "", None
-    course = session.course
+    timeline = session.timeline
     if session.playing:
-        return text("displays.weight.playing", step=course.clock.step), None
+        return text("displays.weight.playing", step=timeline.clock.step), None
     with held(weight.bank) as is_free:
         if not is_free:
             return text("displays.weight.at_work"), None
-        step, operation = course.clock.place
+        step, operation = timeline.clock.place
         if step == operation == 0:
             return text("displays.weight.nothing"), None
-        if is_disturbed(course):
+        if is_disturbed(timeline):
             return text("displays.weight.disturbed"), None
-        if not operation and is_unfinished(course):
+        if not operation and is_unfinished(timeline):
             return text("displays.weight.unfinished"), None
-        if not operation and is_long(course):
+        if not operation and is_long(timeline):
             return text("displays.weight.long"), None
         first = step if operation else step - 1
         title = text("displays.weight.step", first=first, last=first + 1)
@@ -182,23 +182,23 @@ def kept(bank: Bank) -> Iterator[None]:
         bank.has_gradients = has_gradients
 
 
-def is_disturbed(course: Any) -> bool:
+def is_disturbed(timeline: Any) -> bool:
     """Return whether the session has been changed from outside."""
-    trainer = course.trainer
+    trainer = timeline.trainer
     network, settings = trainer.network, trainer.settings
     as_set = settings.engine, settings.precision, settings.activations
     if (network.engine, network.precision, network.activations) != as_set:
         return True
-    return any(True for _ in course._outside_writes.changes())
+    return any(True for _ in timeline._outside_writes.changes())
 
 
-def is_unfinished(course: Any) -> bool:
+def is_unfinished(timeline: Any) -> bool:
     """Return whether objects keep inputs of an interrupted step, which explaining would drop."""
-    return bool(getattr(course.trainer.run, "_waiting", ()))
+    return bool(getattr(timeline.trainer.run, "_waiting", ()))
 
 
-def is_long(course: Any) -> bool:
+def is_long(timeline: Any) -> bool:
     """Return whether replaying a step would take long."""
-    trainer = course.trainer
+    trainer = timeline.trainer
     work = len(trainer.bank) * trainer.batches.size
     return bool(trainer.network.engine == "python" and work > MOST_WORK)

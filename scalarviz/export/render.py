@@ -406,7 +406,7 @@ def replaying(show: Show) -> Iterator[Show]:
         yield show
     finally:
         with session.doing():
-            session.course.go(clock)
+            session.timeline.go(clock)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def plain_story(show: Show, theme: str) -> str:
     stills = []
     with replaying(show) as shown:
         session = shown.session
-        for moment in session.course.trainer.moments:
+        for moment in session.timeline.trainer.moments:
             session.advance(1, "operation")
             said = caption(session)
             picture = plain_drawing(session, moment).card().encode()

@@ -20,7 +20,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.network.network import Network
-from scalarviz.session.timeline import Action, Clock
+from scalarviz.session.branches import Action, Clock
 from scalarviz.session.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checked_rate
 
 Details = Mapping[str, Any]

@@ -26,19 +26,19 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers import Layer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.session.replay import History
-from scalarviz.session.timeline import Action, Branch, Clock, Frame, place_of
+from scalarviz.session.branches import Action, Branch, Clock, Frame, place_of
+from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings, Trainer, settings_after
 
 
-def build_course(
+def build_timeline(
     description: Description,
     arrays: Mapping[str, Array],
     data: DataSet | None,
     limit: int | None = None,
-) -> History:
+) -> Timeline:
     """Return a training from its description, at its clock; `data` replaces a data set of code."""
-    return Rebuilding(description, arrays, data, limit).course()
+    return Rebuilding(description, arrays, data, limit).timeline()
 
 
 @final
@@ -75,11 +75,11 @@ class Rebuilding:
         self.actions = Actions(self.reader, self.network)
         self.start = self._settings(field(description, "start", dict))
 
-    def course(self) -> History:
+    def timeline(self) -> Timeline:
         """Return the training, at the clock of the description."""
         description = self.description
         trainer = Trainer(self.network, self.start, self.loss, self.batch, self.seed)
-        course = History(trainer, size(field(description, "memory", int), "memory"))
+        timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
         branches = self._branches()
         number = field(description, "branch", int)
         if not 0 <= number < len(branches):
@@ -96,20 +96,20 @@ class Rebuilding:
                 "as it is"
             )
         before = branch.actions_at((clock.step, 0))[: None if clock.operation else clock.actions]
-        course.take_over(branches, branch, Clock(clock.step, 0, len(before)))
+        timeline.take_over(branches, branch, Clock(clock.step, 0, len(before)))
         if clock.operation and trainer.products > MOST_PRODUCTS.get(self.network.engine, PRODUCTS):
             warnings.warn(
                 f"it stands at the start of step {clock.step:,} now, as half of so large a step is "
                 "not taken while a file is loaded",
                 stacklevel=4,
             )
-            return course
-        course.go(clock)
-        course.remember()
-        if course.clock != clock:
+            return timeline
+        timeline.go(clock)
+        timeline.remember()
+        if timeline.clock != clock:
             raise InputError(f"step {clock.step} has no moment {clock.key}, where the clock stands")
         trainer.check_untouched()
-        return course
+        return timeline
 
     def _first_values(self) -> Array:
         """Return the initial weights; their count is compared with that of the network."""

@@ -23,28 +23,28 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.networks import describe, not_made
-from scalarviz.files.rebuilding import build_course
+from scalarviz.files.rebuilding import build_timeline
 from scalarviz.files.settings_codec import SettingsWriter
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
-from scalarviz.session.replay import History
-from scalarviz.session.timeline import Action, Clock, Frame
+from scalarviz.session.branches import Action, Clock, Frame
+from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings
 
 KIND = "run"
 NUMBERS = ("value", "grad")
 
 
-def save_course(course: History, path: object) -> None:
+def save_timeline(timeline: Timeline, path: object) -> None:
     """Save a training; an existing file is replaced atomically."""
-    network = check_saving(course)
+    network = check_saving(timeline)
     as_path(path)
-    write(path, KIND, *describe_course(course, network))
+    write(path, KIND, *describe_timeline(timeline, network))
 
 
-def check_saving(course: History) -> Any:
+def check_saving(timeline: Timeline) -> Any:
     """Return the network of a training; raise InputError if it cannot be saved."""
-    network = course.trainer.network
+    network = timeline.trainer.network
     if not network.layers:
         raise InputError(
             "a session of a compiled function cannot be saved, since the function is code: keep "
@@ -53,8 +53,8 @@ def check_saving(course: History) -> Any:
     return network
 
 
-def load_course(path: object, data: object = None, limit: int | None = None) -> History:
-    """Return the training in a file that `save_course` wrote, at its clock.
+def load_timeline(path: object, data: object = None, limit: int | None = None) -> Timeline:
+    """Return the training in a file that `save_timeline` wrote, at its clock.
 
     `data` is needed if the data set is made by code; `limit` is described in checks/limits.py.
     """
@@ -62,17 +62,17 @@ def load_course(path: object, data: object = None, limit: int | None = None) -> 
     description, arrays = read(path, KIND)
     given = None if data is None else DataSet.of(data)
     try:
-        course = build_course(description, arrays, given, limit)
+        timeline = build_timeline(description, arrays, given, limit)
     except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
-    stands = list(course.clock.key) == description["clock"]
-    if stands and description.get("bits") != bits_of(course.trainer.bank):
+    stands = list(timeline.clock.key) == description["clock"]
+    if stands and description.get("bits") != bits_of(timeline.trainer.bank):
         warnings.warn(
             f"{shown(as_path(path))} was made on another machine or by other versions: replaying "
             "it gives slightly other numbers here",
             stacklevel=3,
         )
-    return course
+    return timeline
 
 
 def needs_of_run(path: object) -> tuple[str, set[str]]:
@@ -89,15 +89,15 @@ def needs_of_run(path: object) -> tuple[str, set[str]]:
 # ---- writing ------------------------------------------------------------------------------------
 
 
-def describe_course(course: History, network: Network) -> tuple[Description, dict[str, Array]]:
+def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description, dict[str, Array]]:
     """Return a training as a JSON object and arrays."""
-    trainer, here = course.trainer, course.clock
-    course.go(Clock(here.step))
+    trainer, here = timeline.trainer, timeline.clock
+    timeline.go(Clock(here.step))
     now = trainer.frame(here.step)
-    course.forward(here)
-    owner = course.branch.owner_of(now.step)
+    timeline.forward(here)
+    owner = timeline.branch.owner_of(now.step)
     writer = SettingsWriter()
-    places = {branch: i for i, branch in enumerate(course.branches)}
+    places = {branch: i for i, branch in enumerate(timeline.branches)}
     arrays: dict[str, Array] = {}
     branches = []
     for branch, i in places.items():
@@ -121,10 +121,10 @@ def describe_course(course: History, network: Network) -> tuple[Description, dic
         },
         "batch": trainer.batch,
         "seed": trainer.seed,
-        "memory": course.keyframes.budget,
-        "start": describe_settings(course.branches[0].frames[0].settings, writer),
+        "memory": timeline.keyframes.budget,
+        "start": describe_settings(timeline.branches[0].frames[0].settings, writer),
         "branches": branches,
-        "branch": places[course.branch],
+        "branch": places[timeline.branch],
         "clock": list(here.key),
         "bits": bits_of(network.bank),
     }

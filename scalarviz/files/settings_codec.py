@@ -19,7 +19,7 @@ from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.session.timeline import Clock
+from scalarviz.session.branches import Clock
 
 CODE = "code"  # name of a data set that is made by code
 LATEST = 2**53  # largest number of steps

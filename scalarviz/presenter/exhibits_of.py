@@ -63,7 +63,7 @@ def samples_of(session: Session, batch: Pair | None = None) -> Pair:
     data = session.data
     if isinstance(data, TableSet):
         batch = data.training
-    inputs, targets = batch or session.course.trainer.batches.at(0)
+    inputs, targets = batch or session.timeline.trainer.batches.at(0)
     return inputs[:MOST], targets[:MOST]
 
 
@@ -171,7 +171,7 @@ def held_out_loss(session: Session) -> float | None:
     if session.data.held_out is None:
         return None
     inputs, targets = session.data.held_out
-    return session.course.trainer.loss(session.network(inputs[:MOST]), targets[:MOST])
+    return session.timeline.trainer.loss(session.network(inputs[:MOST]), targets[:MOST])
 
 
 def plates_of(session: Session) -> list[TextPlate]:

@@ -19,8 +19,8 @@ from scalarviz.presenter.exhibits_of import exhibit_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
-from scalarviz.session.replay import Here
 from scalarviz.session.session import Session
+from scalarviz.session.timeline import Here
 from scalarviz.session.trainer import Trainer
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import Buffers, Curve
@@ -48,7 +48,7 @@ class LiveValues:
     def __init__(self, session: Session, patience: float = math.inf) -> None:
         self.session = session
         self.patience = patience
-        here = session.course.here
+        here = session.timeline.here
         self.program: Program = session.network.program
         self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = bool(session.network.layers)
@@ -94,7 +94,7 @@ class LiveValues:
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
-        here, program = self.session.course.here, self.session.network.program
+        here, program = self.session.timeline.here, self.session.network.program
         if self.moments is not here.moments and self.moments != here.moments:
             if program.moments != here.moments:  # an earlier step is being looked up
                 return
@@ -130,9 +130,9 @@ class LiveValues:
         return (self.last.value, self.since) if self._earlier.pending else (earlier, step - 1)
 
     def _make_earlier(self) -> FloatArray:
-        course = self.session.course
-        with self.session.doing(), course.at_work():
-            values: FloatArray = course.trainer.bank.value.copy()
+        timeline = self.session.timeline
+        with self.session.doing(), timeline.at_work():
+            values: FloatArray = timeline.trainer.bank.value.copy()
         return values
 
     # The focus sample.
@@ -140,7 +140,7 @@ class LiveValues:
     def _follow(self) -> None:
         if not self.has_layers or (self.session.playing and len(self.numbers.value) > LARGE):
             return
-        session, trainer = self.session, self.session.course.trainer
+        session, trainer = self.session, self.session.timeline.trainer
         if session.playing and not self._following.due:  # large networks take long
             return
         with self._following.doing():
@@ -199,7 +199,7 @@ class LiveValues:
             return
         if self.session.playing and not self._asking.due:
             return
-        batches = self.session.course.trainer.batches
+        batches = self.session.timeline.trainer.batches
         samples = None
         if not isinstance(self.session.data, TableSet):  # made by a user's code, which may be slow
             samples = self.ask(self._first, batches, lambda: batches.at(0))

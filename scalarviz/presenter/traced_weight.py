@@ -16,10 +16,10 @@ from scalarviz.model.operations import NONE, Buffer, Operation
 from scalarviz.model.program import Moment, Program
 from scalarviz.network.base import Model
 from scalarviz.presenter.paths import path, weights_into
+from scalarviz.session.branches import Clock
 from scalarviz.session.explanation import OperationNumbers
-from scalarviz.session.replay import History
 from scalarviz.session.session import Session
-from scalarviz.session.timeline import Clock
+from scalarviz.session.timeline import Timeline
 from scalarviz.texts import text
 
 # The unit that an operation writes: an element of a row, or a channel of images.
@@ -39,8 +39,8 @@ class TracedWeight:
         return self.session.network
 
     @property
-    def course(self) -> History:
-        return self.session.course
+    def timeline(self) -> Timeline:
+        return self.session.timeline
 
     @property
     def program(self) -> Program:
@@ -49,7 +49,7 @@ class TracedWeight:
 
     @property
     def loss(self) -> Loss:
-        return self.course.trainer.loss
+        return self.timeline.trainer.loss
 
     @property
     def operation(self) -> Operation:
@@ -76,7 +76,7 @@ class TracedWeight:
     @property
     def sample(self) -> int:
         """The focus sample, or the last of a smaller batch."""
-        return min(self.session.focus, len(self.course.trainer.run.targets()) - 1)
+        return min(self.session.focus, len(self.timeline.trainer.run.targets()) - 1)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -107,12 +107,12 @@ class TracedWeight:
     def held(self, buffer: Buffer | None) -> FloatArray:
         """Return a buffer's values for the focus sample."""
         assert buffer is not None
-        return self.of_sample(self.course.trainer.run.values(buffer))
+        return self.of_sample(self.timeline.trainer.run.values(buffer))
 
     @property
     def answers(self) -> tuple[FloatArray, FloatArray]:
         """Predictions and targets of the batch."""
-        run = self.course.trainer.run
+        run = self.timeline.trainer.run
         return run.values(self.program.outputs), run.targets()
 
     def of_sample(self, numbers: FloatArray | None) -> FloatArray:
@@ -132,18 +132,18 @@ def first_row(network: Model) -> int:
     return rows[0] if rows else NONE
 
 
-def old_gradient(course: History, row: int) -> float:
+def old_gradient(timeline: Timeline, row: int) -> float:
     """Return the gradient of a weight at the start of this step, before zero_grad.
 
-    It is read from a keyframe, or the step before is replayed; the course ends where it was.
+    It is read from a keyframe, or the step before is replayed; the timeline ends where it was.
     """
-    now, actions = course.clock, course.branch.actions_at((course.clock.step, 0))
-    frame = course.branch.frame_before(now.step)
+    now, actions = timeline.clock, timeline.branch.actions_at((timeline.clock.step, 0))
+    frame = timeline.branch.frame_before(now.step)
     if frame is not None and frame.step == now.step and not actions:
         return float(frame.grad[row])
     try:
-        course.go(Clock(now.step, 0, len(actions)))
-        return float(course.trainer.bank.grad[row])
+        timeline.go(Clock(now.step, 0, len(actions)))
+        return float(timeline.trainer.bank.grad[row])
     finally:
-        course.repair()
-        course.forward(now)
+        timeline.repair()
+        timeline.forward(now)

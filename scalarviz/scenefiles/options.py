@@ -271,7 +271,7 @@ def made_again(
     session: Session, seed: int | None = None, batch: int | None = None, **others: Any
 ) -> Session:
     """Return the same training at its start, with another seed or batch."""
-    trainer = session.course.trainer
+    trainer = session.timeline.trainer
     network = session.network
     if seed is not None:
         if not network.layers:

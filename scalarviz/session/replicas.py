@@ -68,7 +68,7 @@ class Replicas:
     def _begin(self, session: Session) -> None:
         from scalarviz.engines.cpu.replicas import CpuMany  # loads numba
 
-        trainer = session.course.trainer
+        trainer = session.timeline.trainer
         batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], GeneratedBatches):
             raise InputError(

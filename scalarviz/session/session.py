@@ -24,10 +24,10 @@ from scalarviz.model.weight import Part, Weight
 from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
+from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.lock import SessionLock, SharedSnapshot
-from scalarviz.session.replay import History
 from scalarviz.session.state import SessionState
-from scalarviz.session.timeline import Branch, Clock
+from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
 from scalarviz.session.units import advance, back
 from scalarviz.session.weight_history import WeightHistory, copy_at_start
@@ -115,17 +115,17 @@ class Session(SessionState):
         memory = size(memory, "memory")
         with network.bank.guard:  # another session may be training it
             trainer = Trainer(network, settings, loss, batch, seed)
-            self._begin(History(trainer, memory))
+            self._begin(Timeline(trainer, memory))
 
-    def _begin(self, course: History) -> None:
-        self.course = course
+    def _begin(self, timeline: Timeline) -> None:
+        self.timeline = timeline
         self._turns = SessionLock()
         self._player = Player(self._turns)
-        self._pins = WeightHistory(course, self._turns)
+        self._pins = WeightHistory(timeline, self._turns)
         self._focus = 0
-        course.between = self._turns.between
-        course.trainer.bank.guard = self._turns.lock
-        course.trainer.bank.session = self
+        timeline.between = self._turns.between
+        timeline.trainer.bank.guard = self._turns.lock
+        timeline.trainer.bank.session = self
         finalize(self, self._pins.stop).atexit = False
 
     # Moving the clock.
@@ -139,29 +139,29 @@ class Session(SessionState):
         Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
         infinite; the session then stands before that step.
         """
-        self.course.check_unit(unit)
+        self.timeline.check_unit(unit)
         with self.doing():
-            advance(self.course, size(n, "n"), unit)
+            advance(self.timeline, size(n, "n"), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, at most to the start; arguments as in `advance`."""
-        self.course.check_unit(unit)
+        self.timeline.check_unit(unit)
         with self.doing():
-            back(self.course, size(n, "n"), unit)
+            back(self.timeline, size(n, "n"), unit)
 
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at `step`, an integer from 0, before the actions there."""
         clock = Clock(size(step, "step", least=0))
         check_losses(clock.step)
         with self.doing():
-            self.course.go(clock)
+            self.timeline.go(clock)
 
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""
         with self.doing():
-            self.course.go(Clock())
-            if self.course.branch.end > Clock():
-                self.course.fork()
+            self.timeline.go(Clock())
+            if self.timeline.branch.end > Clock():
+                self.timeline.fork()
 
     def play(self, speed: float | None = None, unit: Unit = "step") -> None:
         """Advance in a background thread; if it plays already, change speed or unit.
@@ -171,9 +171,9 @@ class Session(SessionState):
 
         Returns at once. Raises the error that ended the previous play if no `pause` has raised it.
         """
-        self.course.check_unit(unit)
+        self.timeline.check_unit(unit)
         if unit == "epoch":
-            steps = self.course.trainer.batches.steps_an_epoch
+            steps = self.timeline.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
         self._player.play(self._portion, speed, unit)
 
@@ -228,7 +228,7 @@ class Session(SessionState):
 
         Setting it ends the schedule, and takes effect from the next step on.
         """
-        optimizer = self.course.trainer.settings.optimizer
+        optimizer = self.timeline.trainer.settings.optimizer
         return optimizer.rate(self.network.bank.step_count)
 
     @learning_rate.setter
@@ -238,7 +238,7 @@ class Session(SessionState):
     @property
     def optimizer(self) -> Optimizer:
         """Read-only optimizer; to change it, set `learning_rate` or another optimizer."""
-        return self.course.trainer.settings.optimizer.sealed(OF_A_SESSION)
+        return self.timeline.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
     @optimizer.setter
     def optimizer(self, optimizer: Optimizer) -> None:
@@ -247,18 +247,18 @@ class Session(SessionState):
     @property
     def data(self) -> DataSet:
         """The data set; setting it takes effect from the next step on."""
-        return self.course.trainer.settings.data
+        return self.timeline.trainer.settings.data
 
     @data.setter
     def data(self, data: object) -> None:
         chosen = DataSet.of(data)
-        self.course.trainer.check_data(chosen)
+        self.timeline.trainer.check_data(chosen)
         self._do("data", data=chosen)
 
     @property
     def engine(self) -> str:
         """Name of the engine; setting it is `to(name)`."""
-        return self.course.trainer.network.engine
+        return self.timeline.trainer.network.engine
 
     @engine.setter
     def engine(self, name: str) -> None:
@@ -285,15 +285,15 @@ class Session(SessionState):
         """
         places = self.network.places_of(self.network.check_activation(layer, name))
         if len(self.network.activations) - 1 in places:
-            self.course.trainer.loss.check_output(name)
+            self.timeline.trainer.loss.check_output(name)
         with self.doing():
             for place in places:
-                self.course.note("activation", {"layer": place, "name": name})
+                self.timeline.note("activation", {"layer": place, "name": name})
 
     def branch(self) -> Branch:
         """Start a branch at this moment and return it; later steps stay in the previous branch."""
         with self.doing():
-            return self.course.fork()
+            return self.timeline.fork()
 
     def switch(self, branch: Branch | int) -> None:
         """Switch to another `branch`, one of `branches` or its number.
@@ -301,7 +301,7 @@ class Session(SessionState):
         The session goes to the same step if the branch reaches it, else to the end of the branch.
         """
         with self.doing():
-            self.course.switch(self.course.find(branch))
+            self.timeline.switch(self.timeline.find(branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Record the values of some weights; earlier values are replayed in the background.
@@ -324,8 +324,8 @@ class Session(SessionState):
         """
         copied = Session.__new__(Session)
         with self.doing():
-            memory = self.course.keyframes.budget
-            copied._begin(copy_at_start(self.course, self.network, self.course.clock, memory))
+            memory = self.timeline.keyframes.budget
+            copied._begin(copy_at_start(self.timeline, self.network, self.timeline.clock, memory))
             copied._pins.take_over(self._pins)
             copied._focus = self._focus
         return copied
@@ -333,7 +333,7 @@ class Session(SessionState):
     def save(self, path: object) -> None:
         """Write the session with its past and all branches into the file `path`."""
         with self.doing():
-            save_run(self.course, path)
+            save_run(self.timeline, path)
 
     @classmethod
     def load(cls, path: object, data: object = None, *, limit: int | None = None) -> Session:
@@ -354,9 +354,9 @@ class Session(SessionState):
     def _portion(self, most: int | None, unit: str) -> int:
         """Advance by at most `most` units, for about PORTION seconds; return by how many."""
         with self.doing():
-            count = max(1, int(self.course.pace)) if unit == "step" else 1
+            count = max(1, int(self.timeline.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
-            advance(self.course, count, unit)
+            advance(self.timeline, count, unit)
         return count
 
     @contextmanager
@@ -367,22 +367,22 @@ class Session(SessionState):
         taken over the network.
         """
         with self._turns.taken():
-            if self.course.is_at_work:
+            if self.timeline.is_at_work:
                 raise OrderError(
                     "this session is at work just now, and was called by what it called itself, "
                     "such as a function that makes data: do that after the call that goes on"
                 )
             self._check_owner()
             try:
-                self.course.journal_outside_writes()
-                self.course.show()
+                self.timeline.journal_outside_writes()
+                self.timeline.show()
                 yield
             except BaseException:  # Ctrl-C too: numbers and clock must agree again
-                self.course.repair()
+                self.timeline.repair()
                 raise
             finally:
-                self.course.remember()
-                self.course.show()
+                self.timeline.remember()
+                self.timeline.show()
 
     @property
     def has_turn(self) -> bool:
@@ -396,7 +396,7 @@ class Session(SessionState):
             yield mine
 
     def _check_owner(self) -> None:
-        if self.course.trainer.bank.session is not self:
+        if self.timeline.trainer.bank.session is not self:
             raise OwnershipError(
                 "this network is trained by another session now: go on with that one, or give "
                 "each session a network of its own, such as net.copy()"
@@ -404,7 +404,7 @@ class Session(SessionState):
 
     def _do(self, kind: str, **details: Any) -> None:
         with self.doing():
-            self.course.note(kind, details)
+            self.timeline.note(kind, details)
 
     def __repr__(self) -> str:
         place = f"done: {self.done or 'nothing'}, next: {self.next}"

@@ -11,9 +11,9 @@ from scalarviz.errors import OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.leaf_calls import session_html
 from scalarviz.model.weight import Weight
+from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
-from scalarviz.session.replay import History
-from scalarviz.session.timeline import Branch, Clock
+from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
 from scalarviz.session.weight_history import WeightHistory
 
@@ -21,7 +21,7 @@ from scalarviz.session.weight_history import WeightHistory
 class SessionState(ABC):
     """Read access to the present moment, the numbers of its batch, and the pinned weights."""
 
-    course: History
+    timeline: Timeline
     _pins: WeightHistory
     _focus: int
 
@@ -38,49 +38,49 @@ class SessionState(ABC):
     @property
     def network(self) -> Any:  # a Model; what a Network alone has is checked where it is used
         """The Network or Expression that is trained."""
-        return self.course.trainer.network
+        return self.timeline.trainer.network
 
     @final
     @property
     def clock(self) -> Clock:
         """The present moment: step, operation, and actions done at this place."""
-        return self.course.here.clock
+        return self.timeline.here.clock
 
     @final
     @property
     def step_index(self) -> int:
         """Number of whole steps done, which is the index of the next one."""
-        return self.course.here.clock.step
+        return self.timeline.here.clock.step
 
     @final
     @property
     def epoch(self) -> float:
         """Epochs done so far: steps divided by steps per epoch."""
-        return self.course.here.clock.step / self.course.trainer.batches.steps_an_epoch
+        return self.timeline.here.clock.step / self.timeline.trainer.batches.steps_an_epoch
 
     @final
     @property
     def branches(self) -> list[Branch]:
         """All branches, in the order in which they were started."""
-        return list(self.course.branches)
+        return list(self.timeline.branches)
 
     @final
     @property
     def current_branch(self) -> Branch:
         """The branch that the session is on."""
-        return self.course.here.branch
+        return self.timeline.here.branch
 
     @final
     @property
     def operations(self) -> list[str]:
         """Names of the moments of a step, in order."""
-        return [moment.name for moment in self.course.here.moments]
+        return [moment.name for moment in self.timeline.here.moments]
 
     @final
     @property
     def done(self) -> str:
         """Name of the moment that the clock has just passed; "" at the very start."""
-        clock, _, moments, _ = self.course.here
+        clock, _, moments, _ = self.timeline.here
         before = moments[clock.operation - 1].name
         return before if clock.operation or clock.step else ""
 
@@ -88,27 +88,27 @@ class SessionState(ABC):
     @property
     def next(self) -> str:
         """Name of the moment that comes next."""
-        clock, _, moments, _ = self.course.here
+        clock, _, moments, _ = self.timeline.here
         return moments[clock.operation].name
 
     @final
     @property
     def phase(self) -> str:
         """Phase of the moment that comes next."""
-        clock, _, moments, _ = self.course.here
+        clock, _, moments, _ = self.timeline.here
         return moments[clock.operation].phase
 
     @final
     @property
     def loss(self) -> float:
         """The last loss that was computed; NaN at first."""
-        return self.course.here.loss
+        return self.timeline.here.loss
 
     @final
     @property
     def losses(self) -> FloatArray:
         """Loss of each step that is done, before its update; float64, 1-D."""
-        here = self.course.here
+        here = self.timeline.here
         return here.branch.losses[: here.clock.step]
 
     # The numbers of the current batch.
@@ -116,11 +116,11 @@ class SessionState(ABC):
     @property
     def focus(self) -> int:
         """Index in the batch of the sample whose numbers are shown; can be set."""
-        return min(self._focus, self.course.trainer.batches.size - 1)
+        return min(self._focus, self.timeline.trainer.batches.size - 1)
 
     @focus.setter
     def focus(self, sample: int) -> None:
-        self._focus = self.course.check_sample(sample)
+        self._focus = self.timeline.check_sample(sample)
 
     @final
     def numbers(self, operation: str) -> OperationNumbers:
@@ -134,7 +134,7 @@ class SessionState(ABC):
         """
         with self.doing():
             coming = [each.name for each in self.network.program.stepped]
-            with self.course.at_work():
+            with self.timeline.at_work():
                 known = {each.name: each for each in self.network.program.stepped}
                 if operation in coming and operation not in list(known):
                     raise OrderError(
@@ -142,7 +142,7 @@ class SessionState(ABC):
                         f"after the step that is done, which has {', '.join(known)}: advance first"
                     )
                 found = pick(known, operation, "operation")
-                return numbers_of(self.course.trainer, found, self.course.clock.operation)
+                return numbers_of(self.timeline.trainer, found, self.timeline.clock.operation)
 
     @final
     def explain(self, weight: Weight | int) -> Explanation:
@@ -152,8 +152,8 @@ class SessionState(ABC):
         explained. Raises OrderError before the first step.
         """
         row = one_row(self.network, weight)
-        with self.doing(), self.course.at_work():
-            return explain(self.course.trainer, row, self.course.clock.operation)
+        with self.doing(), self.timeline.at_work():
+            return explain(self.timeline.trainer, row, self.timeline.clock.operation)
 
     @final
     @property

@@ -1,337 +1,340 @@
-"""Time: the clock, the journal of actions, branches, and keyframes within a memory budget.
+"""Timeline: a trainer with a clock, branches and keyframes, which can go to any moment.
 
-Every step is determined by the seed, its number, and the actions of the user. So a few keyframes
-and the journal reproduce any moment bit for bit. Going back and doing something else starts a
-branch; the old branch stays.
+There is one clock and one set of numbers. To go back, the newest keyframe before the target is
+restored, and the steps from there are replayed together with the user's actions.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import total_ordering
-from typing import Any, final
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.model.bank import Bank
+from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
+from scalarviz.formulas.table import pick
+from scalarviz.model.bank import NONE
+from scalarviz.model.program import Moment
+from scalarviz.session.branches import Action, Branch, Clock, Keyframes
+from scalarviz.session.outside_writes import BankDiff
+from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
 
-CURVE_POINTS = 2000
+PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
+UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
+MOST_STEPS = 100_000  # at most in one portion
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """A moment between two operations: step, operations of the step done, actions done there.
+class Here(NamedTuple):
+    """A consistent view of a Timeline for other threads; replaced as a whole, never changed."""
 
-    `actions` counts the actions of the user at this very place that are done.
-    """
+    clock: Clock
+    branch: Branch
+    moments: tuple[Moment, ...]
+    loss: float
 
-    step: int = 0
-    operation: int = 0
-    actions: int = 0
 
-    def __lt__(self, other: Clock) -> bool:
-        return self.key < other.key
+@final
+class Timeline:
+    """A trainer, its clock, its branches and their keyframes."""
+
+    def __init__(self, trainer: Trainer, memory: int) -> None:
+        self.trainer = trainer
+        self.clock = Clock()
+        self.branch = Branch(0)
+        self.branches = [self.branch]
+        self.keyframes = Keyframes(memory)
+        self.keyframes.add(self.branch, trainer.frame(0))
+        self.loss = np.nan
+        self.pace = 1.0  # steps that take about PORTION
+        self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
+        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
+        self.between: Callable[[], None] = lambda: None  # called between two portions
+        self._asking = False  # while it visits another moment to look something up
+        self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
+        self._outside_writes = BankDiff(trainer)
+        self.here = self._here()
+
+    def _here(self) -> Here:
+        return Here(self.clock, self.branch, self.trainer.moments, self.loss)
+
+    def show(self) -> None:
+        """Publish the present state in `here`, for other threads."""
+        if not self._asking:
+            self.here = self._here()
 
     @property
-    def key(self) -> tuple[int, int, int]:
-        return self.step, self.operation, self.actions
+    def is_at_work(self) -> bool:
+        """Whether a portion is under way, e.g. while a batch is being made."""
+        return self._interrupted
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """(step, operation)."""
-        return self.step, self.operation
+    # Checks of arguments.
 
+    def check_unit(self, unit: str) -> None:
+        """Raise InputError if the unit is unknown or not available for this batch size."""
+        pick(UNITS, unit, "unit")
+        count = self.trainer.batches.size
+        if unit == "sample" and count != 1:
+            raise InputError(
+                f"the batch has {count} samples, which go through each operation together: "
+                "go by operations, phases, steps or epochs"
+            )
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Action:
-    """An action of the user: kind, details, and the place where it takes effect.
+    def check_sample(self, sample: object) -> int:
+        """Return the index of a sample of the batch; raise InputError if out of range."""
+        count = self.trainer.batches.size
+        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
+            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
+        return int(sample)
 
-    `asked` is the place of the request if it had to wait for the next step, else None.
-    """
+    # Moving the clock.
 
-    step: int
-    operation: int
-    kind: str
-    details: Mapping[str, Any]
-    asked: tuple[int, int] | None = None
+    def go(self, target: Clock) -> None:
+        """Go to a moment of this branch, by replay if it lies in the past."""
+        if target < self.clock:
+            self.restore(target.step)
+        self.forward(target)
 
-    @property
-    def place(self) -> tuple[int, int]:
-        return self.step, self.operation
+    def enter(self, step: int) -> None:
+        """Go to the start of a step, after the actions there, which can change its operations."""
+        self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
 
-    def __str__(self) -> str:
-        told = ", ".join(f"{key}={short(value)}" for key, value in self.details.items())
-        return f"step {self.step}: {self.kind} {told}"
+    def restore(self, step: int) -> None:
+        """Restore the newest keyframe at or before this step."""
+        frame = self.branch.frame_before(step)
+        assert frame is not None, "the keyframe of step 0 is never removed"
+        self._interrupted = True
+        self.trainer.restore(frame)
+        self.clock = Clock(frame.step)
+        self.loss = self.branch.loss_at(frame.step - 1)
+        self._interrupted = False
 
+    def forward(self, target: Clock) -> None:
+        """Advance to a moment, replaying the actions of the journal on the way."""
+        while self.clock < target:
+            if not self._redo(target):
+                if self.clock.place >= target.place:
+                    break
+                most = self._steps_until(target)
+                if most > 0 and self.clock.operation == 0:
+                    self._take_steps(most)
+                else:
+                    self._take_operation()
+            self.branch.end = max(self.branch.end, self.clock)
+            self.show()
+            if not self._asking:
+                self.between()
 
-def short(value: object) -> str:
-    """Return a detail of an action in a few characters."""
-    if isinstance(value, np.ndarray) and value.size != 1:
-        return f"{value.size} numbers"
-    return f"{value.item():g}" if isinstance(value, np.ndarray) else str(value)
+    def _redo(self, target: Clock) -> bool:
+        """Replay the journalled actions of this place up to the target; return if any."""
+        now = self.clock
+        last = target.actions if now.place == target.place else None
+        waiting = self.branch.actions_at(now.place)[now.actions : last]
+        if waiting:
+            self.trainer.apply(*waiting)
+            self.clock = replace(now, actions=now.actions + len(waiting))
+        return bool(waiting)
 
+    def _steps_until(self, target: Clock) -> int:
+        """Return the number of whole steps before the target and before the next action."""
+        place = self.branch.next_place(self.clock.place)
+        stop = target.step if place is None else min(target.step, place[0])
+        return stop - self.clock.step
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """A keyframe: all numbers of a network on arrival at a step, and the settings then."""
+    def repair(self) -> None:
+        """After an interrupted portion, recompute the numbers that belong to the clock."""
+        if self._interrupted:
+            now = self.clock
+            self.restore(now.step)
+            try:
+                self.forward(now)
+            except BaseException:  # at a keyframe numbers and clock agree
+                self.restore(self.clock.step)
+                raise
 
-    step: int
-    value: FloatArray
-    grad: FloatArray
-    frozen: Any
-    slots: Mapping[tuple[str, ...], FloatArray]
-    state: FloatArray
-    step_count: int
-    has_gradients: bool
-    settings: Any
+    def _take_steps(self, most: int) -> None:
+        self._interrupted = True
+        first, count = self.clock.step, max(1, min(most, int(self.pace), self.most_steps()))
+        start = time.perf_counter()
+        outcome = self.trainer.steps(first, count)
+        seconds = (time.perf_counter() - start) / count
+        self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
+        self.branch.record.record(first, outcome.losses)
+        if len(outcome.losses):
+            self.loss = float(outcome.losses[-1])
+            self.clock = Clock(first + len(outcome.losses))
+        if outcome.bad != NONE:
+            self._stop_before_step()
+            self._interrupted = False
+            raise self._with_way_back(self.trainer.bank.bad_gradient(outcome.bad))
+        if outcome.overflow is not None:
+            self.repair()
+            self._stop_before_step()
+            self._interrupted = False
+            raise self._with_way_back(outcome.overflow)
+        self._keep_frame()
+        self.each_portion()
+        self._interrupted = False
 
-    @staticmethod
-    def of(bank: Bank, step: int, settings: object) -> Frame:
-        """Copy the present numbers of a bank."""
-        return Frame(
-            step,
-            bank.value.copy(),
-            bank.grad.copy(),
-            bank.frozen.copy() if bank.frozen.any() else None,
-            {names: block.copy() for names, block in bank.blocks.items() if block.any()},
-            bank.state.copy(),
-            bank.step_count,
-            bank.has_gradients,
-            settings,
+    def _stop_before_step(self) -> None:
+        """Perform the moments of this step up to "step", which would not be finite."""
+        step, last = self.clock.step, len(self.trainer.moments) - 1
+        self.trainer.begin(step)
+        for operation in range(last):
+            self.trainer.perform(operation)
+        self.loss = self.trainer.run.loss
+        self.clock = Clock(step, last)
+        self.branch.end = max(self.branch.end, self.clock)
+
+    def _with_way_back(self, error: GradientError) -> GradientError:
+        """Return the error of a refused step, with the step from which training can go on."""
+        step = self.clock.step
+        losses = self.branch.losses[:step]
+        if isinstance(error, UpdateError):
+            error = error.at(step)
+            if not step or self.loss <= losses[0]:  # weights are fine: a lower rate is enough
+                return error.with_way_back(step, "")
+        step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
+        return error.with_way_back(step, ", where the loss was smallest")
+
+    def _take_operation(self) -> None:
+        step, operation = self.clock.place
+        self._interrupted = True
+        if operation == 0:
+            self.trainer.begin(step)
+        try:
+            self.trainer.perform(operation)
+        except GradientError as error:
+            self._interrupted = False  # the operation changed nothing
+            raise self._with_way_back(error) from None
+        if self.trainer.moments[operation].kind == "loss":
+            self.loss = self.trainer.run.loss
+        self.clock = self.after_operation()
+        if self.clock.operation == 0:
+            self.branch.record.record(step, np.array([self.loss]))
+            self._keep_frame()
+            self.each_portion()
+        self._interrupted = False
+
+    def _keep_frame(self) -> None:
+        """Keep a keyframe of this moment unless the last one is less than a portion ago."""
+        last = self.branch.frame_before(self.clock.step)
+        if last is None or self.clock.step - last.step >= self.pace:
+            self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
+
+    def after_operation(self) -> Clock:
+        """Return the moment after the next operation."""
+        step, operation = self.clock.place
+        last = len(self.trainer.moments) - 1
+        return Clock(step, operation + 1) if operation < last else Clock(step + 1)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Visit a moment with numbers: this one, or just before "step" of the last step.
+
+        Raises OrderError at the very start.
+        """
+        now = self.clock
+        if now.operation:
+            yield
+            return
+        if now.step == 0:
+            raise OrderError("nothing has been computed yet: advance first")
+        self._asking = True
+        try:
+            self.enter(now.step - 1)
+            last = len(self.trainer.moments) - 1
+            self.forward(Clock(now.step - 1, last))
+            yield
+        finally:
+            try:
+                self.repair()
+                self.forward(now)
+            finally:
+                self._asking = False
+
+    # Actions of the user.
+
+    def note(self, kind: str, details: dict[str, Any]) -> None:
+        """Apply and journal an action; changes of a step's structure wait for the next step."""
+        self._apply_queued()
+        later = kind in BETWEEN_STEPS and self.clock.operation > 0
+        step, operation = (self.clock.step + 1, 0) if later else self.clock.place
+        action = Action(step, operation, kind, details, self.clock.place if later else None)
+        if not later:
+            self.trainer.apply(action)
+        if self.branch.end > self.clock:
+            self.fork()
+        self.branch.insert(action)
+        if not later:
+            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+        self.branch.end = self.clock
+
+    def _apply_queued(self) -> None:
+        """Apply actions that were requested within the previous step and are due at this place."""
+        for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
+            if action.asked is None:
+                break
+            self.trainer.apply(action)
+            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+            self.branch.end = max(self.branch.end, self.clock)
+
+    def fork(self) -> Branch:
+        """Start a branch at this moment."""
+        self.branch = self.branch.fork_at(len(self.branches), self.clock)
+        self.branches.append(self.branch)
+        return self.branch
+
+    def find(self, branch: Branch | int) -> Branch:
+        """Return a branch, given itself or its number; raise InputError if there is none."""
+        if isinstance(branch, int) and 0 <= branch < len(self.branches):
+            return self.branches[branch]
+        if isinstance(branch, Branch) and branch in self.branches:
+            return branch
+        raise InputError(
+            f"this session has the branches 0 to {len(self.branches) - 1}, and no "
+            f"{shorten(branch)}: choose one of s.branches"
         )
 
-    def restore(self, bank: Bank) -> None:
-        """Copy the numbers into a bank."""
-        bank.value[:] = self.value
-        bank.grad[:] = self.grad
-        bank.frozen[:] = False if self.frozen is None else self.frozen
-        for names in {*self.slots, *bank.blocks}:
-            bank.slot_block(names)[:] = self.slots.get(names, 0.0)
-        bank.state[:] = self.state
-        bank.restart_count(self.step_count)
-        bank.has_gradients = self.has_gradients
+    def switch(self, branch: Branch) -> None:
+        """Switch to another branch: to the same step if the branch reaches it, else to its end."""
+        at_end = branch.end.step <= self.clock.step
+        target = branch.end if at_end else Clock(self.clock.step)
+        self.branch = branch
+        self.restore(target.step)
+        self.forward(target)
+
+    def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
+        """Continue a loaded or copied timeline at a moment of one of its branches."""
+        self.branches, self.branch = branches, branch
+        self.keyframes = Keyframes(self.keyframes.budget)
+        self.restore(clock.step)
+        self.keyframes.take(branches, branch)
+        self.forward(clock)
+        self.remember()
+        self.show()
+
+    def remember(self) -> None:
+        """Record the present numbers, so that direct writes to the bank can be detected."""
+        self._outside_writes.remember(self.clock.operation > 0)
 
     @property
-    def size(self) -> int:
-        """Memory in bytes."""
-        frozen = 0 if self.frozen is None else self.frozen.nbytes
-        slots = sum(block.nbytes for block in self.slots.values())
-        return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
+    def remembered(self) -> FloatArray:
+        """The weights when the session last touched them, at the moment of its clock."""
+        return self._outside_writes.value
 
+    def journal_outside_writes(self) -> None:
+        """Journal what was written into the bank since the last `remember`.
 
-@final
-class Losses:
-    """The losses of a branch from step `first` on, in an array that grows."""
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self._room = np.empty(64)
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def own(self) -> FloatArray:
-        """The losses recorded in this branch."""
-        return self._room[: self._count]
-
-    def record(self, step: int, losses: FloatArray) -> None:
-        """Append the losses of the steps from `step` on; those recorded already are skipped."""
-        start = step - self.first
-        new = losses[max(self._count - start, 0) :]
-        end = self._count + len(new)
-        if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)))
-            room[: self._count] = self.own
-            self._room = room
-        self._room[self._count : end] = new
-        self._count = end
-
-
-@dataclass(eq=False)
-class Branch:
-    """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
-
-    number    0 is the first
-    parent    the branch that it forked from, at moment `fork`; None for the first
-    journal   all actions of the user from step 0 on, those of the parent before `fork` included
-    end       the furthest moment reached
-    """
-
-    number: int
-    parent: Branch | None = None
-    fork: Clock = field(default_factory=Clock)
-    journal: list[Action] = field(default_factory=list)
-    end: Clock = field(default_factory=Clock)
-
-    def __post_init__(self) -> None:
-        self.record = Losses(self.fork.step)
-        self.frames: list[Frame] = []
-
-    @property
-    def losses(self) -> FloatArray:
-        """Loss of every step of this branch, from step 0 on, float64."""
-        parts, end = [], self.record.first + len(self.record)
-        for branch in self.lineage():
-            parts.append(branch.record.own[: max(end - branch.record.first, 0)])
-            end = min(end, branch.record.first)
-        return np.concatenate(parts[::-1])
-
-    def loss_at(self, step: int) -> float:
-        """Return the loss of one step; NaN for a negative one."""
-        if step < 0:
-            return np.nan
-        owner = next(branch for branch in self.lineage() if step >= branch.record.first)
-        return float(owner.record.own[step - owner.record.first])
-
-    def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
-        """Return steps and losses for a plot: means over at most `points` equal intervals."""
-        losses = self.losses
-        stretch = max(1, -(-len(losses) // points))
-        starts = np.arange(0, len(losses), stretch)
-        if not len(starts):
-            return starts, losses
-        counts = np.diff([*starts, len(losses)])
-        return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
-
-    def actions_at(self, place: tuple[int, int]) -> list[Action]:
-        """Return the actions at a place, in order."""
-        first = bisect_left(self.journal, place, key=place_of)
-        return self.journal[first : bisect_right(self.journal, place, key=place_of)]
-
-    def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the first place with an action after this one, or None."""
-        later = bisect_right(self.journal, place, key=place_of)
-        return self.journal[later].place if later < len(self.journal) else None
-
-    def insert(self, action: Action) -> None:
-        """Add an action to the journal, after those at the same place."""
-        insort(self.journal, action, key=place_of)
-
-    def fork_at(self, number: int, now: Clock) -> Branch:
-        """Return a new branch from a moment on, with the actions before it."""
-        gone_back = self.end > now
-        here = bisect_left(self.journal, now.place, key=place_of) + now.actions
-        done = self.journal[:here]
-        for action in self.journal[here:]:
-            asked = action.asked
-            if asked and (asked < now.place or (asked == now.place and not gone_back)):
-                done.append(action)
-        return Branch(number, self, now, done, now)
-
-    def frame_before(self, step: int) -> Frame | None:
-        """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
-        for branch in self.lineage():
-            at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
-            if at:
-                return branch.frames[at - 1]
-            step = min(step, branch.fork.step)
-        return None
-
-    def owner_of(self, step: int) -> Branch:
-        """Return the branch, this one or an ancestor, in which a step was reached."""
-        lineage = self.lineage()
-        return next(each for each in lineage if each.parent is None or step > each.fork.step)
-
-    def lineage(self) -> list[Branch]:
-        """Return this branch and its ancestors, nearest first."""
-        found, branch = [self], self.parent
-        while branch is not None:
-            found.append(branch)
-            branch = branch.parent
-        return found
-
-    def __repr__(self) -> str:
-        start = "the start" if self.parent is None else f"step {self.fork.step}"
-        steps = len(self.losses)
-        last = f", loss {self.losses[-1]:.4g}" if steps else ""
-        return f"Branch {self.number} from {start}: {steps:,} steps{last}"
-
-
-def copies_of(branches: Sequence[Branch]) -> list[Branch]:
-    """Return independent copies of all branches; keyframes are shared."""
-    copies: dict[Branch, Branch] = {}
-    for branch in branches:  # parents come before their children
-        parent = None if branch.parent is None else copies[branch.parent]
-        copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
-        copy.record.record(branch.record.first, branch.record.own)
-        copy.frames = list(branch.frames)
-        copies[branch] = copy
-    return list(copies.values())
-
-
-def place_of(action: Action) -> tuple[int, int]:
-    """Sort key of a journal."""
-    return action.place
-
-
-@final
-class Keyframes:
-    """The keyframes of all branches, within a budget of bytes; older ones are sparser.
-
-    The first one, at step 0, is never removed.
-    """
-
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
-        self.used = 0
-        self._branches: list[Branch] = []
-
-    def add(self, branch: Branch, frame: Frame) -> None:
-        """Add a keyframe, unless the branch has one at this step."""
-        branch = branch.owner_of(frame.step)
-        at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
-        if at and branch.frames[at - 1].step == frame.step:
-            return
-        branch.frames.insert(at, frame)
-        if branch not in self._branches:
-            self._branches.append(branch)
-        self.used += frame.size
-        if self.used > self.budget:
-            self._thin(branch)
-
-    def take(self, branches: Sequence[Branch], newest: Branch) -> None:
-        """Replace all keyframes by those of these branches, thinned to the budget."""
-        self._branches = [branch for branch in branches if branch.frames]
-        self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
-        if self.used > self.budget:
-            self._thin(newest)
-
-    def _thin(self, newest: Branch) -> None:
-        """Remove the keyframes that are needed least, until a tenth of the budget is free."""
-        candidates = []
-        for branch in self._branches:
-            steps = np.array([frame.step for frame in branch.frames], np.float64)
-            if not len(steps):
-                continue
-            now = steps[-1] if branch is newest else steps[-1] + 1000.0
-            before = np.concatenate([[branch.fork.step], steps[:-1]])
-            after = np.concatenate([steps[1:], [steps[-1]]])
-            # The weak power keeps old intervals short: going back is quick everywhere.
-            missed = (after - before) / (now - steps + 16.0) ** 0.25
-            for i, frame in enumerate(branch.frames):
-                is_start = branch.parent is None and i == 0
-                is_newest = branch is newest and i == len(steps) - 1
-                if not is_start and not is_newest:
-                    candidates.append((float(missed[i]), i, branch, frame))
-        candidates.sort(key=lambda each: each[:2])
-        # A neighbour of a removed keyframe has become more important: it waits for the next round.
-        gone: dict[Branch, set[int]] = {branch: set() for branch in self._branches}
-        for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
-            if not gone[branch] & {i - 1, i + 1}:
-                gone[branch].add(i)
-                self.used -= frame.size
-        for branch, places in gone.items():
-            if places:
-                kept = [frame for i, frame in enumerate(branch.frames) if i not in places]
-                branch.frames[:] = kept
-        if self.used > 0.9 * self.budget and candidates:
-            self._thin(newest)
-
-    def __len__(self) -> int:
-        return sum(len(branch.frames) for branch in self._branches)
+        Raises OrderError if engine or activations of the network were changed without the session.
+        """
+        for kind, details in list(self._outside_writes.changes()):
+            self.note(kind, details)
+        try:
+            self.trainer.check_untouched()
+        except OrderError:  # _set_network made another run, which has not begun this step
+            self._interrupted = self.clock.operation > 0
+            raise

@@ -24,7 +24,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
 from scalarviz.network.base import Model
-from scalarviz.session.timeline import Action, Frame
+from scalarviz.session.branches import Action, Frame
 
 
 @dataclass(frozen=True)

@@ -3,66 +3,66 @@
 from __future__ import annotations
 
 from scalarviz.process.memory import check_losses
-from scalarviz.session.replay import History
-from scalarviz.session.timeline import Clock
+from scalarviz.session.branches import Clock
+from scalarviz.session.timeline import Timeline
 
 
-def advance(course: History, count: int, unit: str) -> None:
+def advance(timeline: Timeline, count: int, unit: str) -> None:
     """Advance by `count` units."""
     if unit in ("operation", "phase"):
-        check_losses(course.clock.step + count // len(course.trainer.moments))
+        check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
         for _ in range(count):
-            after = course.after_operation() if unit == "operation" else after_phase(course)
-            course.forward(after)
+            after = timeline.after_operation() if unit == "operation" else after_phase(timeline)
+            timeline.forward(after)
     else:
-        steps = course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-        target = Clock((course.clock.step // steps + count) * steps)
+        steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        target = Clock((timeline.clock.step // steps + count) * steps)
         check_losses(target.step)
-        course.forward(target)
+        timeline.forward(target)
 
 
-def back(course: History, count: int, unit: str) -> None:
+def back(timeline: Timeline, count: int, unit: str) -> None:
     """Go back by `count` units, at most to the start."""
     if unit == "operation":
-        back_operations(course, count)
+        back_operations(timeline, count)
     elif unit == "phase":
         for _ in range(count):
-            if course.clock == Clock():
+            if timeline.clock == Clock():
                 break
-            back_phase(course)
+            back_phase(timeline)
     else:
-        steps = course.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-        begun = course.clock.step + (course.clock.operation > 0)
-        course.go(Clock(max(0, -(-begun // steps) - count) * steps))
+        steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        begun = timeline.clock.step + (timeline.clock.operation > 0)
+        timeline.go(Clock(max(0, -(-begun // steps) - count) * steps))
 
 
-def after_phase(course: History) -> Clock:
+def after_phase(timeline: Timeline) -> Clock:
     """Return the moment at which the current phase ends."""
-    moments, (step, operation) = course.trainer.moments, course.clock.place
+    moments, (step, operation) = timeline.trainer.moments, timeline.clock.place
     for i in range(operation, len(moments)):
         if moments[i].phase != moments[operation].phase:
             return Clock(step, i)
     return Clock(step + 1)
 
 
-def back_operations(course: History, count: int) -> None:
+def back_operations(timeline: Timeline, count: int) -> None:
     """Go back by `count` operations, at most to the start."""
-    while count > course.clock.operation and course.clock.step > 0:
-        count -= course.clock.operation
-        course.enter(course.clock.step - 1)
-        last = len(course.trainer.moments)
+    while count > timeline.clock.operation and timeline.clock.step > 0:
+        count -= timeline.clock.operation
+        timeline.enter(timeline.clock.step - 1)
+        last = len(timeline.trainer.moments)
         if count <= last:
-            course.go(Clock(course.clock.step, last - count))
+            timeline.go(Clock(timeline.clock.step, last - count))
             return
         count -= last
-    course.go(Clock(course.clock.step, max(0, course.clock.operation - count)))
+    timeline.go(Clock(timeline.clock.step, max(0, timeline.clock.operation - count)))
 
 
-def back_phase(course: History) -> None:
+def back_phase(timeline: Timeline) -> None:
     """Go back to the start of the phase of the last operation."""
-    if course.clock.operation == 0:
-        return back_operations(course, 1)
-    moments, first = course.trainer.moments, course.clock.operation - 1
+    if timeline.clock.operation == 0:
+        return back_operations(timeline, 1)
+    moments, first = timeline.trainer.moments, timeline.clock.operation - 1
     while first > 0 and moments[first - 1].phase == moments[first].phase:
         first -= 1
-    course.go(Clock(course.clock.step, first))
+    timeline.go(Clock(timeline.clock.step, first))

@@ -13,9 +13,9 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import Guard
 from scalarviz.network.base import Model
+from scalarviz.session.branches import Branch, Clock, copies_of
 from scalarviz.session.lock import SessionLock
-from scalarviz.session.replay import MOST_STEPS, History
-from scalarviz.session.timeline import Branch, Clock, copies_of
+from scalarviz.session.timeline import MOST_STEPS, Timeline
 from scalarviz.session.trainer import Trainer
 from scalarviz.session.worker import Background, Job
 
@@ -27,14 +27,14 @@ MEMORY = 2**24  # bytes for keyframes of the copy
 class WeightHistory:
     """The pinned rows of a bank, and their values at some steps of each branch."""
 
-    def __init__(self, course: History, turns: SessionLock) -> None:
-        self._course = course
+    def __init__(self, timeline: Timeline, turns: SessionLock) -> None:
+        self._timeline = timeline
         self._turns = turns
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
         self._lock = Guard()
         self._background = Background()
-        course.each_portion = self.note
-        course.most_steps = self.stride
+        timeline.each_portion = self.note
+        timeline.most_steps = self.stride
 
     @property
     def rows(self) -> list[int]:
@@ -54,7 +54,7 @@ class WeightHistory:
             self.stop()
 
     def take_over(self, other: WeightHistory) -> None:
-        """Pin the rows of the history that this one was copied from, with the known values."""
+        """Pin what the WeightHistory of the original had pinned, with the known values."""
         with other._lock:
             self._values = {row: dict(known) for row, known in other._values.items()}
         if other._background.busy:
@@ -62,23 +62,23 @@ class WeightHistory:
 
     def stride(self) -> int:
         """Return the number of steps that may pass between two records."""
-        return max(1, self._course.clock.step // POINTS) if self._values else MOST_STEPS
+        return max(1, self._timeline.clock.step // POINTS) if self._values else MOST_STEPS
 
     def note(self, numbers: FloatArray | None = None) -> None:
         """Record the present values, or `numbers`, if the clock stands between two steps."""
-        clock = self._course.clock
-        numbers = self._course.trainer.bank.value if numbers is None else numbers
+        clock = self._timeline.clock
+        numbers = self._timeline.trainer.bank.value if numbers is None else numbers
         if not self._values or clock.operation or clock.actions:
             return
         with self._lock:
             for row, values in self._values.items():
-                values[self._course.branch.number, clock.step] = float(numbers[row])
+                values[self._timeline.branch.number, clock.step] = float(numbers[row])
                 if len(values) > 4 * POINTS:
                     self._values[row] = dict(list(values.items())[::2])
 
     def history(self, row: int) -> tuple[FloatArray, FloatArray]:
         """Return the known steps of this branch up to now, and the values on arrival there."""
-        here = self._course.here
+        here = self._timeline.here
         limits = limits_of(here.branch, here.clock.step)
         with self._lock:
             known = list(self._values.get(row, {}).items())
@@ -106,12 +106,12 @@ class WeightHistory:
 
     def _fill(self) -> Job:
         with self._turns.taken():
-            self.note(self._course.remembered)  # the bank may have been written to since
-            network, rows = self._course.trainer.network, self.rows
+            self.note(self._timeline.remembered)  # the bank may have been written to since
+            network, rows = self._timeline.trainer.network, self.rows
             if not network.layers:  # it cannot be copied
                 return
-            twin = copy_at_start(self._course, network, Clock(), MEMORY)
-            number, end = self._course.branch.number, self._course.clock.step
+            twin = copy_at_start(self._timeline, network, Clock(), MEMORY)
+            number, end = self._timeline.branch.number, self._timeline.clock.step
         for step in range(0, end + 1, max(1, end // POINTS)):
             while twin.clock.step < step:
                 twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
@@ -131,10 +131,10 @@ def limits_of(branch: Branch, now: int) -> dict[int, int]:
     return limits
 
 
-def copy_at_start(course: History, network: Model, clock: Clock, memory: int) -> History:
-    """Return an independent history on a copy of the network, at a moment of the same branch."""
-    trainer, start = course.trainer, course.branches[0].frames[0].settings
+def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:
+    """Return an independent timeline on a copy of the network, at a moment of the same branch."""
+    trainer, start = timeline.trainer, timeline.branches[0].frames[0].settings
     copied = Trainer(network.copy(), start, trainer.loss, trainer.batch, trainer.seed)
-    twin, branches = History(copied, memory), copies_of(course.branches)
-    twin.take_over(branches, branches[course.branches.index(course.branch)], clock)
+    twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
+    twin.take_over(branches, branches[timeline.branches.index(timeline.branch)], clock)
     return twin

@@ -86,7 +86,7 @@ def test_what_is_misspelt_is_not_set(make: str, name: str, said: str) -> None:
         ("Dense", "frozen", "write .freeze()"),
         ("SGD", "name", "make another optimizer"),
         ("SGD", "settings", "SGD.settings can only be read: make another SGD"),
-        ("Session", "course", "Session.course can only be read: make another Session"),
+        ("Session", "timeline", "Session.timeline can only be read: make another Session"),
         ("Network", "seed", "Network.seed can only be read: pass seed= to sv.Network"),
         ("Network", "init", "pass init= to sv.Network"),
         ("Network", "layers", "Network.layers can only be read: make another Network"),

@@ -124,10 +124,10 @@ def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
     controller.seek(2)
     assert s.engine == "python"  # so it was
     controller.attend()
-    assert s.engine == "python" and s.course.branch.number == 0
+    assert s.engine == "python" and s.timeline.branch.number == 0
     controller.edit(0, 0.25)
     attended(controller, lambda: s.engine == "cpu")
-    assert s.course.branch.number == 1
+    assert s.timeline.branch.number == 1
 
 
 def test_objects_that_somebody_has_chosen_stay(make: Any, compiler: Path) -> None:
@@ -159,11 +159,11 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
 def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
     s = network_session("python")
     s.advance(3)
-    course = s.course
-    on_cpu = replace(course.trainer.settings, engine="cpu")
-    frames = course.branch.frames
+    timeline = s.timeline
+    on_cpu = replace(timeline.trainer.settings, engine="cpu")
+    frames = timeline.branch.frames
     frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
-    course.trainer.adopt(on_cpu)
+    timeline.trainer.adopt(on_cpu)
     controller = make(s)
     assert controller.warming.held and controller.stage.asleep
     clock = s.clock

@@ -251,7 +251,7 @@ def test_a_session_that_is_at_work_in_another_thread_is_not_waited_for() -> None
 def test_a_long_step_of_objects_is_not_done_again() -> None:
     net = sv.Network([100, 100, 1])
     s = sv.Session(net, (np.ones((100, 100)), np.ones((100, 1))), engine="python")
-    s.course.clock = type(s.course.clock)(1)  # as if a step were done
+    s.timeline.clock = type(s.timeline.clock)(1)  # as if a step were done
     start = time.perf_counter()
     assert "takes long" in draw(net.weight(0)).words
     assert time.perf_counter() - start < 0.5

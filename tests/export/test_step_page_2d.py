@@ -26,7 +26,7 @@ def session() -> sv.Session:
 def drawn(session: sv.Session) -> list[ElementTree.Element]:
     """The drawing after each moment of the next step."""
     found = []
-    for moment in session.course.trainer.moments:
+    for moment in session.timeline.trainer.moments:
         session.advance(1, "operation")
         found.append(ElementTree.fromstring(plain_drawing(session, moment).card()))
     return found
@@ -79,7 +79,7 @@ def test_a_disc_has_the_colour_of_its_number(session: sv.Session) -> None:
 
 def test_on_the_way_back_lines_are_gradients(session: sv.Session) -> None:
     session.advance(1)
-    moments = session.course.trainer.moments
+    moments = session.timeline.trainer.moments
     found = {each.name: drawing for each, drawing in zip(moments, drawn(session), strict=True)}
     for name, numbers in (
         ("weight gradient 0", session.network.bank.grad),

@@ -205,7 +205,7 @@ def test_half_of_a_large_step_is_not_taken_while_loading(
     s.advance(5, "operation")
     s.save(tmp_path / "run")
     assert sv.Session.load(tmp_path / "run").clock == s.clock
-    products = s.course.trainer.products
+    products = s.timeline.trainer.products
     assert products == 4 * (2 * 3 + 3 + 3 + 1)
     monkeypatch.setattr(rebuilding, "MOST_PRODUCTS", {"python": products - 1})
     with pytest.warns(UserWarning, match=r"it stands at the start of step 7 now, as half of so"):
@@ -246,7 +246,7 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
 
 
 def test_frames_are_thinned_in_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalarviz.session.timeline import Branch, Frame, Keyframes
+    from scalarviz.session.branches import Branch, Frame, Keyframes
 
     nothing = np.zeros(0)
     branch = Branch(0)

@@ -219,7 +219,7 @@ def test_branches(controls: NotebookControls) -> None:
     ]
     assert controls.made["branches"].index == 1
     controls.made["branches"].index = 0
-    assert session.course.branch.number == 0
+    assert session.timeline.branch.number == 0
 
 
 def test_options_of_the_scene(controls: NotebookControls) -> None:

@@ -57,7 +57,7 @@ class Step:
 
     def __init__(self, session: sv.Session) -> None:
         value = session.network.bank.value.astype(np.float64)
-        self.inputs, self.targets = session.course.trainer.batches.at(session.step_index)
+        self.inputs, self.targets = session.timeline.trainer.batches.at(session.step_index)
         self.w1, self.b1 = value[:24].reshape(8, 3), value[24:32]
         self.w2, self.b2 = value[32:56].reshape(3, 8), value[56:59]
         self.z1 = self.inputs @ self.w1.T + self.b1
@@ -208,11 +208,11 @@ def test_the_path_of_a_weight_leads_through_both_of_its_ends() -> None:
 
 
 def state(s: sv.Session) -> tuple[Any, ...]:
-    bank, course = s.network.bank, s.course
+    bank, timeline = s.network.bank, s.timeline
     kept = [block for block in bank.blocks.values() if block.any()]  # zeros are as good as none
     arrays = [bank.value, bank.grad, bank.frozen, bank.scaling, *kept]
     journals = [[str(action) for action in branch.journal] for branch in s.branches]
-    counts = bank.step_count, bank.has_gradients, repr(course.loss), s.losses.tolist()
+    counts = bank.step_count, bank.has_gradients, repr(timeline.loss), s.losses.tolist()
     return s.clock, [array.tobytes() for array in arrays], journals, counts
 
 
@@ -336,7 +336,7 @@ def test_a_norm_and_an_encoding_are_told() -> None:
     layers = [sv.FrequencyEncoding(3, 2), sv.Dense(12, 4, "relu"), sv.LayerNorm(4)]
     network = sv.Network([*layers, sv.RMSNorm(4), sv.Dense(4, 3)], seed=0)
     s = sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
-    told, trainer = {}, s.course.trainer
+    told, trainer = {}, s.timeline.trainer
     for name in s.operations:
         s.advance(1, "operation")
         told[name] = caption(s)
@@ -377,7 +377,7 @@ def test_every_loss_is_told(name: str, mean: Any) -> None:
     upstream = float(s.numbers("affine 1").upstream[0, 0])
     assert numbers_in(told["delta 1"].numbers[0])[-1] == close(upstream)
     if name in LOSSES:
-        row, (p, t) = LOSSES[name], (s.numbers("affine 1").outputs[0], s.course.trainer.run)
+        row, (p, t) = LOSSES[name], (s.numbers("affine 1").outputs[0], s.timeline.trainer.run)
         value = row.value(p[0], t.targets()[0, 0]) * row.weight(p[0], t.targets()[0, 0])
         assert f" = {said(value)}" in told["loss"].numbers[0]
 
@@ -433,7 +433,7 @@ def test_an_expression_is_told_in_five_phases() -> None:
     s.focus = 1
     told = walk(s, int(row))
     assert list(told) == ["zero_grad", "forward", "loss", "backward", "step"]
-    picked = s.course.trainer.batches.at(1)
+    picked = s.timeline.trainer.batches.at(1)
     inputs, targets = picked[0][:, 0], picked[1][:, 0]
     p = w * inputs + b
     wanted = [1, inputs[1], p[1]]

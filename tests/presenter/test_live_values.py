@@ -74,7 +74,7 @@ def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: LiveValues)
 def test_the_focus_can_be_any_sample_of_the_batch(reading: LiveValues) -> None:
     session = reading.session
     session.advance(1, "operation")
-    inputs, targets = session.course.trainer.batches.at(session.step_index)
+    inputs, targets = session.timeline.trainer.batches.at(session.step_index)
     for focus in (0, 5, 7):
         session.focus = focus
         reading.refresh()
@@ -192,7 +192,7 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
     stage.frame_data()
     camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
     s.set_activation(0, activation)
-    inputs = s.course.trainer.batches.at(1)[0]
+    inputs = s.timeline.trainer.batches.at(1)[0]
     said, shown = s.network.layers[0](inputs)[s.focus], stage.frame_data().buffers.values
     assert shown[name] == pytest.approx(said) and "tanh 0" not in shown
     s.advance(1)
@@ -200,7 +200,7 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
         s.advance(within, "operation")
         said = s.numbers(name).outputs[s.focus]
     else:
-        said = s.network.layers[0](s.course.trainer.batches.at(2)[0])[s.focus]
+        said = s.network.layers[0](s.timeline.trainer.batches.at(2)[0])[s.focus]
     shown = stage.frame_data().buffers.values
     assert shown[name] == pytest.approx(said) and stage.eyes.camera == camera
     assert [each.name for each in stage.reading.moments] == s.operations
@@ -215,7 +215,7 @@ def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
     s.set_activation(0, "relu")
     stage.frame_data()
     program, plan = stage.reading.program, stage.plan
-    with s.course.at_work():  # as on another thread: the step before had tanh
+    with s.timeline.at_work():  # as on another thread: the step before had tanh
         assert "tanh 0" in [each.target.name for each in s.network.program.operations]
         assert "relu 0" in stage.frame_data().buffers.values
     stage.frame_data()

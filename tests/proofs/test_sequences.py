@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from scalarviz.session import replay
+from scalarviz.session import timeline
 from tests.proofs.report import Proof
 from tests.proofs.trainings import TRAININGS
 from tests.proofs.user import THREADS, User
@@ -45,7 +45,7 @@ def test_random_sequences_against_a_straight_replay(
     try:
         for seed in range(count):
             name = names[seed % len(names)]
-            monkeypatch.setattr(replay, "time", Clock(seed))
+            monkeypatch.setattr(timeline, "time", Clock(seed))
             user = User(TRAININGS[name], seed, tmp_path)
             begun[user.engine] += 1
             for _ in range(2):

@@ -196,7 +196,7 @@ def advance_phases(user: User) -> None:
 
 
 def advance_epoch(user: User) -> None:
-    steps = user.s.course.trainer.batches.steps_an_epoch
+    steps = user.s.timeline.trainer.batches.steps_an_epoch
     if steps > user.training.most_steps[user.s.engine == "cpu"]:
         return advance(user)
     user.s.advance(1, "epoch")
@@ -417,7 +417,7 @@ def explain(user: User) -> None:
 
 def look(user: User) -> None:
     s = user.s
-    s.focus = user.chance.randrange(s.course.trainer.batches.size)
+    s.focus = user.chance.randrange(s.timeline.trainer.batches.size)
     snapshot = s.snapshot()
     snapshot.request()
     assert (snapshot.read().value == s.network.bank.value).all()

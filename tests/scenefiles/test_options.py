@@ -54,15 +54,15 @@ def test_what_a_scene_has_no_parameter_for_is_set_in_its_session() -> None:
 def test_another_seed_gives_the_network_that_it_would_have_had() -> None:
     s = show(bare, seed=9)
     assert (s.network.bank.value == sv.Network([2, 3, 1], "tanh", seed=9).bank.value).all()
-    assert s.course.trainer.batches.at(0)[0].tolist() == (
+    assert s.timeline.trainer.batches.at(0)[0].tolist() == (
         data.Xor().batches(2, 9).at(0)[0].tolist()
     )
-    assert s.course.trainer.batches.size == 2
+    assert s.timeline.trainer.batches.size == 2
 
 
 def test_another_batch_leaves_the_rest_as_it_was() -> None:
     s, usual = show(bare, batch=3), show(bare)
-    assert s.course.trainer.batches.size == 3
+    assert s.timeline.trainer.batches.size == 3
     assert (s.network.bank.value == usual.network.bank.value).all()
     assert (repr(s.optimizer), s.engine) == (repr(usual.optimizer), "python")
 
@@ -73,7 +73,7 @@ def test_an_expression_has_no_seed() -> None:
         f = sv.compile(lambda x: slope * x, inputs=1, engine="python")
         return sv.Session(f, ([[0.0], [1.0]], [[0.0], [2.0]]), engine="python")
 
-    assert show(line, batch=1).course.trainer.batches.size == 1
+    assert show(line, batch=1).timeline.trainer.batches.size == 1
     with pytest.raises(InputError, match="an expression, which has no seed: leave out --seed"):
         show(line, seed=1)
 

@@ -102,9 +102,9 @@ import atexit, sys, threading, time
 import numpy as np
 
 def last():  # the first to register is the last to be called
-    first = [s.course.clock for s in sessions]
+    first = [s.timeline.clock for s in sessions]
     time.sleep(0.05)
-    moves = [s.course.clock for s in sessions] != first
+    moves = [s.timeline.clock for s in sessions] != first
     left = [each.name for each in threading.enumerate() if each.name in ours]
     print("left", left, "moves", moves)
     if {save!r}:

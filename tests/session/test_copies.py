@@ -76,9 +76,9 @@ def test_a_copy_has_the_memory_of_its_original(memory: int) -> None:
     s = session("cpu", batch=None, memory=memory)
     s.advance(3000)
     copied = s.copy()
-    assert copied.course.keyframes.budget == memory
+    assert copied.timeline.keyframes.budget == memory
     copied.advance(3000)
-    assert copied.course.keyframes.used <= memory
+    assert copied.timeline.keyframes.used <= memory
 
 
 def test_a_copy_has_the_pinned_weights_of_its_original() -> None:
@@ -119,14 +119,14 @@ def test_a_batch_that_has_become_smaller_has_no_sample_beyond_its_end() -> None:
 def test_a_copy_does_not_replay_what_a_keyframe_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     s = session()
     s.advance(400)
-    s.course.keyframes.add(s.current_branch, s.course.trainer.frame(400))
+    s.timeline.keyframes.add(s.current_branch, s.timeline.trainer.frame(400))
     taken: list[int] = []
-    steps = type(s.course.trainer).steps
+    steps = type(s.timeline.trainer).steps
 
     def counted(self: Any, first: int, count: int) -> Any:
         taken.append(count)
         return steps(self, first, count)
 
-    monkeypatch.setattr(type(s.course.trainer), "steps", counted)
+    monkeypatch.setattr(type(s.timeline.trainer), "steps", counted)
     assert (s.copy().network.bank.value == s.network.bank.value).all()
     assert sum(taken) < 10 and np.isfinite(s.loss)

@@ -11,8 +11,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import ScalarvizError
-from scalarviz.session.replay import History
-from scalarviz.session.timeline import Branch
+from scalarviz.session.branches import Branch
+from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Trainer
 from tests.session.test_session import COLOURS, PAIR, session, wait_for
 from tests.session.test_threads import ours
@@ -136,23 +136,23 @@ def crowd(s: sv.Session, seed: int, seconds: float, path: Path) -> list[str]:
     return wrong
 
 
-def numbers(course: History) -> tuple[Any, ...]:
-    bank = course.trainer.bank
+def numbers(timeline: Timeline) -> tuple[Any, ...]:
+    bank = timeline.trainer.bank
     slots = [slot.tobytes() for _, slot in sorted(bank.slots.items()) if slot.any()]
     arrays = bank.value.tobytes(), bank.grad.tobytes(), bank.frozen.tobytes(), *slots
-    return course.clock, str(course.loss), bank.step_count, arrays
+    return timeline.clock, str(timeline.loss), bank.step_count, arrays
 
 
 def straight(s: sv.Session) -> list[tuple[Any, ...]]:
     """The end of every branch, by its journal alone: from step 0, without keyframes or losses."""
-    course, start = s.course, s.course.branches[0].frames[0]
-    trainer = course.trainer
-    twin = History(
+    timeline, start = s.timeline, s.timeline.branches[0].frames[0]
+    trainer = timeline.trainer
+    twin = Timeline(
         Trainer(s.network.copy(), start.settings, trainer.loss, trainer.batch, trainer.seed), 2**40
     )
     made: dict[Branch, Branch] = {}
     ends = []
-    for branch in course.branches:
+    for branch in timeline.branches:
         parent = made.get(branch.parent) if branch.parent else None
         made[branch] = Branch(branch.number, parent, branch.fork, branch.journal, branch.end)
         if parent is None:
@@ -174,8 +174,8 @@ def found(s: sv.Session) -> list[tuple[Any, ...]]:
     for branch in s.branches:
         with s.doing():
             s.switch(branch)
-            s.course.go(branch.end)
-        ends.append((numbers(s.course), branch.losses.tobytes()))
+            s.timeline.go(branch.end)
+        ends.append((numbers(s.timeline), branch.losses.tobytes()))
     return ends
 
 

@@ -14,7 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
-from scalarviz.session.timeline import Branch, Clock
+from scalarviz.session.branches import Branch, Clock
 from tests.strategies import RUNNABLE
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)
@@ -717,14 +717,14 @@ def test_a_long_history_is_thinned() -> None:
 def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     s, reference = session(), session()
     s.advance(50)
-    steps = s.course.trainer.steps
+    steps = s.timeline.trainer.steps
 
     def broken(first: int, count: int) -> Any:
         monkeypatch.undo()
         steps(first, count)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(s.course.trainer, "steps", broken)
+    monkeypatch.setattr(s.timeline.trainer, "steps", broken)
     with pytest.raises(KeyboardInterrupt):
         s.advance(5)
     assert s.step_index == 50 and s.network.bank.step_count == 50
@@ -760,7 +760,7 @@ def test_a_small_memory_means_longer_replays_and_the_same_bits() -> None:
     for step in rng.integers(0, 3000, 20).tolist():
         s.seek(step)
         seen[step] = state(s)
-    assert s.course.keyframes.used < 20_000
+    assert s.timeline.keyframes.used < 20_000
     reference = session()
     for step in sorted(seen):
         reference.seek(step)
@@ -1036,7 +1036,7 @@ def test_data_that_fails_leaves_the_numbers_where_the_clock_is() -> None:
 
     made = data.Generated(make, inputs=3, outputs=3)
     s = session("python", data=made)
-    s.course.pace = 50.0
+    s.timeline.pace = 50.0
     start = s.network.bank.value.copy()
     with pytest.raises(RuntimeError, match="no more data"):
         s.advance(20)

@@ -518,7 +518,7 @@ def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
     generated = data.Generated(make, inputs=3, outputs=3)
     s = sv.Session(sv.Network([3, 3]), generated, "mse", sv.SGD(0.1), 4, "python")
     s.advance(2)
-    s.course.pace = 50.0  # no keyframe is kept before step 50
+    s.timeline.pace = 50.0  # no keyframe is kept before step 50
     s.advance(6)
     reached = state(s)
     broken.set()

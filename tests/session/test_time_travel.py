@@ -81,11 +81,11 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
                 s.seek(step)
                 assert state(s) == found
 
-    assert s.course.keyframes.used <= MEMORY
+    assert s.timeline.keyframes.used <= MEMORY
     tables = 40 * 2**20  # data sets and their tables in the engine's type
     assert peak < MEMORY + tables
     # Neither from zero, nor from a frame for every step.
-    assert len(s.course.keyframes) < 300
+    assert len(s.timeline.keyframes) < 300
     assert np.mean(np.array(starts) == 0) < 0.1
     assert 0 < np.median(replays) < 2000
 
@@ -93,11 +93,11 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
 def count_steps(s: Session) -> list[int]:
     """How many whole steps are taken from now on."""
     taken: list[int] = []
-    steps = s.course.trainer.steps
+    steps = s.timeline.trainer.steps
 
     def counted(first: int, count: int) -> Any:
         taken.append(count)
         return steps(first, count)
 
-    s.course.trainer.steps = counted  # type: ignore[method-assign]
+    s.timeline.trainer.steps = counted  # type: ignore[method-assign]
     return taken

@@ -150,11 +150,11 @@ def everything(open_: Open) -> None:
 
 def as_if_by_kernels(session: sv.Session) -> None:
     """What the objects have computed becomes a past of the cpu engine; none is compiled for it."""
-    course, settings = session.course, session.course.trainer.settings
+    timeline, settings = session.timeline, session.timeline.trainer.settings
     on_cpu = replace(settings, engine="cpu")
-    frames = course.branch.frames
+    frames = timeline.branch.frames
     frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
-    course.trainer.adopt(on_cpu)
+    timeline.trainer.adopt(on_cpu)
 
 
 def never_compiled() -> None:

@@ -10,7 +10,7 @@ from scalarviz.presenter.captions.operations import Caption
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
-from scalarviz.session.timeline import Clock
+from scalarviz.session.branches import Clock
 from scalarviz.texts import text
 from scalarviz.view.frame_data import Words
 

@@ -50,7 +50,7 @@ def caption(session: Session, row: int | None = None) -> Caption:
         step, operation = session.clock.place
         if (step, operation) == (0, 0):
             return Caption(text("captions.start"))
-        moment = session.course.trainer.moments[operation - 1]
+        moment = session.timeline.trainer.moments[operation - 1]
         tellers = TELLERS if session.network.program.stepped else OF_EXPRESSIONS
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
@@ -64,7 +64,7 @@ def caption(session: Session, row: int | None = None) -> Caption:
 def zero_grad(ctx: TracedWeight) -> Caption:
     if ctx.row == NONE:
         return caption_of("zero_grad")
-    old = old_gradient(ctx.course, ctx.row)
+    old = old_gradient(ctx.timeline, ctx.row)
     if old == 0.0 and ctx.session.step_index == 0:
         return caption_of("zero_grad", text("captions.zero_grad.first"))
     return caption_of("zero_grad", f"{ctx.name_of(ctx.row)}: grad {said(old)} -> 0")
@@ -184,19 +184,19 @@ def step(ctx: TracedWeight) -> Caption:
     """The optimizer's arithmetic, and the new loss."""
     if ctx.row == NONE:
         return Caption(text("captions.step.empty"))
-    course, trainer = ctx.course, ctx.course.trainer
-    actions = course.branch.actions_at(course.clock.place)[: course.clock.actions]
+    timeline, trainer = ctx.timeline, ctx.timeline.trainer
+    actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
     # Within at_work the session must not be used: it would journal the older numbers as edits.
-    with course.at_work():
-        found = explain(trainer, ctx.row, course.clock.operation)
+    with timeline.at_work():
+        found = explain(trainer, ctx.row, timeline.clock.operation)
         optimizer = trainer.settings.optimizer
-        inputs, targets = trainer.batches.at(course.clock.step)
+        inputs, targets = trainer.batches.at(timeline.clock.step)
     formula, lines = moved(found, optimizer, ctx.name_of(ctx.row))
     # Dropout and the like differ in training and evaluation mode.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
     if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
-        old, new = both(course.loss, again)
+        old, new = both(timeline.loss, again)
         lines.append(text("captions.step.loss", old=old, new=new))
     return Caption(text("captions.step.title"), formula, tuple(lines))
 
@@ -228,7 +228,7 @@ def moved(found: Explanation, optimizer: Optimizer, name: str) -> tuple[str, lis
 
 
 def answer(ctx: TracedWeight) -> Caption:
-    run, network = ctx.course.trainer.run, ctx.network
+    run, network = ctx.timeline.trainer.run, ctx.network
     x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
     line = text("captions.answer.sample", sample=ctx.sample, name=name, x=listed(x), p=listed(p))

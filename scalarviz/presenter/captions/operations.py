@@ -168,7 +168,7 @@ def row_back(ctx: TracedWeight) -> Caption:
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
-    column, run = ctx.place[1], ctx.course.trainer.run
+    column, run = ctx.place[1], ctx.timeline.trainer.run
     assert ctx.operation.other is not None
     straight = ctx.of_sample(run.gradients(ctx.operation.other))[column]
     through = ctx.of_sample(ctx.numbers.upstream)[column]

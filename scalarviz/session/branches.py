@@ -1,0 +1,337 @@
+"""Branches: the clock, the journal of actions, branches, and keyframes within a memory budget.
+
+Every step is determined by the seed, its number, and the actions of the user. So a few keyframes
+and the journal reproduce any moment bit for bit. Going back and doing something else starts a
+branch; the old branch stays.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import total_ordering
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.bank import Bank
+
+CURVE_POINTS = 2000
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A moment between two operations: step, operations of the step done, actions done there.
+
+    `actions` counts the actions of the user at this very place that are done.
+    """
+
+    step: int = 0
+    operation: int = 0
+    actions: int = 0
+
+    def __lt__(self, other: Clock) -> bool:
+        return self.key < other.key
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        return self.step, self.operation, self.actions
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(step, operation)."""
+        return self.step, self.operation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Action:
+    """An action of the user: kind, details, and the place where it takes effect.
+
+    `asked` is the place of the request if it had to wait for the next step, else None.
+    """
+
+    step: int
+    operation: int
+    kind: str
+    details: Mapping[str, Any]
+    asked: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.step, self.operation
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{key}={short(value)}" for key, value in self.details.items())
+        return f"step {self.step}: {self.kind} {told}"
+
+
+def short(value: object) -> str:
+    """Return a detail of an action in a few characters."""
+    if isinstance(value, np.ndarray) and value.size != 1:
+        return f"{value.size} numbers"
+    return f"{value.item():g}" if isinstance(value, np.ndarray) else str(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A keyframe: all numbers of a network on arrival at a step, and the settings then."""
+
+    step: int
+    value: FloatArray
+    grad: FloatArray
+    frozen: Any
+    slots: Mapping[tuple[str, ...], FloatArray]
+    state: FloatArray
+    step_count: int
+    has_gradients: bool
+    settings: Any
+
+    @staticmethod
+    def of(bank: Bank, step: int, settings: object) -> Frame:
+        """Copy the present numbers of a bank."""
+        return Frame(
+            step,
+            bank.value.copy(),
+            bank.grad.copy(),
+            bank.frozen.copy() if bank.frozen.any() else None,
+            {names: block.copy() for names, block in bank.blocks.items() if block.any()},
+            bank.state.copy(),
+            bank.step_count,
+            bank.has_gradients,
+            settings,
+        )
+
+    def restore(self, bank: Bank) -> None:
+        """Copy the numbers into a bank."""
+        bank.value[:] = self.value
+        bank.grad[:] = self.grad
+        bank.frozen[:] = False if self.frozen is None else self.frozen
+        for names in {*self.slots, *bank.blocks}:
+            bank.slot_block(names)[:] = self.slots.get(names, 0.0)
+        bank.state[:] = self.state
+        bank.restart_count(self.step_count)
+        bank.has_gradients = self.has_gradients
+
+    @property
+    def size(self) -> int:
+        """Memory in bytes."""
+        frozen = 0 if self.frozen is None else self.frozen.nbytes
+        slots = sum(block.nbytes for block in self.slots.values())
+        return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
+
+
+@final
+class Losses:
+    """The losses of a branch from step `first` on, in an array that grows."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self._room = np.empty(64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def own(self) -> FloatArray:
+        """The losses recorded in this branch."""
+        return self._room[: self._count]
+
+    def record(self, step: int, losses: FloatArray) -> None:
+        """Append the losses of the steps from `step` on; those recorded already are skipped."""
+        start = step - self.first
+        new = losses[max(self._count - start, 0) :]
+        end = self._count + len(new)
+        if end > len(self._room):
+            room = np.empty(max(end, 2 * len(self._room)))
+            room[: self._count] = self.own
+            self._room = room
+        self._room[self._count : end] = new
+        self._count = end
+
+
+@dataclass(eq=False)
+class Branch:
+    """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
+
+    number    0 is the first
+    parent    the branch that it forked from, at moment `fork`; None for the first
+    journal   all actions of the user from step 0 on, those of the parent before `fork` included
+    end       the furthest moment reached
+    """
+
+    number: int
+    parent: Branch | None = None
+    fork: Clock = field(default_factory=Clock)
+    journal: list[Action] = field(default_factory=list)
+    end: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.record = Losses(self.fork.step)
+        self.frames: list[Frame] = []
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of every step of this branch, from step 0 on, float64."""
+        parts, end = [], self.record.first + len(self.record)
+        for branch in self.lineage():
+            parts.append(branch.record.own[: max(end - branch.record.first, 0)])
+            end = min(end, branch.record.first)
+        return np.concatenate(parts[::-1])
+
+    def loss_at(self, step: int) -> float:
+        """Return the loss of one step; NaN for a negative one."""
+        if step < 0:
+            return np.nan
+        owner = next(branch for branch in self.lineage() if step >= branch.record.first)
+        return float(owner.record.own[step - owner.record.first])
+
+    def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
+        """Return steps and losses for a plot: means over at most `points` equal intervals."""
+        losses = self.losses
+        stretch = max(1, -(-len(losses) // points))
+        starts = np.arange(0, len(losses), stretch)
+        if not len(starts):
+            return starts, losses
+        counts = np.diff([*starts, len(losses)])
+        return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
+
+    def actions_at(self, place: tuple[int, int]) -> list[Action]:
+        """Return the actions at a place, in order."""
+        first = bisect_left(self.journal, place, key=place_of)
+        return self.journal[first : bisect_right(self.journal, place, key=place_of)]
+
+    def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
+        """Return the first place with an action after this one, or None."""
+        later = bisect_right(self.journal, place, key=place_of)
+        return self.journal[later].place if later < len(self.journal) else None
+
+    def insert(self, action: Action) -> None:
+        """Add an action to the journal, after those at the same place."""
+        insort(self.journal, action, key=place_of)
+
+    def fork_at(self, number: int, now: Clock) -> Branch:
+        """Return a new branch from a moment on, with the actions before it."""
+        gone_back = self.end > now
+        here = bisect_left(self.journal, now.place, key=place_of) + now.actions
+        done = self.journal[:here]
+        for action in self.journal[here:]:
+            asked = action.asked
+            if asked and (asked < now.place or (asked == now.place and not gone_back)):
+                done.append(action)
+        return Branch(number, self, now, done, now)
+
+    def frame_before(self, step: int) -> Frame | None:
+        """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
+        for branch in self.lineage():
+            at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
+            if at:
+                return branch.frames[at - 1]
+            step = min(step, branch.fork.step)
+        return None
+
+    def owner_of(self, step: int) -> Branch:
+        """Return the branch, this one or an ancestor, in which a step was reached."""
+        lineage = self.lineage()
+        return next(each for each in lineage if each.parent is None or step > each.fork.step)
+
+    def lineage(self) -> list[Branch]:
+        """Return this branch and its ancestors, nearest first."""
+        found, branch = [self], self.parent
+        while branch is not None:
+            found.append(branch)
+            branch = branch.parent
+        return found
+
+    def __repr__(self) -> str:
+        start = "the start" if self.parent is None else f"step {self.fork.step}"
+        steps = len(self.losses)
+        last = f", loss {self.losses[-1]:.4g}" if steps else ""
+        return f"Branch {self.number} from {start}: {steps:,} steps{last}"
+
+
+def copies_of(branches: Sequence[Branch]) -> list[Branch]:
+    """Return independent copies of all branches; keyframes are shared."""
+    copies: dict[Branch, Branch] = {}
+    for branch in branches:  # parents come before their children
+        parent = None if branch.parent is None else copies[branch.parent]
+        copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
+        copy.record.record(branch.record.first, branch.record.own)
+        copy.frames = list(branch.frames)
+        copies[branch] = copy
+    return list(copies.values())
+
+
+def place_of(action: Action) -> tuple[int, int]:
+    """Sort key of a journal."""
+    return action.place
+
+
+@final
+class Keyframes:
+    """The keyframes of all branches, within a budget of bytes; older ones are sparser.
+
+    The first one, at step 0, is never removed.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self.used = 0
+        self._branches: list[Branch] = []
+
+    def add(self, branch: Branch, frame: Frame) -> None:
+        """Add a keyframe, unless the branch has one at this step."""
+        branch = branch.owner_of(frame.step)
+        at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
+        if at and branch.frames[at - 1].step == frame.step:
+            return
+        branch.frames.insert(at, frame)
+        if branch not in self._branches:
+            self._branches.append(branch)
+        self.used += frame.size
+        if self.used > self.budget:
+            self._thin(branch)
+
+    def take(self, branches: Sequence[Branch], newest: Branch) -> None:
+        """Replace all keyframes by those of these branches, thinned to the budget."""
+        self._branches = [branch for branch in branches if branch.frames]
+        self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
+        if self.used > self.budget:
+            self._thin(newest)
+
+    def _thin(self, newest: Branch) -> None:
+        """Remove the keyframes that are needed least, until a tenth of the budget is free."""
+        candidates = []
+        for branch in self._branches:
+            steps = np.array([frame.step for frame in branch.frames], np.float64)
+            if not len(steps):
+                continue
+            now = steps[-1] if branch is newest else steps[-1] + 1000.0
+            before = np.concatenate([[branch.fork.step], steps[:-1]])
+            after = np.concatenate([steps[1:], [steps[-1]]])
+            # The weak power keeps old intervals short: going back is quick everywhere.
+            missed = (after - before) / (now - steps + 16.0) ** 0.25
+            for i, frame in enumerate(branch.frames):
+                is_start = branch.parent is None and i == 0
+                is_newest = branch is newest and i == len(steps) - 1
+                if not is_start and not is_newest:
+                    candidates.append((float(missed[i]), i, branch, frame))
+        candidates.sort(key=lambda each: each[:2])
+        # A neighbour of a removed keyframe has become more important: it waits for the next round.
+        gone: dict[Branch, set[int]] = {branch: set() for branch in self._branches}
+        for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
+            if not gone[branch] & {i - 1, i + 1}:
+                gone[branch].add(i)
+                self.used -= frame.size
+        for branch, places in gone.items():
+            if places:
+                kept = [frame for i, frame in enumerate(branch.frames) if i not in places]
+                branch.frames[:] = kept
+        if self.used > 0.9 * self.budget and candidates:
+            self._thin(newest)
+
+    def __len__(self) -> int:
+        return sum(len(branch.frames) for branch in self._branches)
