@@ -43,7 +43,7 @@ CHANGES = dict.fromkeys(("", "data", "activations", "penalties", "rate", "engine
 
 @dataclass(frozen=True)
 class OptionInfo:
-    """What else is known of an option, written into the annotation of a scene's parameter.
+    """Metadata of an option, written in the annotation of a scene's parameter.
 
     names    names to choose from, in a table or a list; by default any value is valid
     changes  what a new value changes in a running session: "data", "activations", "penalties" (l1
