@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from scalarviz import texts as table
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.operations import KINDS
-from scalarviz.texts import fields_of, plural, row_text, text, texts
+from scalarviz.texts import fields_of, plural, row_text, text
 from tests.texts.words_in_code import uses_in, words_in, words_of_a_page, words_of_a_script
 
 PACKAGE = Path(__file__).parents[2] / "scalarviz"
@@ -181,24 +181,6 @@ def test_texts_of_rows_belong_to_rows() -> None:
 
 
 # What a user meets.
-
-
-@pytest.fixture
-def speak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[object], None]]:
-    """speak(translation): what is said from now on, by a file of made-up texts."""
-
-    def choose(translation: object) -> None:
-        file = tmp_path / "made_up.json"
-        file.write_text(
-            translation if isinstance(translation, str) else json.dumps(translation),
-            encoding="utf-8",
-        )
-        monkeypatch.setenv("SCALARVIZ_LANGUAGE", str(file))
-        texts.cache_clear()
-
-    yield choose
-    monkeypatch.undo()
-    texts.cache_clear()
 
 
 def test_a_whole_translation_is_used_without_a_warning(
