@@ -84,7 +84,7 @@ class Controller:
         self.stage: PictureProtocol = stage
         self.unit: Unit = "step"
         self.message = ""
-        self.start_editing: Callable[[], None] = self.ask_for_pin
+        self.start_editing: Callable[[], None] = lambda: None
         self.leave: Callable[[], None] = lambda: None
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
@@ -390,8 +390,12 @@ class Controller:
         """Do what a key does; whether it does anything."""
         return keys.press(self, key, shift)
 
-    def ask_for_pin(self) -> None:
-        self.tell(text("notices.pin_first"))
+    def edit_pinned(self) -> None:
+        """Open the field of the pinned weight's value, or say how a weight is pinned."""
+        if self.stage.pinned is None:
+            self.tell(text("notices.pin_first"))
+        else:
+            self.start_editing()
 
     # What is said and shown.
 

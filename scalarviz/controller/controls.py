@@ -304,7 +304,7 @@ CONTROLS = table(
             "edit",
             "button",
             "Type a value for the pinned weight",
-            lambda controller, _: controller.start_editing(),
+            lambda controller, _: controller.edit_pinned(),
             key="e",
         ),
         Control(

@@ -18,7 +18,7 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
     found: dict[str, Callable[[], None]] = {
         text("offers.step"): partial(step_through, controller),
         text("offers.start"): partial(controller.seek, 0),
-        text("offers.weight"): lambda: controller.start_editing(),
+        text("offers.weight"): controller.edit_pinned,
     }
     for choice in controller.options.choices(settings_now(controller.session)):
         if choice.offer and choice.value in choice.choices:

@@ -146,13 +146,6 @@ class NotebookControls:
         while self._waiting:
             self._waiting.popleft()[1]()
 
-    def edit_pinned(self) -> None:
-        """Have the pinned weight's value typed."""
-        if self.controller.stage.pinned is None:
-            self.controller.ask_for_pin()
-        else:
-            self.made["value"].focus()
-
     def _open(self, change: Any) -> None:
         self.more.layout.display = "" if change.new else "none"
 

@@ -61,7 +61,7 @@ class Live(Shown):
         self.controls = NotebookControls(controller, self._soon)
         self.canvas = LiveCanvas(controller, size, self._soon, self._changed, self._set_light)
         controller.stage.keys = [row for row in controller.stage.keys if row[0] != "q"]
-        controller.start_editing = self.controls.edit_pinned
+        controller.start_editing = self.controls.made["value"].focus
         controller.leave = controller.pause
         parts = [self.canvas, self.controls.box, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")

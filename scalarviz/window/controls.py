@@ -83,13 +83,6 @@ class ControlBar(QFrame):
         act(self.controller, value)
         self._shown.clear()  # what was refused must not stay there
 
-    def edit_pinned(self) -> None:
-        """Have the pinned weight's value typed."""
-        if self.controller.stage.pinned is None:
-            self.controller.ask_for_pin()
-        else:
-            self.made["value"].edit()
-
     def show_state(self, state: State) -> None:
         """Show a state; what somebody is just moving or typing stays."""
         for row in self.rows:

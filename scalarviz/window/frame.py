@@ -84,7 +84,7 @@ class MainWindow(QMainWindow):
         self.controls = ControlBar(controller)
         self.menus = Menus(self, controller, self.photograph)
         self.farewell = Farewell(self, controller, self.close)
-        controller.start_editing = self.controls.edit_pinned
+        controller.start_editing = self.controls.made["value"].edit
         controller.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
         self.setCentralWidget(self._body())
         self.setAcceptDrops(True)

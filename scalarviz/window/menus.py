@@ -44,13 +44,17 @@ class Menus:
         self._add(self.menus["Help"], text("menus.about"), self._about)
 
     def _make_file(self, menu: QMenu) -> None:
-        self._add(menu, text("menus.open"), self._open)
-        self._add(menu, text("menus.save"), self._save)
-        self._add(menu, text("menus.learn"), self._learn)
-        menu.addSeparator()
-        self._add(menu, text("menus.picture"), self._photograph)
-        self._add(menu, text("menus.video"), self._record)
-        self._add(menu, text("menus.page"), self._tell)
+        controller = self.controller
+        for what, kind, act, name in (
+            ("open", "runs", controller.load, ""),
+            ("save", "runs", self._save, "run.safetensors"),
+            ("learn", "photos", controller.drop, ""),
+            ("picture", "images", self._export, "network.png"),
+            ("video", "videos", controller.export, "network.mp4"),
+            ("page", "pages", controller.export, "step.html"),
+        ):
+            self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
+        menu.insertSeparator(menu.actions()[3])
         menu.addSeparator()
 
     def _make_rows(self, state: State) -> None:
@@ -107,47 +111,22 @@ class Menus:
         menu.addAction(action)
         return action
 
-    def _open(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self.window, *asked("open", "", "runs"))
+    def _ask(self, what: str, kind: str, act: Callable[[str], object], name: str) -> None:
+        """Ask for a file to open, or to save if there is a `name` to propose, and pass its path."""
+        ask = QFileDialog.getSaveFileName if name else QFileDialog.getOpenFileName
+        title, kinds = text(f"dialogs.{what}"), text(f"dialogs.kind.{kind}")
+        path, _ = ask(self.window, title, name, kinds)
         if path:
-            self.controller.load(path)
+            act(path)
 
-    def _save(self) -> None:
-        name = "run.safetensors"
-        path, _ = QFileDialog.getSaveFileName(self.window, *asked("save", name, "runs"))
-        if path:
-            self.controller.save(Path(path).with_suffix(".safetensors"))
+    def _save(self, path: str) -> None:
+        self.controller.save(Path(path).with_suffix(".safetensors"))
 
-    def _learn(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self.window, *asked("learn", "", "photos"))
-        if path:
-            self.controller.drop(path)
-
-    def _photograph(self) -> None:
-        name = "network.png"
-        path, _ = QFileDialog.getSaveFileName(self.window, *asked("picture", name, "images"))
-        if path:
-            self.controller.tell(self.photograph(path))
-
-    def _record(self) -> None:
-        name = "network.mp4"
-        path, _ = QFileDialog.getSaveFileName(self.window, *asked("video", name, "videos"))
-        if path:
-            self.controller.export(path)
-
-    def _tell(self) -> None:
-        name = "step.html"
-        path, _ = QFileDialog.getSaveFileName(self.window, *asked("page", name, "pages"))
-        if path:
-            self.controller.export(path)
+    def _export(self, path: str) -> None:
+        self.controller.tell(self.photograph(path))
 
     def _about(self) -> None:
         QMessageBox.about(self.window, "scalarviz", text("menus.about.text"))
-
-
-def asked(what: str, name: str, kind: str) -> tuple[str, str, str]:
-    """Title, proposed name and kind of files of a dialog."""
-    return text(f"dialogs.{what}"), name, text(f"dialogs.kind.{kind}")
 
 
 def with_key(title: str, key: str) -> str:

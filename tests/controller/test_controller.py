@@ -277,6 +277,9 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     asked = []
     controller.start_editing = lambda: asked.append(True)
     controller.take("Change a weight")
+    assert asked == [] and "Click on a cube" in controller.message
+    controller.stage.pinned = 3
+    controller.take("Change a weight")
     assert asked == [True]
     controller.take("Another colour map")
     assert controller.session.data.settings()["map"] == "grey" and controller.session.playing

@@ -601,12 +601,13 @@ def case_branches_are_in_a_menu() -> None:
     bench.controller.step(+1, 6)
     bench.controller.seek(2)
     bench.controller.edit(3, 0.5)
+    bench.until(lambda: len(bench.session.branches) == 2)
     menu = bench.names_of("branches")
     texts = [action.text() for action in menu.actions()]
     assert texts == ["0: from the start to step 6", "1: from step 2 to step 2"]
     assert [action.isChecked() for action in menu.actions()] == [False, True]
     menu.actions()[0].trigger()
-    assert bench.session.current_branch.number == 0
+    bench.until(lambda: bench.session.current_branch.number == 0)
     bench.close()
 
 
