@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -28,21 +28,28 @@ class EngineRow:
     name       name for users
     make       returns an Engine for layers, program, bank and precision
     lack       returns in a few words what the engine lacks on this machine; "" if it can run
-    kernels    whether it runs kernels, and so raises EngineError in a process forked from one that
-               has loaded kernels
+    kernels    returns the kinds of operations that it has kernels for; None if it runs no kernels.
+               One that does raises EngineError in a process forked from one that has loaded kernels
     only_full  why it cannot compute in mixed precision; "" if it can
     """
 
     name: str
     make: Maker
     lack: Callable[[], str] = str
-    kernels: bool = True
+    kernels: Callable[[], Container[str]] | None = None
     only_full: str = ""
 
-    def check(self, bank: Bank, precision: Precision) -> None:
-        """Raise EngineError if the engine cannot compute with this bank in this precision."""
-        if self.kernels:
+    def check(self, bank: Bank, precision: Precision, program: Program) -> None:
+        """Raise EngineError if the engine cannot run a program on a bank in a precision."""
+        if self.kernels is not None:
             check_process()
+            known = self.kernels()
+            for operation in program.stepped:
+                if operation.kind not in known:
+                    raise EngineError(
+                        f"the engine {self.name!r} has no kernels for operations of the kind "
+                        f"{operation.kind!r}: choose the engine 'python'"
+                    )
         if precision.mixed and self.only_full:
             raise EngineError(self.only_full)
         if precision.mixed and bank.dtype != "float32":
@@ -66,6 +73,20 @@ def make_cuda(
     from scalarviz.engines.cuda.engine import CudaEngine
 
     return CudaEngine(layers, program, bank, precision)
+
+
+def kinds_of_cpu() -> Container[str]:
+    """Return the kinds of operations that cpu has kernels for; loads numba."""
+    from scalarviz.engines.cpu.table import KERNELS
+
+    return KERNELS
+
+
+def kinds_of_cuda() -> Container[str]:
+    """Return the kinds of operations that cuda has kernels for; loads numba's CUDA part."""
+    from scalarviz.engines.cuda.table import KERNELS
+
+    return KERNELS
 
 
 def make_cpu_expression(
@@ -92,12 +113,11 @@ def missing_for_cpu() -> str:
 # In order of preference: "auto" takes the first that can run.
 ENGINES = table(
     [
-        EngineRow("cuda", make_cuda, why_no_cuda),
-        EngineRow("cpu", make_cpu, missing_for_cpu),
+        EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda),
+        EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu),
         EngineRow(
             "python",
             PythonEngine,
-            kernels=False,
             only_full="the python engine computes in full precision only: mixed precision needs "
             "another, as in net.to('cpu', precision='mixed')",
         ),
@@ -106,8 +126,8 @@ ENGINES = table(
 ONLY_FULL = "a compiled function computes in full precision only"
 EXPRESSION_ENGINES = table(
     [
-        EngineRow("cpu", make_cpu_expression, missing_for_cpu, only_full=ONLY_FULL),
-        EngineRow("python", PythonExpressionEngine, kernels=False, only_full=ONLY_FULL),
+        EngineRow("cpu", make_cpu_expression, missing_for_cpu, tuple, ONLY_FULL),
+        EngineRow("python", PythonExpressionEngine, only_full=ONLY_FULL),
     ]
 )
 AUTO = "auto"

@@ -132,7 +132,7 @@ class Model(Part):
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
         row = self._choose(engine)
-        row.check(self._bank, chosen)
+        row.check(self._bank, chosen, self.program)
         made = row.make(self.layers, self.program, self._bank, chosen)
         self.forget()
         self._engine = made
@@ -153,7 +153,7 @@ class Model(Part):
         """
         row = self._choose(engine)
         chosen = self.precision if precision is None else Precision.of(precision)
-        row.check(self._bank, chosen)
+        row.check(self._bank, chosen, self.program)
         return row.name, chosen
 
     @final

@@ -106,7 +106,7 @@ class Expression(Model):
         self.parameters = recording.parameters
         self._bank, self._places = move_to_bank(self.parameters, dtype)
         self._numbers = {row: number for number, row in enumerate(self._places.tolist())}
-        engine.check(self._bank, Precision())
+        engine.check(self._bank, Precision(), self.program)
         self._run_on(engine, Precision())
 
     @property

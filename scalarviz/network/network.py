@@ -101,7 +101,7 @@ class Network(Model):
             row, state = row + layer.size, state + layer.state_size
         self._parts = parts
         self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
-        engine.check(self._bank, precision)
+        engine.check(self._bank, precision, self.program)
         self._run_on(engine, precision)
         self._bank.start_scaling(precision)
 

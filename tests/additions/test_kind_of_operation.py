@@ -127,5 +127,10 @@ def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 def test_an_engine_without_its_kernels_is_refused_in_one_sentence() -> None:
-    with pytest.raises(EngineError, match=r"'cpu' has no kernels.*'mirror'"):
-        session(Mirror(4)).network.to("cpu")
+    s = session(Mirror(4))
+    s.advance(2)
+    for move in (s, s.network):
+        with pytest.raises(EngineError, match=r"'cpu' has no kernels.*'mirror'"):
+            move.to("cpu")
+    s.advance(1)
+    assert (s.step_index, s.engine) == (3, "python")

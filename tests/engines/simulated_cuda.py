@@ -545,7 +545,7 @@ def test_a_fixed_scale_counts_what_overflows_as_zero() -> None:
 def test_mixed_precision_needs_float32() -> None:
     net = sv.Network([2, 1], dtype="float64")
     with pytest.raises(EngineError, match="make it with dtype='float32'"):
-        ENGINES["cuda"].check(net.bank, Precision("mixed"))
+        ENGINES["cuda"].check(net.bank, Precision("mixed"), net.program)
 
 
 # ---- what is special about a GPU ----------------------------------------------------------------

@@ -7,7 +7,7 @@ or one step moment by moment, with the same bits; then all intermediate numbers 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
-from scalarviz.errors import EngineError, OrderError, ShapeError, UpdateError
+from scalarviz.errors import OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
 from scalarviz.model.bank import SCALING, Bank
@@ -181,16 +181,6 @@ class Run(ABC):
     @abstractmethod
     def targets(self) -> FloatArray:
         """Return the targets of this batch, shape (samples, outputs)."""
-
-
-def check_kinds(engine: str, program: Program, kernels: Container[str]) -> None:
-    """Raise EngineError for a program with a kind of operation that is not in `kernels`."""
-    for operation in program.operations:
-        if operation.kind not in kernels:
-            raise EngineError(
-                f"the engine {engine!r} has no kernels for operations of the kind "
-                f"{operation.kind!r}: choose the engine 'python'"
-            )
 
 
 class Waiting(Protocol):

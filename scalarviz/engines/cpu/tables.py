@@ -14,13 +14,11 @@ import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import POINTS, Batches
-from scalarviz.engines.common.base import check_kinds
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.draws import DRAWING_FIELDS
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.passes import Passes, training_passes
 from scalarviz.engines.cpu.products import LONGEST
-from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.engines.cpu.tiles import COLUMNS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
@@ -55,7 +53,6 @@ def make_tables(
     `apart` keeps the gradient by what an activation read from taking the place of that by what it
     wrote, so that both can be looked at.
     """
-    check_kinds("cpu", program, KERNELS)
     width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
     rows: list[list[int]] = []

@@ -11,12 +11,11 @@ from typing import final
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, check_kinds, check_samples, newest_of
+from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.run import CudaRun
-from scalarviz.engines.cuda.table import KERNELS
 from scalarviz.engines.cuda.tables import set_start, set_state
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
@@ -35,7 +34,6 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        check_kinds(self.name, program, KERNELS)
         self._passes: list[CudaCalls] = []
         self._spare: CudaCalls | None = None  # memory for another batch of the same size
 
