@@ -12,8 +12,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError
 from scalarviz.presenter.show import Show
+from tests import wording
 from tests.studio import Studio
-from tests.wording import Refused
 
 # `make test` looks at the same examples each time; `make test-all` looks for new ones. There is no
 # deadline, since a first call may compile.
@@ -26,10 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture
-def refused(request: pytest.FixtureRequest) -> Refused:
-    """refused(kind, call, value): the error of a call has this class, value and wording."""
-    return Refused(request.node.nodeid.removeprefix("tests/"))
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(wording)
 
 
 class FakeDevice:

@@ -18,6 +18,7 @@ from scalarviz.export.render import RenderOptions
 from scalarviz.formulas.initializers import INITIALIZERS
 from scalarviz.formulas.schedules import SCHEDULES
 from tests.public_names import callables, parameters
+from tests.wording import refused
 
 CALLABLES = {name: (function, home) for name, function, home in callables()}
 
@@ -122,27 +123,27 @@ def test_every_setting_of_a_table_is_an_argument_of_what_takes_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "value"),
     [
-        (lambda: sv.Value(1.0, lable="x"), r"argument of Value 'lable': .*'label'"),
-        (lambda: sv.Weight(1.0, device="cpu"), r"argument of Weight 'device': .*"),
-        (lambda: sv.Bank(3, dtyp="float64"), r"argument of Bank 'dtyp': .*'dtype'"),
-        (lambda: sv.Precision("mixed", scale=2.0), r"argument of Precision 'scale': .*loss_scale"),
-        (lambda: sv.Show(None, titel="a"), r"argument of Show 'titel': .*'title'"),
-        (lambda: sv.picture(None, pins=3), r"argument of picture 'pins': .*'pin'"),
-        (lambda: sv.record(None, "a.mp4", evry=3), r"argument of record 'evry': .*'every'"),
-        (lambda: sv.storyboard(None, "a", titel=""), r"argument of storyboard 'titel': .*'title'"),
-        (lambda: sv.watch(None, tourr=True), r"argument of watch 'tourr': .*'tour'"),
-        (lambda: sv.predict("1 + 1?", 2, nearly=1), r"argument of predict 'nearly': .*'near'"),
-        (lambda: sv.where(1.0, 2.0, z=3.0), r"argument of where 'z'"),
-        (lambda: sv.maximum(1.0, other=3.0), r"argument of maximum 'other'"),
-        (lambda: sv.minimum(1.0, other=3.0), r"argument of minimum 'other'"),
-        (lambda: sv.SGD(0.1, sched=None), r"argument of SGD 'sched': .*'schedule'"),
-        (lambda: sv.Schedule("cosine", T_max=9), r"argument of Schedule 'T_max': .*'steps'"),
+        (lambda: sv.Value(1.0, lable="x"), "'lable'"),
+        (lambda: sv.Weight(1.0, device="cpu"), "'device'"),
+        (lambda: sv.Bank(3, dtyp="float64"), "'dtyp'"),
+        (lambda: sv.Precision("mixed", scale=2.0), "'scale'"),
+        (lambda: sv.Show(None, titel="a"), "'titel'"),
+        (lambda: sv.picture(None, pins=3), "'pins'"),
+        (lambda: sv.record(None, "a.mp4", evry=3), "'evry'"),
+        (lambda: sv.storyboard(None, "a", titel=""), "'titel'"),
+        (lambda: sv.watch(None, tourr=True), "'tourr'"),
+        (lambda: sv.predict("1 + 1?", 2, nearly=1), "'nearly'"),
+        (lambda: sv.where(1.0, 2.0, z=3.0), "'z'"),
+        (lambda: sv.maximum(1.0, other=3.0), "'other'"),
+        (lambda: sv.minimum(1.0, other=3.0), "'other'"),
+        (lambda: sv.SGD(0.1, sched=None), "'sched'"),
+        (lambda: sv.Schedule("cosine", T_max=9), "'T_max'"),
     ],
 )
-def test_a_wrong_keyword_is_answered_by_a_sentence(call: Callable[[], Any], said: str) -> None:
-    with pytest.raises(UnknownNameError, match=said):
+def test_a_wrong_keyword_is_answered_by_a_sentence(call: Callable[[], Any], value: str) -> None:
+    with refused(UnknownNameError, value):
         call()
 
 

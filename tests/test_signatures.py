@@ -11,6 +11,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
+from tests.wording import refused
 
 
 def value(x):  # type: ignore[no-untyped-def]
@@ -30,50 +31,45 @@ def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: 
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "value"),
     [
         (
             lambda: data.Rgb(lambda r, g, b: (b, g, r)),
-            r"a map of colours is called with colors, and lambda\(r, g, b\) cannot be: write "
-            r"lambda colors: 1\.0 - colors",
+            "lambda(r, g, b)",
         ),
-        (lambda: data.Rgb(lambda: 1.0), r"called with colors, and lambda\(\) cannot be"),
+        (lambda: data.Rgb(lambda: 1.0), "lambda()"),
         (
             lambda: data.Generated(lambda step: None, inputs=2, outputs=1),  # type: ignore[arg-type,misc]
-            r"what makes batches is called with step, batch, seed, and lambda\(step\) cannot be: "
-            r"write def make\(step, batch, seed\)",
+            "lambda(step)",
         ),
         (
             lambda: sv.activation(lambda: 1.0, slope, "none"),
-            r"an activation is called with x, and lambda\(\) cannot be",
+            "lambda()",
         ),
         (
             lambda: sv.activation(value, value, "once"),
-            r"the derivative of an activation is called with x, y, and value\(x\) cannot be: "
-            r"write def derivative\(x, y\)",
+            "value(x)",
         ),
         (
             lambda: compiled(lambda x, y: x * y, 1),
-            r"a compiled function is called with x0, and lambda\(x, y\) cannot be: write lambda "
-            r"x0: \.\.\., or the number of its inputs as inputs=",
+            "lambda(x, y)",
         ),
-        (lambda: compiled(lambda x: x, 2), r"is called with x0, x1, and lambda\(x\) cannot be"),
-        (lambda: compiled(lambda x: x, 784), r"is called with x0, x1, \.\.\., x783, and lambda"),
+        (lambda: compiled(lambda x: x, 2), "lambda(x)"),
+        (lambda: compiled(lambda x: x, 784), "x783"),
         (
             lambda: sv.gradcheck(lambda x: x * x, [1.0, 2.0]),
-            r"a function of Values is called with x0, x1, and lambda\(x\) cannot be: write as many "
-            "numbers in x as it takes",
+            "lambda(x)",
         ),
         (
             lambda: data.Texture(lambda u, v: (u, v, 0.0)),  # type: ignore[arg-type]
-            r"a picture is a path or an array, not the function .*: pass what it gives for every",
+            "the function",
         ),
     ],
 )
 def test_a_function_of_another_form_is_refused_by_how_it_is_called(
-    call: Callable[[], Any], said: str
+    call: Callable[[], Any], value: str
 ) -> None:
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, value):
         call()
     assert not {"none", "once"} & set(ACTIVATIONS)
 

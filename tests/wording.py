@@ -1,52 +1,179 @@
-"""The wording of errors stands once, in wording.txt; tests assert class and value of an error.
+"""The wording of errors stands once, in wording.json; tests assert class and value of an error.
 
-    def test_a_bad_step_is_refused(refused):
-        refused(InputError, lambda: sv.SGD(-1.0), "-1.0")
+    def test_a_bad_step_is_refused() -> None:
+        with refused(InputError, "-1.0"):
+            sv.SGD(-1.0)
 
-`WORDING=write python -m pytest tests/formulas` writes the sentences of these tests into the file;
-what changed there is read before it is committed.
+The file has the whole messages of each test in their order. A test whose messages are others, fewer
+or more fails. `WORDING=write python -m pytest tests/formulas` writes those of these tests anew.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scalarviz.errors import ScalarvizError
+from scalarviz.checks.numbers import shorten
 
-GOLDEN = Path(__file__).parent / "wording.txt"
+TESTS = Path(__file__).parent
+GOLDEN = TESTS / "wording.json"
+WRITES = os.environ.get("WORDING") == "write"
 
-
-def known() -> dict[str, str]:
-    """The sentences by the tests that they belong to."""
-    lines = GOLDEN.read_text(encoding="utf-8").splitlines()
-    return dict(json.loads(f"[{line}]") for line in lines)
+Messages = dict[str, dict[str, list[str]]]  # by file and test
 
 
-class Refused:
-    """Asserts that calls are refused, by the class, the value and the wording of their errors."""
+@dataclass
+class Run:
+    """All tests of the files of this run, and the messages of those that have passed."""
 
-    def __init__(self, test: str) -> None:
-        self.test = test
-        self.count = 0
-
-    def __call__(self, kind: type[ScalarvizError], call: Callable[[], object], value: str) -> None:
-        with pytest.raises(kind) as found:
-            call()
-        said, key = str(found.value), f"{self.test} {self.count}"
-        self.count += 1
-        assert found.type is kind and value in said
-        if os.environ.get("WORDING") == "write":
-            write(key, said)
-        assert known().get(key) == said
+    collected: set[str] = field(default_factory=set)
+    passed: dict[str, list[str]] = field(default_factory=dict)
+    test: pytest.Function | None = None  # that runs now
+    messages: list[str] = field(default_factory=list)  # of that test
 
 
-def write(key: str, said: str) -> None:
-    """Put a sentence into the file, a line each, in the order of the tests' names."""
-    rows = sorted({**known(), key: said}.items())
-    text = "".join(f"{json.dumps(k)}, {json.dumps(v, ensure_ascii=False)}\n" for k, v in rows)
-    GOLDEN.write_text(text, encoding="utf-8")
+RUN = Run()
+
+
+class refused:
+    """Asserts that an error of a class is raised, with values and the known wording.
+
+    kind    class of the error
+    values  what its message must contain: texts as they are, other objects as `shorten` shows them
+    varies  regular expression of what another machine may say otherwise
+    """
+
+    def __init__(self, kind: type[BaseException], *values: object, varies: str = "") -> None:
+        self.raises, self.values, self.varies = pytest.raises(kind), values, varies
+
+    def __enter__(self) -> pytest.ExceptionInfo[BaseException]:
+        return self.raises.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        __tracebackhide__ = True
+        raised = self.raises.__exit__(kind, error, traceback)
+        if raised:
+            check(f"{kind.__name__}: {error}", self.values, self.varies)
+        return raised
+
+
+def check(message: str, values: tuple[object, ...], varies: str) -> None:
+    """Assert that an error, its class and its message, has the values and the known wording."""
+    __tracebackhide__ = True
+    assert RUN.test, "only a test has known messages"
+    folder = str(RUN.test.funcargs.get("tmp_path", ""))
+    message = without_place(message, folder)
+    for value in values:
+        shown, text = (without_place(each, folder) for each in (shorten(value), str(value)))
+        assert shown in message or (text and text in message), f"{value} is not in: {message}"
+        message = "{}".join(message.rsplit(shown, 1))  # one sentence for all cases
+    message = re.sub(varies, "...", message) if varies else message
+    again = RUN.messages[-1:] == [message]  # as in a loop
+    known = messages_of(RUN.test.nodeid)[len(RUN.messages) :][:1]
+    assert WRITES or again or [message] == known, (
+        f"not {known}, as in {GOLDEN.name}, was said: {message!r}"
+    )
+    RUN.messages += [] if again else [message]
+
+
+def without_place(message: str, folder: str) -> str:
+    """A message without addresses of objects and the folder of the test, shown whole or in part."""
+
+    def in_folder(quoted: re.Match[str]) -> str:
+        head, _, tail = quoted[1].partition("...")
+        for end in [len(tail), *reversed([k for k, letter in enumerate(tail) if letter == "/"])]:
+            if folder.startswith(head) and tail[:end] and folder.endswith(tail[:end]):
+                return f"'tmp_path{tail[end:]}'"
+        return quoted[0]
+
+    message = re.sub(r"x[0-9a-f]{6,16}>", "x0>", message)
+    if not folder:
+        return message
+    return re.sub(r"'([^']*\.\.\.[^']*)'", in_folder, message.replace(folder, "tmp_path"))
+
+
+@cache
+def golden() -> Messages:
+    """The file."""
+    return json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def messages_of(test: str, known: Messages | None = None) -> list[str]:
+    """The known messages of a test; cases of one function that all say the same are one entry."""
+    path, name = parts(test)
+    of_file = (known or golden()).get(path, {})
+    return of_file.get(name, of_file.get(function(name), []))
+
+
+def parts(test: str) -> tuple[str, str]:
+    """The file of a test, from tests/ on, and its name."""
+    path, _, name = test.removeprefix("tests/").partition("::")
+    return path, name
+
+
+def function(name: str) -> str:
+    """The name of a test without its case."""
+    return name.partition("[")[0]
+
+
+def write(run: Run) -> None:
+    """Write the messages of the files of a run; what another file has, or a skipped test, stays."""
+    golden.cache_clear()  # a test may have run others, which wrote theirs
+    known = {path: rows for path, rows in golden().items() if (TESTS / path).exists()}
+    tests = {test: run.passed.get(test, messages_of(test, known)) for test in run.collected}
+    for path, of_file in groupby(sorted(tests), lambda test: parts(test)[0]):
+        known[path] = {}
+        for name, cases in groupby(of_file, lambda test: function(parts(test)[1])):
+            rows = {parts(case)[1]: tests[case] for case in cases}
+            first = next(iter(rows.values()))
+            same = len(rows) > 1 and all(row == first for row in rows.values())
+            known[path].update({name: first} if same else rows)
+        known[path] = {name: row for name, row in known[path].items() if row}
+    known = {path: rows for path, rows in sorted(known.items()) if rows}
+    text = json.dumps(known, indent=1, ensure_ascii=False)
+    GOLDEN.write_text(text + "\n", encoding="utf-8")
+
+
+# ---- what pytest calls; conftest.py registers this file ------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if WRITES and any("::" in str(part) for part in config.args):
+        raise pytest.UsageError("WORDING=write takes whole files")
+    RUN.collected = {item.nodeid for item in items if isinstance(item, pytest.Function)}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    if not isinstance(item, pytest.Function):
+        return (yield)
+    RUN.test, RUN.messages = item, []
+    yield
+    rest = messages_of(item.nodeid)[len(RUN.messages) :]
+    assert WRITES or not rest, f"{GOLDEN.name} has messages that this test has not met: {rest}"
+    RUN.passed[item.nodeid] = RUN.messages
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)  # of a worker of xdist
+    if output is not None:
+        output["wording"] = [list(RUN.collected), RUN.passed]
+    elif WRITES:
+        write(RUN)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    collected, passed = node.workeroutput.get("wording", ([], {}))
+    RUN.collected |= set(collected)
+    RUN.passed |= passed

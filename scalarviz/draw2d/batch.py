@@ -275,7 +275,9 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
     """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied."""
     pixels = color_bytes(colors)
     if pixels.ndim != 3 or not pixels.size:
-        raise InputError(f"an image is (rows, columns, 3 or 4) with pixels, not {pixels.shape}")
+        raise InputError(
+            f"an image is (rows, columns, 3 or 4) with pixels, not {np.asarray(colors).shape}"
+        )
     pixels[..., :3] = np.round(pixels[..., :3] * (pixels[..., 3:] / 255.0))
     return pixels
 

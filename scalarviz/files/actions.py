@@ -119,7 +119,7 @@ def check_numbers(network: Network, details: Details) -> None:
     }
     for name in needed:
         pick(details, name, "array")
-    for name in details.keys() - {"count", "has_gradients"}:
+    for name in [each for each in details if each not in ("count", "has_gradients")]:
         array, shape = details[name], pick(shapes, name, "array")
         dtype = "float64" if name == "state" else bank.dtype
         check_type(array, np.ndarray, name)

@@ -44,7 +44,8 @@ def check_names(
     known, takes_more = parameters_of(kind)
     for key in settings:
         if key in given or not isinstance(key, str):
-            raise UnknownNameError(f"setting of the {what}:", key, {*known} - {*given})
+            others = [name for name in known if name not in given]
+            raise UnknownNameError(f"setting of the {what}:", key, others)
         if not takes_more:
             pick(known, key, f"setting of the {what}:")
     missing = [

@@ -20,6 +20,7 @@ from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from tests.studio import Studio
+from tests.wording import refused
 
 
 class Mirror(sv.Layer):
@@ -114,7 +115,7 @@ def test_a_display_says_what_its_row_says() -> None:
 
 @pytest.mark.parametrize("ending", ["glsl", "hlsl"])
 def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"kind 'mirror'.*export the network as \.npz"):
+    with refused(InputError, "'mirror'"):
         session(Mirror(4)).network.export(tmp_path / f"net.{ending}")
     session(Mirror(4)).network.export(tmp_path / "net.npz")
     assert not (tmp_path / f"net.{ending}").exists()
@@ -122,7 +123,7 @@ def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> Non
 
 def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    with pytest.raises(InputError, match="no operator for the layer Mirror"):
+    with refused(InputError, "Mirror"):
         sv.onnx.save(session(Mirror(4)).network, tmp_path / "net.onnx")
 
 
@@ -130,7 +131,7 @@ def test_an_engine_without_its_kernels_is_refused_in_one_sentence() -> None:
     s = session(Mirror(4))
     s.advance(2)
     for move in (s, s.network):
-        with pytest.raises(EngineError, match=r"'cpu' has no kernels.*'mirror'"):
+        with refused(EngineError, "'mirror'"):
             move.to("cpu")
     s.advance(1)
     assert (s.step_index, s.engine) == (3, "python")

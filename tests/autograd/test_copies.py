@@ -11,6 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
+from tests.wording import refused
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
@@ -117,9 +118,7 @@ def test_long_ones_are_deep_copied_and_not_pickled() -> None:
     y.backward(create_graph=True)
     x2, _ = copy.deepcopy((x, y))
     assert x2.grad.data == x.grad.data and x2.grad is not x.grad
-    with pytest.raises(
-        InputError, match=r"are expressions, .*: call zero_grad\(\) before they are"
-    ):
+    with refused(InputError, "6,000"):
         pickle.dumps(y)
     y.zero_grad()
     pickle.dumps(y)
@@ -142,7 +141,7 @@ def test_an_operation_of_ones_own_is_not_copied(way: Callable[[Any], Any]) -> No
         x.grad += 6.0 * y.grad
 
     y._backward = back
-    with pytest.raises(InputError, match="own operation 'square' cannot be copied or pickled"):
+    with refused(InputError, "'square'"):
         way(y + 1.0) if way is not copy.copy else way(y)
 
 
@@ -172,5 +171,5 @@ def test_a_shallow_copy_of_a_parameter_is_the_same_number() -> None:
 
 
 def test_an_input_of_a_function_that_is_recorded_is_not_copied() -> None:
-    with pytest.raises(InputError, match="has no number"):
+    with refused(InputError, "Recorded(x0)"):
         sv.compile(copy.deepcopy, inputs=1, engine="python")

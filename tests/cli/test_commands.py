@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz import faces
 from scalarviz.cli import commands
 from scalarviz.errors import DisplayError, InputError, UnknownNameError
+from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
 OWN_SCENE = '''
@@ -128,7 +129,7 @@ def test_from_python_and_of_a_kept_training_it_says_so_too(
     folder = tmp_path / "empty"
     folder.mkdir()
     no_screen(monkeypatch, folder)
-    with pytest.raises(DisplayError, match=r"no screen.*terminal=True.*sv\.record\("):
+    with refused(DisplayError, "no screen"):
         sv.watch(colours)
     assert f"`scalarviz watch {own} --terminal`" in run("watch", own).err
     kept = str(tmp_path / "a run.safetensors")
@@ -143,9 +144,9 @@ def test_bad_options_of_watch_are_refused_before_it_looks_for_a_screen(
     colours: sv.Session, terminal: bool
 ) -> None:
     for size in ((3, 300), 800, "800x500"):
-        with pytest.raises(InputError, match=r"^(a|the width of a) picture (has|is) "):
+        with refused(InputError, 3 if size == (3, 300) else size):
             sv.watch(colours, size=size, terminal=terminal)
-    with pytest.raises(UnknownNameError, match=r"unknown argument of watch 'sise'.*'size'"):
+    with refused(UnknownNameError, "'sise'"):
         sv.watch(colours, sise=(800, 500), terminal=terminal)
 
 
@@ -161,7 +162,7 @@ def test_a_folder_is_no_scene(
         f"scalarviz: {folder!r} is a folder: pass the path of a scene, which is a .py file, or a "
     )
     assert (ran.code, ran.err) == (1, f"{said}name\n")
-    with pytest.raises(InputError, match=f"^{re.escape(repr(str(Path(folder))))} is a folder: "):
+    with refused(InputError, str(Path(folder))):
         sv.watch(Path(folder))
 
 

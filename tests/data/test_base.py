@@ -10,6 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.data.batches import GeneratedBatches, InOrder, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from tests.wording import refused
 
 TABLE = np.arange(20.0).reshape(10, 2), np.arange(10.0)[:, np.newaxis]
 
@@ -88,7 +89,7 @@ def test_the_order_says_how_batches_are_drawn(order: str, kind: type) -> None:
 
 
 def test_an_unknown_order_lists_the_orders() -> None:
-    with pytest.raises(UnknownNameError, match=r"'shufled'.*did you mean 'shuffled'"):
+    with refused(UnknownNameError, "'shufled'"):
         data.Arrays(*TABLE, order="shufled")
 
 
@@ -108,29 +109,29 @@ def test_a_data_set_keeps_its_own_copy() -> None:
 
 @pytest.mark.parametrize("nothing", ["xor", None, TABLE[0], TABLE[:1], {"x": 1}, 3])
 def test_what_is_no_data_is_told_what_to_pass(nothing: object) -> None:
-    with pytest.raises(InputError, match=r"sv.data.Xor\(\), or a pair of arrays"):
+    with refused(InputError, nothing):
         data.DataSet.of(nothing)
 
 
 def test_a_class_in_place_of_a_data_set_is_named() -> None:
-    with pytest.raises(InputError, match=r"pass one of it, Xor\(\)"):
+    with refused(InputError, "Xor"):
         data.DataSet.of(data.Xor)
 
 
 @pytest.mark.parametrize(
-    ("inputs", "targets", "error", "message"),
+    ("inputs", "targets", "error", "value"),
     [
-        ([[1.0], [2.0]], [[1.0]], ShapeError, "inputs have 2 rows and the targets 1"),
-        ([1.0, 2.0], [1.0, 2.0], ShapeError, r"the inputs .* shape \(2,\): give each sample a row"),
-        ([[1.0]], np.zeros((1, 0)), ShapeError, r"the targets .* shape \(1, 0\)"),
+        ([[1.0], [2.0]], [[1.0]], ShapeError, "2 rows"),
+        ([1.0, 2.0], [1.0, 2.0], ShapeError, "(2,)"),
+        ([[1.0]], np.zeros((1, 0)), ShapeError, "(1, 0)"),
         ([[1.0], [np.nan]], [[1.0], [2.0]], NotFiniteError, "nan at row 1, column 0"),
-        ([["a"]], [[1.0]], InputError, "takes numbers"),
+        ([["a"]], [[1.0]], InputError, "list [['a']]"),
     ],
 )
 def test_a_bad_table_is_refused(
-    inputs: object, targets: object, error: type[Exception], message: str
+    inputs: object, targets: object, error: type[Exception], value: str
 ) -> None:
-    with pytest.raises(error, match=message):
+    with refused(error, value):
         data.DataSet.of((inputs, targets))
 
 
@@ -151,7 +152,7 @@ def test_a_share_of_a_table_is_trained_on_and_the_seed_decides_which() -> None:
 
 @pytest.mark.parametrize("share", [0.0, -1.0, 1.01, np.nan, "half"])
 def test_a_share_is_above_0_and_at_most_1(share: Any) -> None:
-    with pytest.raises(InputError, match="share must be"):
+    with refused(InputError, share):
         data.Arrays(*TABLE, share=share)
 
 
@@ -178,30 +179,30 @@ def test_generated_data_come_from_step_batch_and_seed() -> None:
 
 
 def test_generated_data_of_another_shape_are_refused() -> None:
-    with pytest.raises(InputError, match=r"\(\(5, 2\), \(5, 3\)\) were expected"):
+    with refused(InputError, "(5, 1)"):
         data.Generated(draw, inputs=2, outputs=3).batches(5).at(0)
 
 
 def test_code_is_not_kept_in_a_file() -> None:
-    with pytest.raises(InputError, match="its make is code"):
+    with refused(InputError, "make=draw"):
         data.Generated(draw, inputs=2, outputs=1).settings()
-    with pytest.raises(InputError, match="make must be a function"):
+    with refused(InputError, "(array("):
         data.Generated(draw(0, 1, 0), inputs=2, outputs=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "message"),
+    ("name", "settings", "value"),
     [
-        ("xorr", {}, "unknown data set 'xorr'"),
-        ("xor", {"bios": True}, "unknown setting of the data set 'xor': 'bios'"),
-        ("arrays", {"inputs": [[1.0]]}, "targets is missing"),
+        ("xorr", {}, "'xorr'"),
+        ("xor", {"bios": True}, "'bios'"),
+        ("arrays", {"inputs": [[1.0]]}, "targets"),
         ("texture", {"picture": "photo.png"}, "not a path"),
-        ("generated", {"make": "os.remove", "inputs": 1, "outputs": 1}, "must be a function"),
-        ("rgb", {"map": "f", "answers": np.zeros((7, 3))}, "shape"),
+        ("generated", {"make": "os.remove", "inputs": 1, "outputs": 1}, "'os.remove'"),
+        ("rgb", {"map": "f", "answers": np.zeros((7, 3))}, "(7, 3)"),
     ],
 )
-def test_bad_settings_make_nothing(name: str, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_make_nothing(name: str, settings: dict[str, Any], value: str) -> None:
+    with refused(InputError, value):
         data.remake(name, settings)
 
 
@@ -211,7 +212,7 @@ def test_textures_are_drawn_at_random_points() -> None:
 
 def test_a_source_is_a_text_or_a_path(tmp_path: Path) -> None:
     for bad in (object(), 3, ["a.csv"]):
-        with pytest.raises(InputError, match="source says in words where the samples came from"):
+        with refused(InputError, bad):
             data.Arrays([[1.0]], [1.0], source=bad)  # type: ignore[arg-type]
     s = sv.Session(sv.Network([1, 1]), data.Arrays([[1.0]], [1.0], source=Path("a.csv")))
     s.save(tmp_path / "run")

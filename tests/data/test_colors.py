@@ -7,6 +7,7 @@ import pytest
 
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from tests.wording import refused
 
 RED, GREEN, BLUE = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
 WHITE, DARK = [1.0, 1.0, 1.0], [0.2, 0.4, 0.6]
@@ -110,28 +111,28 @@ def test_a_cube_of_colours_is_a_map() -> None:
 
 
 @pytest.mark.parametrize(
-    ("color_map", "error", "message"),
+    ("color_map", "error", "value"),
     [
-        ("inverse", UnknownNameError, "did you mean 'invert'"),
-        (None, InputError, "a function or an array to look up in, not None"),
-        (np.zeros((1, 3)), ShapeError, r"n is at least 2; not \(1, 3\)"),
-        (np.zeros((2, 2, 3, 3)), ShapeError, r"not \(2, 2, 3, 3\)"),
+        ("inverse", UnknownNameError, "'inverse'"),
+        (None, InputError, "None"),
+        (np.zeros((1, 3)), ShapeError, "not (1, 3)"),
+        (np.zeros((2, 2, 3, 3)), ShapeError, "not (2, 2, 3, 3)"),
         (np.float64(3.0), InputError, "look up"),
-        (np.array(3.0), ShapeError, r"not \(\)"),
+        (np.array(3.0), ShapeError, "not ()"),
         (np.full((2, 3), np.inf), NotFiniteError, "NaN or infinity"),
-        (lambda rgb: rgb[:, 0], ShapeError, "one row of red, green and blue for each row"),
-        (lambda rgb: rgb / 0.0, NotFiniteError, "the map gave no colour"),
-        (lambda rgb: "red", InputError, "takes numbers, not str 'red'"),
+        (lambda rgb: rgb[:, 0], ShapeError, "(4616,)"),
+        (lambda rgb: rgb / 0.0, NotFiniteError, "nan at row 0, column 0"),
+        (lambda rgb: "red", InputError, "str 'red'"),
     ],
 )
 # One of the maps divides by zero on purpose, and numpy says so.
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_what_is_no_map_is_refused(color_map: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_what_is_no_map_is_refused(color_map: Any, error: type[Exception], value: str) -> None:
+    with refused(error, value):
         data.Rgb(color_map)
 
 
 @pytest.mark.parametrize("levels", [1, 129, 2.0])
 def test_the_grid_has_2_to_128_levels(levels: Any) -> None:
-    with pytest.raises(InputError, match="levels must be an integer"):
+    with refused(InputError, levels):
         data.Rgb(levels=levels)

@@ -9,6 +9,7 @@ import pytest
 from scalarviz import data
 from scalarviz.data.digits import built_in
 from scalarviz.errors import InputError, ShapeError
+from tests.wording import refused
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 3, 2))
 NAMED = np.arange(20) % 10
@@ -89,32 +90,32 @@ def test_digits_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("settings", "error", "value"),
     [
-        ({"held_out": 20}, InputError, "fewer than the 20 that there are, not 20"),
-        ({"held_out": 1.5}, InputError, "a share below 1 or a number of digits, .* not 1.5"),
-        ({"held_out": -0.1}, InputError, "held_out must be a finite number of at least 0"),
-        ({"held_out": 0.99}, InputError, "no digit of 0123456789 is left to train on"),
-        ({"digits": "12x"}, InputError, r"such as '0123456789' or \[3, 8\], not '12x'"),
-        ({"digits": [10]}, InputError, "digits are some of 0 to 9"),
-        ({"digits": []}, InputError, "digits are some of 0 to 9"),
-        ({"digits": 7}, InputError, "digits are some of 0 to 9"),
-        ({"seed": -1}, InputError, "seed must be an integer"),
-        ({"order": "random"}, InputError, "unknown order"),
-        ({"folder": "."}, InputError, "from a folder or from pictures and labels, not both"),
-        ({"labels": NAMED[:3]}, ShapeError, "20 pictures and 3 labels"),
-        ({"labels": NAMED + 1}, InputError, "labels are digits from 0 to 9, not 10"),
-        ({"labels": None}, ShapeError, r"labels of digits are an array \(n\), not of shape \(\)"),
-        ({"pictures": PIXELS[0]}, ShapeError, r"an array \(n, height, width\), not .*\(3, 2\)"),
-        ({"pictures": PIXELS / 2.0}, InputError, "whole numbers from 0 to 255, not float64"),
-        ({"pictures": PIXELS + 1}, InputError, "whole numbers from 0 to 255"),
-        ({"pictures": PIXELS - 1}, InputError, "whole numbers from 0 to 255"),
+        ({"held_out": 20}, InputError, "not 20"),
+        ({"held_out": 1.5}, InputError, "1.5"),
+        ({"held_out": -0.1}, InputError, "-0.1"),
+        ({"held_out": 0.99}, InputError, "0123456789"),
+        ({"digits": "12x"}, InputError, "'12x'"),
+        ({"digits": [10]}, InputError, "not [10]"),
+        ({"digits": []}, InputError, "not []"),
+        ({"digits": 7}, InputError, "not 7"),
+        ({"seed": -1}, InputError, "-1"),
+        ({"order": "random"}, InputError, "'random'"),
+        ({"folder": "."}, InputError, "not both"),
+        ({"labels": NAMED[:3]}, ShapeError, "3 labels"),
+        ({"labels": NAMED + 1}, InputError, "not 10"),
+        ({"labels": None}, ShapeError, "of shape ()"),
+        ({"pictures": PIXELS[0]}, ShapeError, "of shape (3, 2)"),
+        ({"pictures": PIXELS / 2.0}, InputError, "float64 such as 108.5"),
+        ({"pictures": PIXELS + 1}, InputError, "int64"),
+        ({"pictures": PIXELS - 1}, InputError, "int64"),
     ],
 )
 def test_bad_settings_are_refused(
-    settings: dict[str, Any], error: type[Exception], message: str
+    settings: dict[str, Any], error: type[Exception], value: str
 ) -> None:
-    with pytest.raises(error, match=message):
+    with refused(error, value):
         data.Digits(**{"pictures": PIXELS, "labels": NAMED} | settings)
 
 
@@ -123,5 +124,5 @@ def test_without_scikit_learn_the_line_that_installs_it_is_told(
 ) -> None:
     built_in.cache_clear()
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(InputError, match=r"not installed: pip install 'scalarviz\[digits\]'"):
+    with refused(InputError, "scikit-learn"):
         data.Digits()

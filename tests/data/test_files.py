@@ -21,6 +21,7 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
+from tests.wording import refused
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([[1.0], [0.5], [0.0]])
 
@@ -99,49 +100,49 @@ def test_a_share_of_a_file_is_held_out(written: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "message"),
+    ("text", "error", "value"),
     [
-        ("", InputError, "some.csv is empty"),
-        ("\n \n", InputError, "some.csv is empty"),
-        ("a,b\n", InputError, "has names in line 1, and no samples"),
-        ("a,b\n1,2\n\n3,x\n", InputError, "some.csv, line 4, column 2: 'x' is not a number"),
-        ("1,\n", InputError, "line 1, column 2: the cell is empty"),
-        ("1,2\n1_000,2\n", InputError, "line 2, column 1: '1_000' is not a number"),
-        ("1;2\n1,5;2\n", InputError, "line 2, column 1: '1,5' is not a number"),
-        ("1,2\nnan,2\n", NotFiniteError, "line 2, column 1: nan is not finite"),
-        ("1,2\n1,-1e999\n", NotFiniteError, "line 2, column 2: -1e999 is not finite"),
-        ("1,2\n1,2,3\n", ShapeError, "line 2, has 3 cells where the first line has 2"),
-        ("1\n2\n", InputError, "has 1 columns, of which 0 would be inputs"),
-        ('a,b\n"1,2\n', InputError, "line 2, cannot be read as CSV: unexpected end"),
-        ('a,b\n"' + "1" * 200_000 + '",2\n', InputError, "cannot be read as CSV: field larger"),
-        (b"\xff\xfe1\x00", InputError, "no text in UTF-8"),
-        (b"a,b\n" + b"1,2\n" * 9000 + b"\xff", InputError, "no text in UTF-8"),
-        (b"1,\x00\n", InputError, "line 1"),
+        ("", InputError, "some.csv"),
+        ("\n \n", InputError, "some.csv"),
+        ("a,b\n", InputError, "no samples"),
+        ("a,b\n1,2\n\n3,x\n", InputError, "'x'"),
+        ("1,\n", InputError, "line 1, column 2"),
+        ("1,2\n1_000,2\n", InputError, "'1_000'"),
+        ("1;2\n1,5;2\n", InputError, "'1,5'"),
+        ("1,2\nnan,2\n", NotFiniteError, "column 1: nan"),
+        ("1,2\n1,-1e999\n", NotFiniteError, "column 2: -1e999"),
+        ("1,2\n1,2,3\n", ShapeError, "3 cells"),
+        ("1\n2\n", InputError, "1 columns"),
+        ('a,b\n"1,2\n', InputError, "unexpected end"),
+        ('a,b\n"' + "1" * 200_000 + '",2\n', InputError, "field larger"),
+        (b"\xff\xfe1\x00", InputError, "UTF-8"),
+        (b"a,b\n" + b"1,2\n" * 9000 + b"\xff", InputError, "UTF-8"),
+        (b"1,\x00\n", InputError, "'\\x00'"),
     ],
 )
 def test_a_bad_table_of_text_is_one_sentence(
-    written: Any, text: str | bytes, error: type[Exception], message: str
+    written: Any, text: str | bytes, error: type[Exception], value: str
 ) -> None:
-    with pytest.raises(error, match=message) as caught:
+    with refused(error, value) as caught:
         data.from_csv(written(text))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("inputs", "targets", "error", "message"),
+    ("inputs", "targets", "error", "value"),
     [
-        ("height", "b", UnknownNameError, "unknown column of some.csv: 'height': choose one of a"),
-        (3, "b", InputError, "has the columns 0 to 2, and no column 3"),
-        (["a", "b"], "b", InputError, "column 1 of some.csv would be both"),
+        ("height", "b", UnknownNameError, "'height'"),
+        (3, "b", InputError, "no column 3"),
+        (["a", "b"], "b", InputError, "column 1"),
         ([], "b", InputError, "0 would be inputs"),
-        (1.5, "b", InputError, "columns are a list of names or numbers, not 1.5"),
-        ([True], "b", UnknownNameError, "unknown column"),
+        (1.5, "b", InputError, "1.5"),
+        ([True], "b", UnknownNameError, "True"),
     ],
 )
 def test_a_bad_choice_of_columns_is_one_sentence(
-    written: Any, inputs: Any, targets: Any, error: type[Exception], message: str
+    written: Any, inputs: Any, targets: Any, error: type[Exception], value: str
 ) -> None:
-    with pytest.raises(error, match=message):
+    with refused(error, value):
         data.from_csv(written("a,b,c\n0,1,2\n"), inputs=inputs, targets=targets)
 
 
@@ -150,11 +151,11 @@ readers = pytest.mark.parametrize("read", [data.from_csv, data.from_npz, data.Te
 
 @readers
 def test_a_path_must_lead_to_a_file(read: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no file .*: check the path"):
+    with refused(InputError, "x'"):
         read(str(tmp_path / "x"))
-    with pytest.raises(InputError, match="a folder"):
+    with refused(InputError, "a folder"):
         read(tmp_path)
-    with pytest.raises(InputError, match="cannot be read: embedded null"):
+    with refused(InputError, r"'a\x00b'"):
         read("a\0b")
 
 
@@ -162,7 +163,7 @@ def test_a_path_must_lead_to_a_file(read: Any, tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only some systems have pipes with names")
 def test_a_pipe_is_no_file(read: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="is no file"):
+    with refused(InputError, "pipe'"):
         read(tmp_path / "pipe")
 
 
@@ -170,12 +171,12 @@ def test_a_pipe_is_no_file(read: Any, tmp_path: Path) -> None:
 def test_a_huge_file_is_not_read(read: Any, tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(LIMIT + 1)  # a hole, so that it takes no room
-    with pytest.raises(InputError, match=r"huge would take 640.0 MB of memory, and the limit"):
+    with refused(InputError, "huge"):
         read(tmp_path / "huge")
 
 
 def test_a_path_is_a_text() -> None:
-    with pytest.raises(InputError, match="a path is a text or a Path, not 3"):
+    with refused(InputError, "3"):
         data.from_csv(3)  # type: ignore[arg-type]
 
 
@@ -196,28 +197,28 @@ def test_arrays_are_read(tmp_path: Path, arrays: dict[str, np.ndarray], save: An
 
 
 @pytest.mark.parametrize(
-    ("arrays", "error", "message"),
+    ("arrays", "error", "value"),
     [
         (
             {"inputs": X},
             UnknownNameError,
-            "unknown array of a.npz: 'targets': choose one of inputs",
+            "'targets'",
         ),
-        ({}, UnknownNameError, "unknown array of a.npz: 'inputs': there is none"),
-        ({"x": X, "y": Y[:2]}, ShapeError, "in a.npz, the inputs have 3 rows and the targets 2"),
-        ({"x": X[0], "y": Y}, ShapeError, r"not of shape \(2,\)"),
-        ({"x": X * np.nan, "y": Y}, NotFiniteError, "was given nan at row 0, column 0"),
-        ({"x": X * 1j, "y": Y}, InputError, "x.npy in a.npz holds complex128"),
-        ({"x": X.astype(str), "y": Y}, InputError, "x.npy in a.npz holds <U"),
-        ({"x": np.zeros(3, [("a", "f8")]), "y": Y}, InputError, "x.npy in a.npz holds"),
-        ({"x": np.zeros((0, 2)), "y": Y}, ShapeError, r"not of shape \(0, 2\)"),
+        ({}, UnknownNameError, "'inputs'"),
+        ({"x": X, "y": Y[:2]}, ShapeError, "3 rows"),
+        ({"x": X[0], "y": Y}, ShapeError, "(2,)"),
+        ({"x": X * np.nan, "y": Y}, NotFiniteError, "nan at row 0, column 0"),
+        ({"x": X * 1j, "y": Y}, InputError, "complex128"),
+        ({"x": X.astype(str), "y": Y}, InputError, "<U"),
+        ({"x": np.zeros(3, [("a", "f8")]), "y": Y}, InputError, "[('a', '<f8')]"),
+        ({"x": np.zeros((0, 2)), "y": Y}, ShapeError, "(0, 2)"),
     ],
 )
 def test_bad_arrays_are_one_sentence(
-    tmp_path: Path, arrays: dict[str, np.ndarray], error: type[Exception], message: str
+    tmp_path: Path, arrays: dict[str, np.ndarray], error: type[Exception], value: str
 ) -> None:
     np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
-    with pytest.raises(error, match=message):
+    with refused(error, value):
         data.from_npz(tmp_path / "a.npz")
 
 
@@ -231,10 +232,10 @@ class Trap:
 def test_loading_runs_no_code(tmp_path: Path) -> None:
     trap = np.array([[Trap()]], dtype=object)
     np.savez(tmp_path / "a.npz", inputs=trap, targets=Y)
-    with pytest.raises(InputError, match="holds object"):
+    with refused(InputError, "object"):
         data.from_npz(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(InputError, match="damaged, or no NPZ file"):
+    with refused(InputError, "b.npz"):
         data.from_npz(tmp_path / "b.npz")
 
 
@@ -259,7 +260,7 @@ def npz(header: bytes, content: bytes) -> bytes:
     ],
 )
 def test_a_header_that_lies_does_no_harm(written: Any, header: bytes) -> None:
-    with pytest.raises(InputError, match="is damaged"):
+    with refused(InputError, "damaged"):
         data.from_npz(written(npz(header, b"12345678"), "a.npz"))
 
 
@@ -267,16 +268,16 @@ def test_arrays_are_weighed_as_the_numbers_that_they_become(written: Any) -> Non
     header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (262144, 1), }"
     bomb = written(npz(header, bytes(2**18)), "a.npz")
     assert bomb.stat().st_size < 10_000
-    with pytest.raises(InputError, match=r"x.npy in a.npz would take 2.0 MB of memory, and the"):
+    with refused(InputError, "x.npy in a.npz"):
         data.from_npz(bomb, limit=2**20)
-    with pytest.raises(InputError, match=r"y.npy .* 2.0 MB of memory, 4.0 MB in all, .*=4194304"):
+    with refused(InputError, "4.0 MB in all"):
         data.from_npz(bomb, limit=2**22 - 1)
     assert data.from_npz(bomb, limit=2**22).samples == 2**18
 
 
 def test_a_table_of_text_is_weighed_while_it_is_read(written: Any) -> None:
     path = written("1,2\n" * 1000)
-    with pytest.raises(InputError, match=r"some.csv holds up to line 6\d\d .* pass limit="):
+    with refused(InputError, "some.csv", varies=r"line \d+|\d+$"):
         data.from_csv(path, limit=10_000)
     assert data.from_csv(path, limit=16_000).samples == 1000
 
@@ -294,7 +295,7 @@ def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
 def test_a_line_without_an_end_is_not_read(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_LINE", 1000)
     for text in ("1," * 1000, '"' + '\n","' * 1000, "\n" * 10 + "1" * 1001):
-        with pytest.raises(InputError, match="has a line of more than 1,000 letters: write one"):
+        with refused(InputError, "1,000 letters"):
             data.from_csv(written(text))
     assert data.from_csv(written("1,2\n" * 1000)).samples == 1000
     assert data.from_csv(written("1,2\n" + "\n" * 3000 + "1,2\n")).samples == 2
@@ -309,7 +310,7 @@ def test_what_numpy_does_not_compress_so_is_refused(tmp_path: Path, kind: int) -
     ):
         for name in a.namelist():
             b.writestr(name, a.read(name))
-    with pytest.raises(InputError, match=r"x.npy in b.npz is compressed in a way"):
+    with refused(InputError, "x.npy in b.npz"):
         data.from_npz(tmp_path / "b.npz")
 
 
@@ -317,7 +318,7 @@ def test_an_archive_of_very_many_members_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         for i in range(20_000):
             archive.writestr(f"inputs {i}", b"")
-    with pytest.raises(InputError, match=r"a.npz has more members than 1.0 MB of names"):
+    with refused(InputError, "a.npz"):
         data.from_npz(tmp_path / "a.npz")
 
 

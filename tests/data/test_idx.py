@@ -13,6 +13,7 @@ from scalarviz import data
 from scalarviz.checks.limits import LIMIT, Budget
 from scalarviz.data.idx import IMAGES, LABELS, read_folder, read_idx
 from scalarviz.errors import InputError, ShapeError
+from tests.wording import refused
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 5, 4), dtype=np.uint8)
 NAMED = np.array([3, 0, 9, 1, 1, 8, 5], np.uint8)
@@ -79,28 +80,26 @@ def test_digits_of_a_folder_are_made_again_without_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "value"),
     [
-        (b"", "is no IDX file of pictures: it begins with nothing and not with 00 00 08 03"),
-        (idx(NAMED), "is no IDX file of pictures: it begins with 00 00 08 01"),
-        (idx(PIXELS, b"\0\0\x0d"), "it begins with 00 00 0d 03"),
-        (b"\x89PNG" + idx(PIXELS), "it begins with 89 50 4e 47"),
-        (idx(PIXELS)[:9], "is damaged, it ends within its header: use another copy"),
-        (idx(PIXELS)[:-1], "is damaged, it has fewer than the 140 numbers that it speaks of"),
-        (idx(PIXELS) + b"x", "is damaged, it has more than the 140 numbers that it speaks of"),
-        (idx(PIXELS[:0]), r"is empty: its shape is \(0, 5, 4\)"),
-        (idx(PIXELS)[:4] + struct.pack(">3I", 2**31, 2**31, 2), "damaged, it has fewer than the"),
-        (idx(PIXELS)[:4] + struct.pack(">3I", 2**20, 16, 16), "fewer than the 268,435,456 numbers"),
+        (b"", "begins with nothing"),
+        (idx(NAMED), "00 00 08 01"),
+        (idx(PIXELS, b"\0\0\x0d"), "00 00 0d 03"),
+        (b"\x89PNG" + idx(PIXELS), "89 50 4e 47"),
+        (idx(PIXELS)[:9], "within its header"),
+        (idx(PIXELS)[:-1], "fewer than the 140"),
+        (idx(PIXELS) + b"x", "more than the 140"),
+        (idx(PIXELS[:0]), "(0, 5, 4)"),
+        (idx(PIXELS)[:4] + struct.pack(">3I", 2**31, 2**31, 2), "9,223,372,036,854,775,808"),
+        (idx(PIXELS)[:4] + struct.pack(">3I", 2**20, 16, 16), "268,435,456 numbers"),
     ],
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "zipped"])
-def test_a_bad_file_is_one_sentence(
-    tmp_path: Path, content: bytes, message: str, pack: Any
-) -> None:
+def test_a_bad_file_is_one_sentence(tmp_path: Path, content: bytes, value: str, pack: Any) -> None:
     path = tmp_path / "train-images-idx3-ubyte"
     path.write_bytes(pack(content))
     tracemalloc.start()
-    with pytest.raises(InputError, match=message):
+    with refused(InputError, value):
         read_idx(path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
@@ -112,7 +111,7 @@ def test_what_is_compressed_and_cut_short_or_changed_is_refused(tmp_path: Path) 
     changed[-6] ^= 1  # of the checksum
     for content in (whole[:-20], whole[:12], changed):
         path.write_bytes(content)
-        with pytest.raises(InputError, match="compressed in it is cut short or changed"):
+        with refused(InputError, "pictures.gz"):
             read_idx(path, IMAGES, Budget())
 
 
@@ -121,7 +120,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path
     path.write_bytes(gzip.compress(idx(PIXELS) + bytes(2**26)))
     assert path.stat().st_size < 2**17
     tracemalloc.start()
-    with pytest.raises(InputError, match="more than the 140 numbers"):
+    with refused(InputError, "140 numbers"):
         read_idx(path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
@@ -130,7 +129,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path
 def test_a_folder_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> None:
     mnist(tmp_path, "train", PIXELS, NAMED, end=".gz")
     needed = 7 * 20 * 4 + 7 * 40
-    with pytest.raises(InputError, match=rf"840 bytes in all, .* pass limit={needed}$"):
+    with refused(InputError, f"limit={needed}"):
         data.Digits(tmp_path, limit=needed - 1)
     assert data.Digits(tmp_path, limit=needed, held_out=0).samples == 7
 
@@ -139,32 +138,30 @@ def test_a_large_file_is_not_read_at_all(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(LIMIT + 1)
-    with pytest.raises(InputError, match=r"large would take 640.0 MB of memory, and the limit"):
+    with refused(InputError, "large"):
         read_idx(path, IMAGES, Budget())
 
 
 def test_pictures_and_labels_must_belong_together(tmp_path: Path) -> None:
     mnist(tmp_path, "train", PIXELS, NAMED[:6])
-    with pytest.raises(ShapeError, match="has 7 pictures and train-labels-idx1-ubyte 6 labels"):
+    with refused(ShapeError, "6 labels"):
         read_folder(tmp_path)
     mnist(tmp_path, "train", PIXELS, np.where(NAMED == 8, 12, NAMED).astype(np.uint8))
-    with pytest.raises(InputError, match="has the label 12 at place 5, and digits go from 0 to 9"):
+    with refused(InputError, "label 12"):
         read_folder(tmp_path)
     mnist(tmp_path, "train", PIXELS, NAMED)
     mnist(tmp_path, "t10k", PIXELS[:, :4], NAMED)
-    with pytest.raises(ShapeError, match="for testing are 4 x 4, those for training 4 x 5"):
+    with refused(ShapeError, "4 x 5"):
         read_folder(tmp_path)
     (tmp_path / "train-labels-idx1-ubyte").unlink()
-    with pytest.raises(InputError, match="beside train-images-idx3-ubyte there is no train-labels"):
+    with refused(InputError, "train-labels-idx1-ubyte"):
         read_folder(tmp_path)
 
 
 def test_a_folder_without_the_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no train-images-idx3-ubyte in"):
+    with refused(InputError, "train-images-idx3-ubyte"):
         read_folder(tmp_path)
-    with pytest.raises(
-        InputError, match="is no folder: pass the one that holds the files of MNIST"
-    ):
+    with refused(InputError, "nowhere'"):
         read_folder(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="a folder is a text or a Path, not 3"):
+    with refused(InputError, "3"):
         read_folder(3)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from scalarviz import data
 from scalarviz.data import pictures
 from scalarviz.data.landscape import landscape
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from tests.wording import refused
 
 # A picture of 2 rows and 3 columns, every channel of every pixel another number.
 SMALL = np.arange(18, dtype=np.uint8).reshape(2, 3, 3) * 14
@@ -60,9 +61,9 @@ def test_batches_are_transformed_and_the_seed_decides_where_they_look() -> None:
 
 
 def test_an_unknown_transform_lists_the_transforms() -> None:
-    with pytest.raises(UnknownNameError, match="'mirror': choose one of identity, zoom, flip"):
+    with refused(UnknownNameError, "'mirror'"):
         data.Texture(transform="mirror")
-    with pytest.raises(UnknownNameError, match=r"unknown color space 'sRGB'.*did you mean 'srgb'"):
+    with refused(UnknownNameError, "'sRGB'"):
         data.Texture(color_space="sRGB")
 
 
@@ -79,7 +80,7 @@ def test_psnr_is_in_decibels() -> None:
     assert data.psnr(target + 0.1, target) == pytest.approx(20.0)
     assert data.psnr(target, target + 0.01) == pytest.approx(40.0)
     assert data.psnr(target, target) == np.inf
-    with pytest.raises(ShapeError, match=r"not of \(10, 3\) and \(3,\)"):
+    with refused(ShapeError, "(10, 3) and (3,)"):
         data.psnr(target, target[0])
 
 
@@ -103,7 +104,7 @@ def test_a_reduced_picture_keeps_its_shape_and_a_small_one_its_size() -> None:
     assert data.Texture(np.zeros((30, 60)), size=20).picture.shape == (10, 20, 3)
     assert data.Texture(np.zeros((300, 1)), size=2).picture.shape == (2, 1, 3)
     assert data.Texture(SMALL, size=256).picture.shape == (2, 3, 3)
-    with pytest.raises(InputError, match="the size of a picture must be an integer"):
+    with refused(InputError, "0"):
         data.Texture(SMALL, size=0)
 
 
@@ -120,22 +121,22 @@ def test_the_built_in_picture_has_many_colours_edges_and_detail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("picture", "error", "message"),
+    ("picture", "error", "value"),
     [
-        (np.zeros((2, 2, 4)), ShapeError, r"not \(2, 2, 4\): leave out what is not red"),
-        (np.zeros(5), ShapeError, r"not \(5,\)"),
-        (np.zeros((0, 5)), ShapeError, r"not \(0, 5, 3\)"),
+        (np.zeros((2, 2, 4)), ShapeError, "(2, 2, 4)"),
+        (np.zeros(5), ShapeError, "(5,)"),
+        (np.zeros((0, 5)), ShapeError, "(0, 5, 3)"),
         (np.full((2, 2), np.nan), NotFiniteError, "NaN or infinity"),
-        (np.full((2, 2), 255.0), InputError, "from 0 to 1, not from 255 to 255"),
-        (np.full((2, 2), -0.1), InputError, "not from -0.1 to -0.1"),
-        (np.full((2, 2), "a"), InputError, "a picture takes numbers"),
-        (object(), InputError, "a picture takes numbers"),
+        (np.full((2, 2), 255.0), InputError, "255 to 255"),
+        (np.full((2, 2), -0.1), InputError, "-0.1 to -0.1"),
+        (np.full((2, 2), "a"), InputError, "takes numbers"),
+        (object(), InputError, "takes numbers"),
     ],
 )
 def test_an_array_that_is_no_picture_is_refused(
-    picture: Any, error: type[Exception], message: str
+    picture: Any, error: type[Exception], value: str
 ) -> None:
-    with pytest.raises(error, match=message):
+    with refused(error, value):
         data.Texture(picture)
 
 
@@ -183,12 +184,12 @@ def test_a_picture_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> 
     rng = np.random.default_rng(0)
     path = saved(tmp_path / "a.png", rng.integers(0, 256, (50, 30, 3), dtype=np.uint8))
     needed = 50 * 30 * 24
-    with pytest.raises(InputError, match=rf"30 x 50 pixels, .* pass limit={needed}; size=1024"):
+    with refused(InputError, f"limit={needed}"):
         data.Texture(path, limit=needed - 1)
     whole = data.Texture(path, limit=needed)
     small = data.Texture(path, limit=needed // 2, size=10)
     assert (small.picture == data.Texture(whole.picture, size=10).picture).all()
-    with pytest.raises(InputError, match="limit must be an integer of at least 1"):
+    with refused(InputError, "0"):
         data.Texture(path, limit=0)
 
 
@@ -213,7 +214,7 @@ def test_a_jpeg_that_is_drawn_over_and_over_is_refused(tmp_path: Path) -> None:
     assert data.Texture(path).picture.shape == (2, 3, 3)
     last = content.rindex(b"\xff\xda")
     path.write_bytes(content[:last] + content[last:-2] * 100 + content[-2:])
-    with pytest.raises(InputError, match=r"a.jpg is drawn in 1\d\d passes: save it again"):
+    with refused(InputError, "a.jpg", varies=r"\d+ passes"):
         data.Texture(path)
 
 
@@ -226,7 +227,7 @@ def test_a_decompression_bomb_is_one_sentence(tmp_path: Path, width: int) -> Non
     content = path.read_bytes()
     size = b"IHDR" + struct.pack(">II", width, width) + content[24:29]
     path.write_bytes(content[:12] + size + struct.pack(">I", zlib.crc32(size)) + content[33:])
-    with pytest.raises(InputError, match=r"(the limit is 640.0 MB|than Pillow reads): make it"):
+    with refused(InputError, "a.png"):
         data.Texture(path)
 
 
@@ -250,14 +251,14 @@ def test_a_damaged_picture_is_one_sentence_or_a_picture(tmp_path: Path, kind: st
             message = ""
         assert "\n" not in message
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match=r"no PNG or JPEG picture, or is damaged"):
+    with refused(InputError, path.name):
         data.Texture(path)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "BMP", "EPS"])
 def test_other_formats_are_refused(tmp_path: Path, kind: str) -> None:
     path = saved(tmp_path / "a.png", SMALL, format=kind)
-    with pytest.raises(InputError, match=r"a.png is no PNG or JPEG picture"):
+    with refused(InputError, "a.png"):
         data.Texture(path)
 
 
@@ -267,6 +268,6 @@ def test_without_pillow_the_error_says_how_to_install_it(
     path = tmp_path / "a.png"
     path.write_bytes(b"a picture")
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InputError, match=r"pip install 'scalarviz\[images\]'"):
+    with refused(InputError, "Pillow"):
         data.Texture(path)
     assert data.Texture().picture.shape == (256, 256, 3)

@@ -8,6 +8,7 @@ import pytest
 from scalarviz import data
 from scalarviz.data.plane import PlaneSet
 from scalarviz.errors import InputError
+from tests.wording import refused
 
 CLOUDS = [data.Circle, data.Gaussians, data.Spiral, data.Moons, data.Quadrants]
 every_cloud = pytest.mark.parametrize("kind", CLOUDS)
@@ -139,18 +140,18 @@ def test_quadrants_are_xor_of_the_signs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "value"),
     [
-        ({"noise": -0.1}, "noise must be a finite number of at least 0, not -0.1"),
-        ({"samples": 0}, "samples must be an integer of at least 1"),
-        ({"samples": 10**9}, "samples must be an integer from 1 to 16,777,216"),
-        ({"scale": 0}, "scale must be a finite number above 0"),
-        ({"share": 2}, "share must be at most 1"),
-        ({"signed": 1}, "signed must be True or False, not 1"),
-        ({"seed": -1}, "seed must be an integer"),
-        ({"order": "random"}, "unknown order 'random'"),
+        ({"noise": -0.1}, "-0.1"),
+        ({"samples": 0}, "not 0"),
+        ({"samples": 10**9}, "1,000,000,000"),
+        ({"scale": 0}, "scale"),
+        ({"share": 2}, "not 2"),
+        ({"signed": 1}, "not 1"),
+        ({"seed": -1}, "-1"),
+        ({"order": "random"}, "'random'"),
     ],
 )
-def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_refused(settings: dict[str, Any], value: str) -> None:
+    with refused(InputError, value):
         data.Circle(**settings)

@@ -15,6 +15,7 @@ from scalarviz.engines.python.run import PythonRun
 from scalarviz.errors import Interrupted
 from scalarviz.process.ctrl_c import CtrlC
 from tests.engines.test_overflow import X, network, numbers
+from tests.wording import refused
 
 both_engines = pytest.mark.parametrize("engine", ["python", "cpu"])
 
@@ -32,13 +33,13 @@ def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
     steps = 3_000_000
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    with pytest.raises(Interrupted, match=r"stopped after .* of 3,000,000 steps") as caught:
+    with refused(Interrupted, f"{steps:,} steps", varies=r"[\d,]+(?= of)") as caught:
         net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
     losses = caught.value.losses
     assert 0 < len(losses) < steps
     assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
     assert everything(net.bank) == everything(straight.bank)
-    with pytest.raises(sv.ScalarvizError, match="without a forward"):
+    with refused(sv.ScalarvizError):
         net.backward()
 
 
@@ -93,7 +94,7 @@ def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run, "steps", broken)
-    with pytest.raises(Interrupted, match="stopped after 0 of 5 steps"):
+    with refused(Interrupted, "0 of 5 steps"):
         net.train(X, X, "mse", sv.Adam(0.01), steps=5)
     assert everything(net.bank) == before
 

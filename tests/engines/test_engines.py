@@ -16,6 +16,7 @@ from scalarviz.engines.registry import ENGINES, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE
+from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((8, 3))
 
@@ -61,10 +62,10 @@ def test_zero_grad_between_forward_and_backward_does_no_harm(engine: str) -> Non
 @every_engine
 def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(engine: str) -> None:
     net = rgb(engine)
-    with pytest.raises(OrderError, match="without a forward: call forward first"):
+    with refused(OrderError):
         net.backward()
     net.forward(COLOURS)
-    with pytest.raises(ShapeError, match="was last given 8 samples, and its backward 7"):
+    with refused(ShapeError, "8 samples"):
         net.backward(np.ones((7, 3)))
     assert not net.bank.grad.any()
     net.backward()
@@ -120,7 +121,7 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(engine: str, 
     net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
     net.bank.value[4] = 1e30 if dtype == "float32" else 1e200
     before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
-    with pytest.raises(GradientError, match=r"the gradient of layer 0, perceptron 0, weight from"):
+    with refused(GradientError, "inf"):
         net.train_step([1e20 if dtype == "float32" else 1e200, 0.5], [1.0], "mse", sv.Adam(0.1))
     assert (net.bank.value == before[0]).all()
     assert (net.bank.slots["m"] == before[1]).all()
@@ -173,7 +174,7 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     assert choose("auto").name == choose("auto").name == "python"
     said = "scalarviz runs on the engine python (cuda cannot run here: a card is missing; "
     assert caplog.messages == [said + "cpu cannot run here: a screwdriver is missing)"]
-    with pytest.raises(EngineError, match="the engine 'cpu' cannot run here: a screwdriver"):
+    with refused(EngineError, "a screwdriver"):
         sv.Network([2, 2]).to("cpu")
 
 
@@ -188,7 +189,7 @@ def test_asking_whether_an_engine_will_do_makes_none(
     row = ENGINES[engine]
     monkeypatch.setitem(ENGINES, engine, replace(row, make=make))
     assert net.check_engine(engine, "full") == (engine, sv.Precision())
-    with pytest.raises(EngineError, match=r"goes with float32|in full precision only"):
+    with refused(EngineError, "mixed precision"):
         double.check_engine(engine, "mixed")
 
 
@@ -196,14 +197,14 @@ def test_cuda_without_a_gpu_says_what_is_missing() -> None:
     lack = ENGINES["cuda"].lack()
     if not lack:
         pytest.skip("there is a GPU here, on which cuda runs")
-    with pytest.raises(EngineError, match="the engine 'cuda' cannot run here: ") as caught:
+    with refused(EngineError, "'cuda'") as caught:
         sv.Network([2, 2]).to("cuda")
     assert lack in str(caught.value) and len(lack) > 10
 
 
 def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
     net = rgb("python")
-    with pytest.raises(UnknownNameError, match=r"unknown engine 'pyton': .*did you mean 'python'"):
+    with refused(UnknownNameError, "'pyton'"):
         net.to("pyton")
     assert net.engine == "python"
 

@@ -13,6 +13,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.formulas.table import Formula
 from tests.engines.conftest import TEMPLATE, Kernels
+from tests.wording import refused
 
 pytestmark = pytest.mark.usefixtures("template")
 
@@ -95,7 +96,7 @@ def test_a_method_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) ->
     for function in (Outside.relu, lambda x: x, eval("lambda x: x")):
         row = Formula("mine", function, (activations.linear_derivative,))
         monkeypatch.setitem(ACTIVATIONS, "mine", row)
-        with pytest.raises(InputError, match=r"source of the formula .* plain def"):
+        with refused(InputError, "source of the formula"):
             text()
 
 
@@ -109,7 +110,7 @@ def uses_a_dict(x: float) -> float:
 def test_a_formula_may_not_use_what_a_kernel_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Formula("mine", uses_a_dict, (activations.linear_derivative,))
     monkeypatch.setitem(ACTIVATIONS, "mine", row)
-    with pytest.raises(InputError, match=r"uses_a_dict uses THRESHOLDS, .* dict: a formula may"):
+    with refused(InputError, "THRESHOLDS"):
         text()
 
 
@@ -125,5 +126,5 @@ def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
     monkeypatch.setitem(ACTIVATIONS, "steep", row)
     path.write_text("def steep(x):\n    return 30.0 * x\n")
     linecache.checkcache()
-    with pytest.raises(InputError, match=r"'steep' cannot be had.*has not changed since"):
+    with refused(InputError, "'steep'"):
         text()

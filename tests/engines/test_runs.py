@@ -24,6 +24,7 @@ from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE
+from tests.wording import refused
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
@@ -206,16 +207,14 @@ def test_a_bad_gradient_ends_the_run_before_it_is_applied(engine: str) -> None:
     run.begin(2)
     for moment in net.program.moments[:-1]:
         run.perform(moment, sv.SGD(0.1))
-    with pytest.raises(GradientError, match="the gradient of layer 0, perceptron 0, weight from"):
+    with refused(GradientError, "inf"):
         run.perform(net.program.moments[-1], sv.SGD(0.1))
 
 
 def test_made_batches_must_have_the_size_they_were_announced_with() -> None:
     batches = GeneratedBatches(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
     assert batches.at(3)[0].shape == (3, 2)
-    with pytest.raises(
-        InputError, match=r"shapes \(\(4, 2\), \(4, 1\)\), where .* there must be as many"
-    ):
+    with refused(InputError, "((4, 2), (4, 1))"):
         batches.at(4)
 
 
@@ -343,13 +342,13 @@ def test_a_dynamic_scale_has_a_smallest_and_a_largest(tmp_path: Path) -> None:
 
 
 def test_mixed_precision_that_cannot_be_is_refused() -> None:
-    with pytest.raises(sv.ScalarvizError, match="the python engine computes in full precision"):
+    with refused(sv.ScalarvizError, "python engine"):
         sv.Network([2, 1], precision="mixed")
-    with pytest.raises(sv.ScalarvizError, match="mixed precision goes with float32"):
+    with refused(sv.ScalarvizError, "float64"):
         sv.Network([2, 1], engine="cpu", precision="mixed", dtype="float64")
-    with pytest.raises(sv.ScalarvizError, match=r"unknown precision 'mix'.*did you mean 'mixed'"):
+    with refused(sv.ScalarvizError, "'mix'"):
         sv.Network([2, 1], precision="mix")
-    with pytest.raises(sv.ScalarvizError, match="the loss scale must be a finite number above 0"):
+    with refused(sv.ScalarvizError, "0.0"):
         sv.Precision("mixed", loss_scale=0.0)
 
 

@@ -9,6 +9,7 @@ import scalarviz as sv
 from scalarviz.data import DataSet
 from scalarviz.errors import NotFiniteError, UpdateError
 from tests.strategies import RUNNABLE
+from tests.wording import refused
 
 X = np.random.default_rng(0).random((12, 3))
 SEED = 0
@@ -67,9 +68,7 @@ def test_a_session_stops_before_that_step_with_the_statistics_untouched(
     s, by_moments = (session(case, engine, spoilt(case)) for _ in range(2))
     step = spoilt_step(spoilt(case))
     assert step > 0
-    lost = "layer 0, part 1, running (mean|variance) of feature 0 (inf|nan)"
-    said = f"^step {step} would make {lost}, so it was not taken: scale the data down"
-    with pytest.raises(UpdateError, match=said) as caught:
+    with refused(UpdateError, f"step {step} would make layer 0, part 1, running ") as caught:
         s.advance(60)
     good = session(case, engine, spoilt(case))
     good.advance(step)
@@ -98,7 +97,7 @@ def test_training_without_a_session_stops_there(case: str, engine: str) -> None:
     net, optimizer = network(case, engine), CASES[case][2]
     inputs, targets = spoilt(case), 1 - X[:, :2]
     start = net.bank.value.copy(), net.bank.state.copy()
-    with pytest.raises(UpdateError, match=r"^step 0 would make layer 0, part 1, running") as caught:
+    with refused(UpdateError, "of feature 0 inf") as caught:
         net.train(inputs, targets, "mse", optimizer, steps=20)
     assert ("precision='full'" in str(caught.value)) == (case == "half")
     assert (net.bank.value == start[0]).all() and (net.bank.state == start[1]).all()
@@ -153,7 +152,7 @@ def test_a_step_that_a_dynamic_scale_skips_moves_no_statistic(unit: str) -> None
 def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
     net = network(case, engine)
     known = net.bank.state.copy()
-    with pytest.raises(NotFiniteError, match="forward would make layer 0, part 1, running"):
+    with refused(NotFiniteError, "of feature 0 inf"):
         net.forward(spoilt(case))
     assert (net.bank.state == known).all()
     net.forward(X)
@@ -163,7 +162,7 @@ def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
 
 def test_the_forward_of_a_layer_by_itself_is_undone() -> None:
     layer = sv.BatchNorm((3, 1, 1))
-    with pytest.raises(NotFiniteError, match="make running variance of channel 1 inf, so it was"):
+    with refused(NotFiniteError, "channel 1 inf"):
         layer.forward(spoilt("variance"))
     assert layer.state.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     assert layer.unmatched == 0

@@ -14,6 +14,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import INITIALIZERS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.schedules import SCHEDULES
+from tests.wording import refused
 
 
 def network() -> sv.Network:
@@ -46,7 +47,7 @@ PAIR = ([[0.0, 1.0]], [[1.0]])
     ],
 )
 def test_a_name_of_another_library_is_answered_by_ours(name: str, ours: str) -> None:
-    with pytest.raises(AttributeError, match=f"no public name '{name}'.*{ours}"):
+    with refused(AttributeError, name):
         getattr(sv, name)
 
 
@@ -59,72 +60,72 @@ def relu(x: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("call", "ours"),
+    ("call", "value"),
     [
-        (lambda: network().layers[0].set_activation("ReLU"), r"did you mean 'relu'\?"),
-        (lambda: sv.Network([2, 3, 1], "lrelu"), r"did you mean 'leaky_relu'\?"),
-        (lambda: sv.Network([2, 3, 1], "SiLU"), r"did you mean 'swish'\?"),
-        (lambda: sv.Network([2, 3, 1], "identity"), r"did you mean 'linear'\?"),
-        (lambda: sv.Network([2, 3, 1], relu), r"did you mean 'relu'\?"),  # type: ignore[arg-type]
-        (lambda: sv.Network([2, 3, 1], "selu"), r"sv\.activation\(function, derivative\) adds"),
-        (lambda: sv.Network([2, 3, 1], "tan"), r"did you mean 'tanh'\?"),
-        (lambda: sv.Loss("cross_entropy"), r"did you mean 'softmax_cross_entropy'\?"),
-        (lambda: sv.Loss("crossentropy"), r"did you mean 'softmax_cross_entropy'\?"),
-        (lambda: sv.Loss("BCEWithLogitsLoss"), r"did you mean 'sigmoid_cross_entropy'\?"),
-        (lambda: sv.Loss("L1Loss"), r"did you mean 'mae'\?"),
-        (lambda: sv.Loss(MSELoss()), r"did you mean 'mse'\?"),  # type: ignore[arg-type]
-        (lambda: sv.Schedule("CosineAnnealingLR"), r"write Schedule\('cosine', steps=T_max"),
-        (lambda: sv.Schedule("step", step_size=3), r"did you mean 'every'\?"),
-        (lambda: sv.Schedule("cosine", T_max=3), r"did you mean 'steps'\?"),
-        (lambda: sv.Init("kaiming_uniform_"), r"did you mean 'he_uniform'\?"),
-        (lambda: sv.Init("glorot_normal"), r"did you mean 'xavier_normal'\?"),
-        (lambda: network().to("gpu"), r"did you mean 'cuda'\?"),
-        (lambda: network().to("cuda:0"), r"did you mean 'cuda'\?"),
-        (lambda: sv.Network([2, 1], dtype=np.float32), r"did you mean 'float32'\?"),  # type: ignore[arg-type]
-        (lambda: sv.Network([2, 1], dtype=np.dtype("float64")), r"did you mean 'float64'\?"),  # type: ignore[arg-type]
-        (lambda: sv.Network([2, 1], dtype="half"), r"precision='mixed' computes in half"),
+        (lambda: network().layers[0].set_activation("ReLU"), "'ReLU'"),
+        (lambda: sv.Network([2, 3, 1], "lrelu"), "'lrelu'"),
+        (lambda: sv.Network([2, 3, 1], "SiLU"), "'SiLU'"),
+        (lambda: sv.Network([2, 3, 1], "identity"), "'identity'"),
+        (lambda: sv.Network([2, 3, 1], relu), "relu"),  # type: ignore[arg-type]
+        (lambda: sv.Network([2, 3, 1], "selu"), "'selu'"),
+        (lambda: sv.Network([2, 3, 1], "tan"), "'tan'"),
+        (lambda: sv.Loss("cross_entropy"), "'cross_entropy'"),
+        (lambda: sv.Loss("crossentropy"), "'crossentropy'"),
+        (lambda: sv.Loss("BCEWithLogitsLoss"), "'BCEWithLogitsLoss'"),
+        (lambda: sv.Loss("L1Loss"), "'L1Loss'"),
+        (lambda: sv.Loss(MSELoss()), "<tests.errors"),  # type: ignore[arg-type]
+        (lambda: sv.Schedule("CosineAnnealingLR"), "'CosineAnnealingLR'"),
+        (lambda: sv.Schedule("step", step_size=3), "'step_size'"),
+        (lambda: sv.Schedule("cosine", T_max=3), "'T_max'"),
+        (lambda: sv.Init("kaiming_uniform_"), "'kaiming_uniform_'"),
+        (lambda: sv.Init("glorot_normal"), "'glorot_normal'"),
+        (lambda: network().to("gpu"), "'gpu'"),
+        (lambda: network().to("cuda:0"), "'cuda:0'"),
+        (lambda: sv.Network([2, 1], dtype=np.float32), "'numpy.float32'"),  # type: ignore[arg-type]
+        (lambda: sv.Network([2, 1], dtype=np.dtype("float64")), "float64"),  # type: ignore[arg-type]
+        (lambda: sv.Network([2, 1], dtype="half"), "'half'"),
     ],
 )
-def test_a_word_of_another_library_is_answered_by_ours(call: Callable[[], Any], ours: str) -> None:
-    with pytest.raises(UnknownNameError, match=ours):
+def test_a_word_of_another_library_is_answered_by_ours(call: Callable[[], Any], value: str) -> None:
+    with refused(UnknownNameError, value):
         call()
 
 
 @pytest.mark.parametrize(
-    ("call", "ours"),
+    ("call", "value"),
     [
-        (lambda: sv.Adam(weight_decay=0.1), r"argument of Adam 'weight_decay'.*write l2=.*AdamW"),
-        (lambda: sv.AdamW(weight_decay=0.1), r"did you mean 'decay'\?"),
-        (lambda: sv.SGD(weight_decay=0.1), r"write l2=, which adds the decay to the gradient"),
-        (lambda: sv.SGD(0.1, momentum=0.9), r"write sv\.Momentum\(lr, momentum=0\.9\)"),
-        (lambda: sv.SGD(0.1, nesterov=True), r"write sv\.Nesterov\(lr, momentum=0\.9\)"),
-        (lambda: sv.Momentum(0.1, nesterov=True), r"write sv\.Nesterov\(lr, momentum=0\.9\)"),
-        (lambda: sv.Adam(betas=(0.9, 0.99)), r"write beta1=0\.9, beta2=0\.999"),
-        (lambda: sv.Adam(beta_1=0.9), r"did you mean 'beta1'\?"),
-        (lambda: sv.Adam(epsilon=1e-7), r"did you mean 'eps'\?"),
-        (lambda: sv.Adam(amsgrad=True), r"leave it out: there is no such variant here"),
-        (lambda: sv.Adam(learning_rate=0.1), r"did you mean 'lr'\?"),
-        (lambda: sv.Adam(max_norm=1.0), r"did you mean 'clip_norm'\?"),
-        (lambda: sv.Dense(in_features=2, out_features=3), r"did you mean 'inputs'\?"),
-        (lambda: sv.Conv2d((1, 8, 8), 8, kernel_size=3), r"did you mean 'kernel'\?"),
-        (lambda: sv.BatchNorm(num_features=3), r"did you mean 'shape'\?"),
-        (lambda: sv.Dropout(8, p=0.5), r"did you mean 'rate'\?"),
-        (lambda: sv.Session(network(), PAIR, batch_size=1), r"did you mean 'batch'\?"),
-        (lambda: sv.Session(network(), PAIR, device="cpu"), r"did you mean 'engine'\?"),
-        (lambda: sv.Network([2, 1], device="cpu"), r"did you mean 'engine'\?"),
-        (lambda: network().train(*PAIR, epochs=3), r"write s\.advance\(n, 'epoch'\) of a session"),
-        (lambda: network().train(*PAIR, steps=3, lr=1), r"write optimizer=sv\.SGD\(lr\)"),
+        (lambda: sv.Adam(weight_decay=0.1), "'weight_decay'"),
+        (lambda: sv.AdamW(weight_decay=0.1), "'weight_decay'"),
+        (lambda: sv.SGD(weight_decay=0.1), "'weight_decay'"),
+        (lambda: sv.SGD(0.1, momentum=0.9), "'momentum'"),
+        (lambda: sv.SGD(0.1, nesterov=True), "'nesterov'"),
+        (lambda: sv.Momentum(0.1, nesterov=True), "'nesterov'"),
+        (lambda: sv.Adam(betas=(0.9, 0.99)), "'betas'"),
+        (lambda: sv.Adam(beta_1=0.9), "'beta_1'"),
+        (lambda: sv.Adam(epsilon=1e-7), "'epsilon'"),
+        (lambda: sv.Adam(amsgrad=True), "'amsgrad'"),
+        (lambda: sv.Adam(learning_rate=0.1), "'learning_rate'"),
+        (lambda: sv.Adam(max_norm=1.0), "'max_norm'"),
+        (lambda: sv.Dense(in_features=2, out_features=3), "'in_features'"),
+        (lambda: sv.Conv2d((1, 8, 8), 8, kernel_size=3), "'kernel_size'"),
+        (lambda: sv.BatchNorm(num_features=3), "'num_features'"),
+        (lambda: sv.Dropout(8, p=0.5), "'p'"),
+        (lambda: sv.Session(network(), PAIR, batch_size=1), "'batch_size'"),
+        (lambda: sv.Session(network(), PAIR, device="cpu"), "'device'"),
+        (lambda: sv.Network([2, 1], device="cpu"), "'device'"),
+        (lambda: network().train(*PAIR, epochs=3), "'epochs'"),
+        (lambda: network().train(*PAIR, steps=3, lr=1), "'lr'"),
         (
             lambda: sv.Loss("mse", reduction="sum"),
-            r"argument of Loss 'reduction': choose one of",
+            "'reduction'",
         ),
-        (lambda: data.Rgb("grey", level=3), r"did you mean 'levels'\?"),
+        (lambda: data.Rgb("grey", level=3), "'level'"),
     ],
 )
 def test_an_argument_of_another_library_is_answered_by_ours(
-    call: Callable[[], Any], ours: str
+    call: Callable[[], Any], value: str
 ) -> None:
-    with pytest.raises(UnknownNameError, match=ours):
+    with refused(UnknownNameError, value):
         call()
 
 
@@ -138,7 +139,7 @@ def test_an_argument_of_another_library_is_answered_by_ours(
     ],
 )
 def test_an_optimizer_is_not_given_the_parameters(call: Callable[[], Any]) -> None:
-    with pytest.raises(InputError, match="or the session, brings its parameters itself"):
+    with refused(InputError, "parameters"):
         call()
 
 
@@ -147,23 +148,23 @@ class StepLR:
 
 
 @pytest.mark.parametrize(
-    ("call", "ours"),
+    ("call", "value"),
     [
-        (lambda: sv.SGD(0.1, schedule=StepLR()), r"write Schedule\('step', every=step_size, fac"),  # type: ignore[typeddict-item]
-        (lambda: sv.SGD(0.1, schedule="cosine"), r'write Schedule\("cosine", steps=1000\)'),  # type: ignore[typeddict-item]
-        (lambda: network().train(*PAIR, "mse", "adam", steps=1), r"such as Adam\(0\.1\), with"),  # type: ignore[arg-type]
-        (lambda: network().train(*PAIR, "mse", sv.RMSProp, steps=1), r"as RMSProp\(0\.1\), with"),  # type: ignore[arg-type]
+        (lambda: sv.SGD(0.1, schedule=StepLR()), "schedule takes a Schedule"),  # type: ignore[typeddict-item]
+        (lambda: sv.SGD(0.1, schedule="cosine"), "'cosine'"),  # type: ignore[typeddict-item]
+        (lambda: network().train(*PAIR, "mse", "adam", steps=1), "'adam'"),  # type: ignore[arg-type]
+        (lambda: network().train(*PAIR, "mse", sv.RMSProp, steps=1), "izer.RMSProp'>"),  # type: ignore[arg-type]
     ],
 )
-def test_objects_of_another_library_are_answered_too(call: Callable[[], Any], ours: str) -> None:
-    with pytest.raises(InputError, match=ours):
+def test_objects_of_another_library_are_answered_too(call: Callable[[], Any], value: str) -> None:
+    with refused(InputError, value):
         call()
 
 
 def test_what_is_missing_is_said_too() -> None:
-    with pytest.raises(InputError, match=r"Flatten takes shape: missing a required argument: 'sh"):
+    with refused(InputError, "'shape'"):
         sv.Flatten()  # type: ignore[call-arg]
-    with pytest.raises(InputError, match=r"Network\.train takes inputs, targets, .*: missing"):
+    with refused(InputError, "'inputs'"):
         network().train()  # type: ignore[call-arg]
 
 
@@ -205,23 +206,23 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "value"),
     [
-        (lambda: sv.data.Circle(n_samples=3), "argument of Circle 'n_samples': .*'samples'"),
-        (lambda: sv.data.Circle(3), "Circle takes noise, samples"),
-        (lambda: sv.data.Xor(n=3), "unknown argument of Xor 'n'"),
-        (lambda: sv.data.from_csv("a.csv", sep=";"), "of from_csv 'sep': .*; leave it out"),
-        (lambda: sv.data.from_csv(), "from_csv takes path, inputs"),
-        (lambda: sv.data.from_npz("a.npz", random_state=1), "of from_npz 'random_state': .*'seed'"),
-        (lambda: sv.data.psnr([1.0]), "psnr takes prediction, target"),
-        (lambda: sv.load("net", device="cpu"), "argument of load 'device': .*'engine'"),
-        (lambda: sv.replicate(seeds=3), "replicate takes session, seeds"),
-        (lambda: sv.compile(abs, 1, lr=1), "unknown argument of compile 'lr'"),
-        (lambda: sv.gradcheck(abs, 1.0, tol=1), "argument of gradcheck 'tol': .*'tolerance'"),
-        (lambda: sv.activation(abs), "activation takes value, derivative, name"),
-        (lambda: sv.Perceptron(3, use_bias=False), "argument of Perceptron 'use_bias': .*'bias'"),
+        (lambda: sv.data.Circle(n_samples=3), "'n_samples'"),
+        (lambda: sv.data.Circle(3), "too many positional"),
+        (lambda: sv.data.Xor(n=3), "'n'"),
+        (lambda: sv.data.from_csv("a.csv", sep=";"), "'sep'"),
+        (lambda: sv.data.from_csv(), "'path'"),
+        (lambda: sv.data.from_npz("a.npz", random_state=1), "'random_state'"),
+        (lambda: sv.data.psnr([1.0]), "'target'"),
+        (lambda: sv.load("net", device="cpu"), "'device'"),
+        (lambda: sv.replicate(seeds=3), "'session'"),
+        (lambda: sv.compile(abs, 1, lr=1), "'lr'"),
+        (lambda: sv.gradcheck(abs, 1.0, tol=1), "'tol'"),
+        (lambda: sv.activation(abs), "'derivative'"),
+        (lambda: sv.Perceptron(3, use_bias=False), "'use_bias'"),
     ],
 )
-def test_wrong_arguments_are_answered_by_the_name_that_was_called(call: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_wrong_arguments_are_answered_by_the_name_that_was_called(call: Any, value: str) -> None:
+    with refused(InputError, value):
         call()

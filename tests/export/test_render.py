@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,7 @@ from scalarviz.export.video import png
 from scalarviz.notebook import show
 from scalarviz.view.offscreen import make_canvas
 from scalarviz.view.scene.camera import Camera
+from tests.wording import refused
 
 SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
 
@@ -92,23 +92,23 @@ def test_samples_are_averages(session: sv.Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "value"),
     [
-        ({"size": (4, 200)}, "the width of a picture"),
-        ({"size": (320, 20000)}, "the height of a picture is 16 to 8192 pixels, not 20000"),
-        ({"samples": 9}, "1 to 4 samples"),
-        ({"ratio": 0.0}, "the ratio of a picture is 0.25 to 8"),
-        ({"theme": "dim"}, "unknown theme 'dim'"),
-        ({"camera": "front"}, "unknown camera 'front'"),
-        ({"colour": "value"}, "did you mean 'color'"),
-        ({"color": "values"}, "did you mean 'value'"),
+        ({"size": (4, 200)}, "not 4"),
+        ({"size": (320, 20000)}, "20000"),
+        ({"samples": 9}, "not 9"),
+        ({"ratio": 0.0}, "0.0"),
+        ({"theme": "dim"}, "'dim'"),
+        ({"camera": "front"}, "'front'"),
+        ({"colour": "value"}, "'colour'"),
+        ({"color": "values"}, "'values'"),
     ],
 )
 def test_a_mistake_is_one_sentence(
-    session: sv.Session, options: dict[str, Any], message: str, tmp_path: Path
+    session: sv.Session, options: dict[str, Any], value: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "net.png"
-    with pytest.raises(InputError, match=message):
+    with refused(InputError, value):
         sv.picture(session, path, **{**SMALL, **options})
     assert not path.exists()
 
@@ -125,7 +125,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
     sentence = "a picture has a width and a height, such as size=(800, 500), not "
     sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
     for take in takes:
-        with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+        with refused(InputError, shorten(size.tolist() if isinstance(size, np.ndarray) else size)):
             take()
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
@@ -144,13 +144,13 @@ def test_other_kinds_of_files_are_refused_before_anything_is_done(
     session: sv.Session, save: Callable[..., object], name: str, tmp_path: Path
 ) -> None:
     before = state(session)
-    with pytest.raises(InputError, match="rename it"):
+    with refused(InputError, name):
         save(session, tmp_path / name)
     assert state(session) == before and not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"there is no folder .* make it first"):
+    with refused(FileError, "'tmp_path/none'"):
         sv.picture(session, tmp_path / "none" / "net.png", **SMALL)
 
 
@@ -159,9 +159,9 @@ def test_a_video_that_could_not_be_kept_trains_nothing(
     session: sv.Session, name: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("av", reason="videos take PyAV")
-    with pytest.raises(FileError, match="there is no folder"):
+    with refused(FileError, "'tmp_path/none'"):
         sv.record(session, tmp_path / name, 5, **SMALL)
-    with pytest.raises(FileError, match="there is no folder"):
+    with refused(FileError, "'tmp_path/none'"):
         sv.storyboard(session, tmp_path / "none" / "a.html")
     assert session.step_index == 0
 
@@ -258,7 +258,7 @@ def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> 
     with av.open(str(tmp_path / "orbit.mp4")) as file:
         frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
     assert np.abs(frames[1][40:150, :320] - frames[3][40:150, :320]).mean() > 1.0
-    with pytest.raises(UnknownNameError, match="unknown move of the camera"):
+    with refused(UnknownNameError, "'spin'"):
         sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
     assert not (tmp_path / "no.mp4").exists()
 

@@ -18,6 +18,7 @@ from safetensors.numpy import save
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files import checked_safetensors
 from scalarviz.files.checked_safetensors import encode, read, write
+from tests.wording import refused
 
 DESCRIPTION: dict[str, Any] = {"text": 'é "quoted" \\ \n', "tiny": 5e-324, "nested": [{"a": None}]}
 ARRAYS = {
@@ -36,7 +37,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "some.safetensors"
 
 
-def refused(path: Path, data: bytes | bytearray, kind: str = "network") -> str:
+def message_of(path: Path, data: bytes | bytearray, kind: str = "network") -> str:
     """The message of the error that these bytes are refused with."""
     path.write_bytes(data)
     with pytest.raises(FileError) as caught:
@@ -86,59 +87,59 @@ def test_one_changed_byte_anywhere_is_noticed(path: Path) -> None:
         for change in {32, chance.randrange(1, 256)}:
             changed = data.copy()
             changed[place] ^= change
-            refused(path, changed)
+            message_of(path, changed)
 
 
 def test_a_file_that_was_cut_short_is_refused_at_every_length(path: Path) -> None:
     data = encode("network", {}, {"value": np.arange(3.0)})
     for length in range(len(data)):
-        refused(path, data[:length])
-    refused(path, data + b"\0")
+        message_of(path, data[:length])
+    message_of(path, data + b"\0")
 
 
 @given(st.binary(max_size=200))
 def test_any_other_bytes_are_refused(tmp_path_factory: Any, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any bytes"
-    refused(path, data)
-    refused(path, struct.pack("<Q", len(data)) + data)
+    message_of(path, data)
+    message_of(path, struct.pack("<Q", len(data)) + data)
 
 
 def test_a_newer_version_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checked_safetensors, "VERSION", 7)
     data = encode("network", {}, {})
     monkeypatch.undo()
-    assert "newer scalarviz, in version 7 of the format" in refused(path, data)
+    assert "newer scalarviz, in version 7 of the format" in message_of(path, data)
 
 
 def test_another_kind_says_which(path: Path) -> None:
-    message = refused(path, encode("run", {}, {}))
+    message = message_of(path, encode("run", {}, {}))
     assert message.endswith("holds a run, not a network: read it with sv.Session.load(path)")
     other = encode("run", {}, {}).replace(b'\\"kind\\":\\"run\\"', b'\\"kind\\":\\"fun\\"')
     place = checked_safetensors.place_of_checksum(other)
     other[place] = b"0" * 64
     other[place] = hashlib.sha256(other).hexdigest().encode()
-    assert "holds a fun, not a network: pass the path of a network" in refused(path, other)
+    assert "holds a fun, not a network: pass the path of a network" in message_of(path, other)
 
 
 def test_a_safetensors_file_of_somebody_else_says_so(path: Path) -> None:
     arrays = {"a": np.zeros(3)}
-    assert "not from scalarviz" in refused(path, save(arrays))
-    assert "not from scalarviz" in refused(path, save(arrays, {"format": "pt"}))
+    assert "not from scalarviz" in message_of(path, save(arrays))
+    assert "not from scalarviz" in message_of(path, save(arrays, {"format": "pt"}))
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"there is no file '.*nowhere': check the path"):
+    with refused(FileError, "nowhere"):
         read(tmp_path / "nowhere", "network")
-    with pytest.raises(FileError, match=r"is a folder: pass the path of a saved file"):
+    with refused(FileError, "'tmp_path'"):
         read(tmp_path, "network")
-    with pytest.raises(InputError, match="a path is a text or a Path, not 3"):
+    with refused(InputError, "3"):
         read(3, "network")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are as on Unix")
 def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileError, match="is no ordinary file"):
+    with refused(FileError, "'tmp_path/pipe'"):
         read(tmp_path / "pipe", "network")
 
 
@@ -149,7 +150,7 @@ def test_a_file_that_may_not_be_read_says_so(path: Path, monkeypatch: pytest.Mon
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", closed)
-    with pytest.raises(FileError, match="cannot be read: Permission denied: check the path"):
+    with refused(FileError, "Permission denied"):
         read(path, "network")
 
 
@@ -158,7 +159,7 @@ def test_a_file_that_is_larger_than_the_memory_is_not_read(
 ) -> None:
     write(path, "network", {}, {"a": np.zeros(100)})
     monkeypatch.setattr(checked_safetensors, "memory_size", lambda: 2 * path.stat().st_size)
-    with pytest.raises(FileError, match="is too large for the memory of this machine: load it on"):
+    with refused(FileError, "some.safetensors"):
         read(path, "network")
 
 
@@ -217,12 +218,12 @@ EIGHT = array("a", "F64", [1], 0, 8)
     ],
 )
 def test_arrays_that_cannot_be_are_refused(arrays: str, size: int, path: Path) -> None:
-    refused(path, signed("{ABOUT," + arrays + "}", bytes(size)))
+    message_of(path, signed("{ABOUT," + arrays + "}", bytes(size)))
 
 
 def test_a_truth_that_is_neither_true_nor_false_is_refused(path: Path) -> None:
     data = signed("{ABOUT," + array("a", "BOOL", [2], 0, 2) + "}", b"\1\2")
-    assert "more than true and false" in refused(path, data)
+    assert "more than true and false" in message_of(path, data)
 
 
 @pytest.mark.parametrize(
@@ -242,42 +243,42 @@ def test_a_truth_that_is_neither_true_nor_false_is_refused(path: Path) -> None:
     ],
 )
 def test_metadata_that_cannot_be_is_refused(about: str, path: Path) -> None:
-    refused(path, save({"a": np.zeros(1)}, {"scalarviz": about}))
+    message_of(path, save({"a": np.zeros(1)}, {"scalarviz": about}))
 
 
 @pytest.mark.parametrize("description", ["1", "[]", '"text"', "null"])
 def test_a_description_that_is_no_object_is_refused(description: str, path: Path) -> None:
-    assert "it has no description" in refused(path, signed("{ABOUT}", description=description))
+    assert "it has no description" in message_of(path, signed("{ABOUT}", description=description))
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_what_is_no_number_of_json_is_refused(number: str, path: Path) -> None:
     data = signed("{ABOUT}", description=f'{{"a":{number}}}')
-    assert "is damaged, or no file of scalarviz" in refused(path, data)
+    assert "is damaged, or no file of scalarviz" in message_of(path, data)
 
 
 @pytest.mark.parametrize("length", [0, 1, 2**24 + 1, 2**31, 2**63, 2**64 - 1])
 def test_a_header_of_any_length_is_read_only_if_it_is_there(length: int, path: Path) -> None:
-    refused(path, struct.pack("<Q", length) + b'{"__metadata__":{}}')
+    message_of(path, struct.pack("<Q", length) + b'{"__metadata__":{}}')
 
 
 def test_a_large_file_of_another_kind_is_not_read(path: Path) -> None:
     with path.open("wb") as file:
         file.write(struct.pack("<Q", 2) + b"{}")
         file.truncate(2**40)  # a terabyte, of which the disk holds nothing
-    with pytest.raises(FileError, match="not from scalarviz"):
+    with refused(FileError, "some.safetensors"):
         read(path, "network")
 
 
 def test_what_cannot_be_read_back_is_not_written(path: Path) -> None:
-    with pytest.raises(InputError, match="'a' holds float16: a file holds uint8"):
+    with refused(InputError, "float16"):
         write(path, "run", {}, {"a": np.zeros(1, np.float16)})
-    with pytest.raises(InputError, match="holds object"):
+    with refused(InputError, "object"):
         write(path, "run", {}, {"a": np.array([None])})
-    with pytest.raises(ScalarvizError, match="unknown kind of file 'net': choose one of network"):
+    with refused(ScalarvizError, "'net'"):
         write(path, "net", {}, {})
     with pytest.raises(ValueError, match="JSON"):
         write(path, "run", {"a": float("nan")}, {})
-    with pytest.raises(InputError, match="put what is long into an array"):
+    with refused(InputError, "bytes"):
         write(path, "run", {"a": "x" * checked_safetensors.LARGEST_HEADER}, {})
     assert not path.exists()

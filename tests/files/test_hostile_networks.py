@@ -13,6 +13,7 @@ import scalarviz as sv
 from scalarviz.errors import FileError
 from scalarviz.files.checked_safetensors import read, write
 from tests.files.test_hostile_runs import MOST_SECONDS, Whole, spoiled
+from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_sizes_beyond_all_measure_are_refused(
     changed = copy.deepcopy(good[0])
     changed["layers"][place]["settings"] = settings
     write(tmp_path / "net", "network", changed, good[1])
-    with pytest.raises(FileError, match="does not hold a network that can be made here"):
+    with refused(FileError, "tmp_path/net"):
         sv.load(tmp_path / "net")
 
 

@@ -16,6 +16,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.session.trainer import Trainer
+from tests.wording import refused
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
 
@@ -23,11 +24,11 @@ PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
 def test_a_budget_counts_bytes_and_things() -> None:
     budget = Budget(1000)
     budget.take(600, "one")
-    with pytest.raises(InputError, match=r"two would take 401 bytes of memory, 1,001 bytes in all"):
+    with refused(InputError, "401 bytes"):
         budget.take(401, "two")
     layers = Budget(1000)
     layers.allow(10, "layers", 100)
-    with pytest.raises(InputError, match="it has 11 layers, and a limit of 1,000 bytes permits 10"):
+    with refused(InputError, "11 layers"):
         layers.allow(1, "layers", 100)
 
 
@@ -39,7 +40,7 @@ def test_a_limit_is_a_whole_number(load: Callable[..., object], limit: Any, tmp_
     if load is sv.onnx.load:
         pytest.importorskip("onnx", reason="models take onnx")
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(InputError, match="limit must be an integer of at least 1, not"):
+    with refused(InputError, limit):
         load(tmp_path / "file", limit=limit)
 
 
@@ -105,7 +106,7 @@ def kept(path: Path, chosen: DataSet) -> Path:
 def test_data_that_a_run_only_describes_may_take_so_much(tmp_path: Path) -> None:
     path = kept(tmp_path / "run", data.Rgb(levels=4))
     needed = (4**3 + 512) * 6 * 8
-    with pytest.raises(FileError, match=rf"its data set rgb would take .* pass limit={needed}$"):
+    with refused(FileError, f"limit={needed}"):
         sv.Session.load(path, limit=needed - 1)
     assert sv.Session.load(path, limit=needed).step_index == 2
     description, arrays = read(path, "run")
@@ -132,7 +133,7 @@ def test_a_batch_that_is_drawn_from_nowhere_is_weighed(tmp_path: Path) -> None:
     net = sv.Network([2, 3])
     s = sv.Session(net, texture, engine="python")
     s.save(tmp_path / "run")
-    with pytest.raises(FileError, match=r"a batch of 1,000 samples would take .* limit=40000$"):
+    with refused(FileError, "1,000 samples"):
         sv.Session.load(tmp_path / "run", limit=39_999)
     assert sv.Session.load(tmp_path / "run", limit=40_000).data.samples == 1000
 
@@ -141,9 +142,9 @@ def test_layers_and_a_sample_on_its_way_are_weighed(tmp_path: Path) -> None:
     path = tmp_path / "net"
     sv.Network([sv.FrequencyEncoding(2, octaves=5000), sv.Dense(20_000, 1)]).save(path)
     numbers = 2 + 20_000 + 1
-    with pytest.raises(FileError, match=r"has 2 layers in order, and a limit of 10.0 KB permits 0"):
+    with refused(FileError, "2 layers"):
         sv.load(path, limit=10_240)
-    with pytest.raises(FileError, match=rf"20,003 numbers would take .* limit={8 * numbers}$"):
+    with refused(FileError, f"limit={8 * numbers}"):
         sv.load(path, limit=8 * numbers - 1)
     sv.load(path, limit=400_000)
 
@@ -192,7 +193,7 @@ def test_a_run_without_the_keyframe_where_it_stands_is_refused(tmp_path: Path) -
     description, arrays = read(path, "run")
     first = {name: array[:1] for name, array in arrays.items() if name.startswith("frames 0")}
     write(path, "run", description, arrays | first)
-    with pytest.raises(FileError, match="there is no keyframe of step 2, where it stands: it was"):
+    with refused(FileError, "step 2"):
         sv.Session.load(path)
 
 

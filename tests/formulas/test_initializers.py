@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.initializers import INITIALIZERS
-from tests.wording import Refused
+from tests.wording import refused
 
 # For a layer 30 -> 20: the low and high of a uniform distribution, the deviation of a normal one.
 UNIFORM = {
@@ -95,10 +95,16 @@ def test_a_layer_can_have_an_initializer_of_its_own() -> None:
     assert (abs(net.bank.value[16:]) < 1.0).all()
 
 
-def test_what_cannot_be_drawn_from_is_refused(refused: Refused) -> None:
-    refused(UnknownNameError, lambda: sv.Network([2, 2], init="xavier_unifrm"), "'xavier_unifrm'")
-    refused(UnknownNameError, lambda: sv.Init("uniform", hi=2.0), "'hi'")  # type: ignore[call-arg]
-    refused(UnknownNameError, lambda: sv.Init("uniform", mean=2.0), "'mean'")
-    refused(UnknownNameError, lambda: sv.Init("he_uniform", bias="fan"), "'fan'")
-    refused(InputError, lambda: sv.Init("uniform", low=2.0, high=1.0), "low=2")
-    refused(InputError, lambda: sv.Init("normal", deviation=-1.0), "deviation=-1")
+def test_what_cannot_be_drawn_from_is_refused() -> None:
+    with refused(UnknownNameError, "'xavier_unifrm'"):
+        sv.Network([2, 2], init="xavier_unifrm")
+    with refused(UnknownNameError, "'hi'"):
+        sv.Init("uniform", hi=2.0)  # type: ignore[call-arg]
+    with refused(UnknownNameError, "'mean'"):
+        sv.Init("uniform", mean=2.0)
+    with refused(UnknownNameError, "'fan'"):
+        sv.Init("he_uniform", bias="fan")
+    with refused(InputError, "low=2"):
+        sv.Init("uniform", low=2.0, high=1.0)
+    with refused(InputError, "deviation=-1"):
+        sv.Init("normal", deviation=-1.0)

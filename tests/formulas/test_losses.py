@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from tests.wording import refused
 
 EVERY_NAME = [*LOSSES, *ROW_LOSSES]
 POINTS = [(0.3, 0.9), (1.7, 0.2), (-2.5, 0.6), (0.05, -0.4), (4.0, 1.0)]
@@ -95,7 +96,7 @@ def test_backward_consumes_the_newest_forward() -> None:
     loss.forward([1.0], [0.0])
     loss.forward([5.0], [0.0])
     assert [loss.backward().tolist(), loss.backward().tolist()] == [[10.0], [2.0]]
-    with pytest.raises(OrderError, match=r"call loss\.forward first"):
+    with refused(OrderError):
         loss.backward()
 
 
@@ -109,29 +110,29 @@ def test_a_call_leaves_nothing_behind() -> None:
 @pytest.mark.parametrize("name", ["sigmoid_cross_entropy", "softmax_cross_entropy"])
 def test_a_sigmoid_under_a_loss_on_logits_is_refused(name: str) -> None:
     net = sv.Network([2, 2], output="sigmoid")
-    with pytest.raises(InputError, match=r"takes logits .* last layer's activation is 'sigmoid'"):
+    with refused(InputError, "'sigmoid'"):
         net.train_step([0.1, 0.2], [1.0, 0.0], name)
     sv.Network([2, 2]).train_step([0.1, 0.2], [1.0, 0.0], name)
 
 
 def test_a_softmax_under_a_loss_on_logits_is_refused() -> None:
-    with pytest.raises(InputError, match="'softmax': make it 'linear'"):
+    with refused(InputError, "'softmax'"):
         sv.Loss("softmax_cross_entropy").check_output("softmax")
 
 
 def test_what_does_not_fit_is_refused() -> None:
     loss = sv.Loss("mse")
-    with pytest.raises(ShapeError, match="a sample of 2, or a batch"):
+    with refused(ShapeError, "(1, 1)"):
         loss.forward([[1.0, 2.0]], [[1.0]])
-    with pytest.raises(ShapeError, match="the predictions have 2 rows and the targets 1"):
+    with refused(ShapeError, "2 rows"):
         loss.forward([[1.0], [2.0]], [[1.0]])
-    with pytest.raises(NotFiniteError, match="nan at row 0, column 1"):
+    with refused(NotFiniteError, "nan at row 0, column 1"):
         loss.forward([[1.0, 2.0]], [[1.0, math.nan]])
     with pytest.raises(OrderError):  # nothing of these forwards was kept
         loss.backward()
-    with pytest.raises(UnknownNameError, match=r"unknown loss 'msee'.*did you mean 'mse'"):
+    with refused(UnknownNameError, "'msee'"):
         sv.Loss("msee")
-    with pytest.raises(UnknownNameError, match="mean of a loss 'batch': choose one of all, sampl"):
+    with refused(UnknownNameError, "'batch'"):
         sv.Loss("mse", mean="batch")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="factor of a loss must be a finite number above 0"):
+    with refused(InputError, "0.0"):
         sv.Loss("mse", factor=0.0)

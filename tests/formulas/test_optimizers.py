@@ -9,6 +9,7 @@ import scalarviz as sv
 from scalarviz.errors import GradientError, InputError, UnknownNameError
 from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.model.optimizer import Optimizer
+from tests.wording import refused
 
 ALL = [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
 every_optimizer = pytest.mark.parametrize("make", ALL)
@@ -106,7 +107,7 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(bad: float) -
     net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
     net.bank.grad[7] = bad
     before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
-    with pytest.raises(GradientError, match=r"layer 0, perceptron 1, bias is -?(nan|inf), so noth"):
+    with refused(GradientError, "layer 0, perceptron 1, bias"):
         net.step(sv.Adam(0.1))
     assert (net.bank.value == before[0]).all()
     assert (net.bank.slots["m"] == before[1]).all()
@@ -153,26 +154,26 @@ def test_one_optimizer_serves_two_networks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "value"),
     [
-        ({"lr": -1.0}, "the learning rate must be a finite number of at least 0, not -1.0"),
-        ({"lr": "fast"}, "the learning rate must be a finite number of at least 0, not 'fast'"),
-        ({"lr": math.nan}, "the learning rate"),
-        ({"beta2": 1.0}, "beta2 must be below 1, not 1"),
-        ({"eps": 0.0}, "eps must be above 0"),
-        ({"clip_norm": 0.0}, "clip_norm must be a finite number above 0"),
-        ({"l2": -0.1}, "l2 must be a finite number of at least 0"),
+        ({"lr": -1.0}, "-1.0"),
+        ({"lr": "fast"}, "'fast'"),
+        ({"lr": math.nan}, "nan"),
+        ({"beta2": 1.0}, "beta2"),
+        ({"eps": 0.0}, "eps"),
+        ({"clip_norm": 0.0}, "0.0"),
+        ({"l2": -0.1}, "-0.1"),
     ],
 )
-def test_a_bad_setting_is_refused(arguments: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_a_bad_setting_is_refused(arguments: dict[str, object], value: str) -> None:
+    with refused(InputError, value):
         sv.Adam(**arguments)  # type: ignore[arg-type]
 
 
 def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'clip_norm'"):
+    with refused(UnknownNameError, "'clip_nrm'"):
         sv.SGD(0.1, clip_nrm=1.0)  # type: ignore[call-arg]
-    with pytest.raises(UnknownNameError, match="not_finite 'skip': choose one of error, zero"):
+    with refused(UnknownNameError, "'skip'"):
         sv.SGD(0.1, not_finite="skip")  # type: ignore[arg-type]
 
 
@@ -182,14 +183,14 @@ def test_an_optimizer_prints_what_was_chosen() -> None:
 
 @pytest.mark.parametrize("bad", ["cosine", 3, sv.Schedule])
 def test_a_schedule_must_be_one(bad: object) -> None:
-    with pytest.raises(InputError, match=r"schedule takes a Schedule, not .*: write Schedule"):
+    with refused(InputError, bad):
         sv.SGD(0.1, schedule=bad)  # type: ignore[arg-type]
     optimizer = sv.SGD(0.1)
-    with pytest.raises(InputError, match="schedule takes a Schedule"):
+    with refused(InputError, bad):
         optimizer.schedule = bad  # type: ignore[assignment]
     assert optimizer.schedule.name == "constant"
 
 
 def test_a_table_without_rows_says_so() -> None:
-    with pytest.raises(UnknownNameError, match=r"'constant': 'steps': there is none"):
+    with refused(UnknownNameError, "'steps'"):
         sv.Schedule("constant", steps=5)

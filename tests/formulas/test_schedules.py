@@ -5,7 +5,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.schedules import SCHEDULES
-from tests.wording import Refused
+from tests.wording import refused
 
 
 def factors(schedule: sv.Schedule, *steps: int) -> list[float]:
@@ -52,13 +52,15 @@ def test_no_factor_leaves_the_range_from_0_to_1(name: str) -> None:
         ({"name": "step", "every": 10, "factor": -1}, "-1"),
     ],
 )
-def test_a_bad_setting_is_refused(
-    arguments: dict[str, object], value: str, refused: Refused
-) -> None:
-    refused(InputError, lambda: sv.Schedule(**arguments), value)  # type: ignore[arg-type]
+def test_a_bad_setting_is_refused(arguments: dict[str, object], value: str) -> None:
+    with refused(InputError, value):
+        sv.Schedule(**arguments)  # type: ignore[arg-type]
 
 
-def test_an_unknown_name_is_refused(refused: Refused) -> None:
-    refused(UnknownNameError, lambda: sv.Schedule("cosin", steps=10), "'cosin'")
-    refused(UnknownNameError, lambda: sv.Schedule("cosine", step=10), "'step'")  # type: ignore[call-arg]
-    refused(UnknownNameError, lambda: sv.Schedule("cosine", every=10), "'every'")
+def test_an_unknown_name_is_refused() -> None:
+    with refused(UnknownNameError, "'cosin'"):
+        sv.Schedule("cosin", steps=10)
+    with refused(UnknownNameError, "'step'"):
+        sv.Schedule("cosine", step=10)  # type: ignore[call-arg]
+    with refused(UnknownNameError, "'every'"):
+        sv.Schedule("cosine", every=10)

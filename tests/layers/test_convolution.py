@@ -5,6 +5,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import ShapeError
+from tests.wording import refused
 
 
 def test_a_weight_is_one_object_that_remembers_an_input_for_each_window() -> None:
@@ -53,15 +54,15 @@ def test_rows_are_named_by_kernel_and_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "value"),
     [
-        (((1, 2, 2), 1, 3), "a window of 3 x 3 does not fit into a picture of 2 x 2"),
-        (((1, 4, 4), 1, 2, 1, 2), "with a padding of 2 a window of 2 x 2 would see nothing"),
-        (((4, 4), 1), "the shape of a picture for Conv2d is"),
+        (((1, 2, 2), 1, 3), "2 x 2"),
+        (((1, 4, 4), 1, 2, 1, 2), "padding of 2"),
+        (((4, 4), 1), "(4, 4)"),
     ],
 )
-def test_windows_that_make_no_sense_are_refused(arguments: tuple, message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
+def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) -> None:
+    with refused(ShapeError, value):
         sv.Conv2d(*arguments)
 
 

@@ -11,6 +11,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.layers import LAYERS
+from tests.wording import refused
 
 X = np.array([[0.3, -1.2, 0.8, 0.05], [0.9, 0.4, -0.7, 0.6], [-0.2, 0.1, 1.4, -0.9]])
 
@@ -105,7 +106,7 @@ def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Laye
     assert layer(X) == pytest.approx(layer.forward(X))
     layer.backward()
     layer(X)
-    with pytest.raises(OrderError, match="without a forward: call forward first"):
+    with refused(OrderError, type(layer).__name__):
         layer.backward()
 
 
@@ -115,9 +116,9 @@ def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
 ) -> None:
     layer = make()
     layer.forward(X)
-    with pytest.raises(ShapeError, match="was last given 3 samples, and its backward 2"):
+    with refused(ShapeError, "3 samples"):
         layer.backward(np.ones((2, layer.outputs)))
-    with pytest.raises(ShapeError, match="takes a sample of"):
+    with refused(ShapeError, (3, layer.outputs + 1)):
         layer.backward(np.ones((3, layer.outputs + 1)))
     assert not layer.bank.grad.any()
     layer.backward()
@@ -136,9 +137,9 @@ def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
 @every_layer
 def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.Layer]) -> None:
     layer = make()
-    with pytest.raises(ShapeError, match="takes a sample of 4, or a batch"):
+    with refused(ShapeError, "(1, 2)"):
         layer.forward([[1.0, 2.0]])
-    with pytest.raises(InputError, match="was given nan at row 1, column 2"):
+    with refused(InputError, "nan at row 1, column 2"):
         layer.forward([[1.0] * 4, [1.0, 2.0, math.nan, 4.0]])
     with pytest.raises(OrderError):
         layer.backward()
@@ -222,11 +223,11 @@ def test_the_weights_of_a_perceptron_are_the_rows_of_the_matrix() -> None:
 def test_a_layer_has_one_home() -> None:
     layer = sv.Dense(2, 2)
     sv.Network([layer])
-    with pytest.raises(OwnershipError, match=r"Dense\(2 -> 2\) has its numbers already"):
+    with refused(OwnershipError, "Dense(2 -> 2)"):
         sv.Network([layer])
     alone = sv.Dense(2, 2)
     alone([1.0, 2.0])
-    with pytest.raises(OwnershipError, match="make a new layer"):
+    with refused(OwnershipError, "Dense(2 -> 2)"):
         sv.Network([alone])
 
 
@@ -271,7 +272,7 @@ def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
         lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]
         lambda: sv.Network([2, bad]),  # type: ignore[list-item]
     ):
-        with pytest.raises(InputError, match="must be an integer of at least 1, not"):
+        with refused(InputError, "must be an integer of at least 1, not"):
             make()
 
 
@@ -293,7 +294,7 @@ def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
     layer.forward([1.0, 2.0])
     layer.perceptrons[1].weights[0].backward(1.0)
     before = layer.bank.grad.copy()
-    with pytest.raises(OrderError, match="without a forward"):
+    with refused(OrderError, "Dense(2 -> 2)"):
         layer.backward()
     assert (layer.bank.grad == before).all()
 
@@ -325,7 +326,7 @@ def test_a_layer_without_parameters_says_nothing_about_them() -> None:
     assert sv.gradcheck(net, [0.3, 0.4]).checked == 8
     assert Halves(2).made_parts() == ()
     for ask in (Halves(2).weight, Halves(2).row_name):
-        with pytest.raises(IndexError, match=r"Halves\(2 -> 2\) has no parameters"):
+        with refused(IndexError, "Halves(2 -> 2)"):
             ask(0)
 
 
@@ -370,19 +371,19 @@ def test_of_equal_pixels_the_first_gets_the_gradient_and_a_nan_is_not_lost() -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"),
+    ("arguments", "value"),
     [
-        (((2, 3),), "is .channels, height, width., not .2, 3."),
-        (("333",), "is .channels, height, width."),
-        (((1, 0, 3),), "height"),
-        (((1, 3, 3), 4), "a window of 4 x 4 does not fit into a picture of 3 x 3"),
-        (((1, 3, 3), 2, 1, 2), "a padding of 2 is more than half a window of 2"),
-        (((1, 3, 3), 0), "kernel"),
+        (((2, 3),), "(2, 3)"),
+        (("333",), "'333'"),
+        (((1, 0, 3),), "height must be an integer of at least 1, not 0"),
+        (((1, 3, 3), 4), "4 x 4"),
+        (((1, 3, 3), 2, 1, 2), "padding of 2"),
+        (((1, 3, 3), 0), "kernel must be an integer of at least 1, not 0"),
     ],
 )
-def test_a_window_that_does_not_fit_is_refused(arguments: Any, what: str) -> None:
+def test_a_window_that_does_not_fit_is_refused(arguments: Any, value: str) -> None:
     for kind in (sv.MaxPool2d, sv.AvgPool2d):
-        with pytest.raises((InputError, ShapeError), match=what):
+        with refused((InputError, ShapeError), value):
             kind(*arguments)
 
 
@@ -396,6 +397,6 @@ def test_a_window_that_does_not_fit_is_refused(arguments: Any, what: str) -> Non
 )
 def test_a_bias_is_true_or_false(make: Callable[[Any], Any]) -> None:
     for bad in ("no", 0, None):
-        with pytest.raises(InputError, match="bias must be True or False, not "):
+        with refused(InputError, bad):
             make(bad)
     assert make(np.False_).bias in (False, None)

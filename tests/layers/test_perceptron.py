@@ -14,6 +14,7 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
+from tests.wording import refused
 
 X = [1.0, 1.0]
 
@@ -79,20 +80,20 @@ def test_a_frozen_perceptron_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "error", "words"),
+    ("inputs", "error", "value"),
     [
-        ([1.0], ShapeError, "takes a sample of 2, or a batch"),
-        ([[1.0, 2.0], [3.0, 4.0]], ShapeError, "one sample at a time"),
+        ([1.0], ShapeError, "(1,)"),
+        ([[1.0, 2.0], [3.0, 4.0]], ShapeError, "(2, 2)"),
         ([1.0, math.nan], NotFiniteError, "nan at row 0, column 1"),
-        (["a", "b"], InputError, "takes numbers, not list"),
-        (None, InputError, "takes numbers, not NoneType None|shape"),
+        (["a", "b"], InputError, "list ['a', 'b']"),
+        (None, InputError, "()"),
     ],
 )
 def test_inputs_that_do_not_fit_are_refused_and_not_kept(
-    inputs: object, error: type[Exception], words: str
+    inputs: object, error: type[Exception], value: str
 ) -> None:
     p = make()
-    with pytest.raises(error, match=words):
+    with refused(error, value):
         p.forward(inputs)  # type: ignore[arg-type]
     assert [w.unmatched for w in p.parts] == [0, 0, 0]
 
@@ -100,7 +101,7 @@ def test_inputs_that_do_not_fit_are_refused_and_not_kept(
 def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
     p = make()
     p.weights[0].forward(1.0)  # one weight alone has not seen the whole sample
-    with pytest.raises(OrderError, match="backward of a perceptron without a forward"):
+    with refused(OrderError):
         p.backward(1.0)
     assert p.weights[0].unmatched == 1
     assert not p.bank.grad.any()
@@ -115,7 +116,7 @@ def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float)
         part.forward(x)  # type: ignore[attr-defined]
         part.backward(upstream if part in (weight, perceptron) else [upstream])  # type: ignore[attr-defined]
         assert not np.isfinite(part.bank.grad).any()
-        with pytest.raises(GradientError, match="so nothing was changed"):
+        with refused(GradientError, upstream):
             part.step()
 
 
@@ -129,11 +130,9 @@ def test_an_upstream_gradient_is_a_number(upstream: object) -> None:
 
 
 def test_what_cannot_be_made_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="the inputs of a perceptron must be an integer of at leas"
-    ):
+    with refused(InputError, "0"):
         sv.Perceptron(0)
-    with pytest.raises(UnknownNameError, match=r"unknown activation 'tanhh'.*did you mean 'tanh'"):
+    with refused(UnknownNameError, "'tanhh'"):
         sv.Perceptron(2, "tanhh")
 
 

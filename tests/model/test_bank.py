@@ -13,6 +13,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from scalarviz.model.bank import Bank
 from tests.strategies import RUNNABLE
+from tests.wording import refused
 
 PAIR = [[0.0, 1.0], [1.0, 0.5]], [[1.0], [0.0]]
 
@@ -88,27 +89,27 @@ ROWS = 13
 
 @pytest.mark.parametrize("name", ["value", "grad", "frozen", "state", "m"])
 @pytest.mark.parametrize(
-    ("wrong", "error", "words"),
+    ("wrong", "error", "value"),
     [
         (
             np.zeros(5),
             ShapeError,
-            r"one .* for each of \d+ rows, and cannot be array.*shape \(5,",
+            "shape (5,)",
         ),
-        (1.0, ShapeError, r"of shape \(\)"),
-        ([[1.0], [1.0, 2.0]], ShapeError, r"cannot be \[\[1.0\], "),
-        (np.zeros((ROWS, 1)), ShapeError, "of shape"),
-        (["a"] * ROWS, ShapeError, "an array of <U1"),
-        ([1j] * ROWS, ShapeError, "an array of complex128"),
-        (None, ShapeError, "an array of object"),
+        (1.0, ShapeError, "of shape ()"),
+        ([[1.0], [1.0, 2.0]], ShapeError, "[[1.0], [1.0, 2.0]]"),
+        (np.zeros((ROWS, 1)), ShapeError, "1)"),
+        (["a"] * ROWS, ShapeError, "<U1"),
+        ([1j] * ROWS, ShapeError, "complex128"),
+        (None, ShapeError, "of object"),
     ],
 )
 def test_what_does_not_fit_a_bank_is_refused(
-    name: str, wrong: Any, error: type[Exception], words: str
+    name: str, wrong: Any, error: type[Exception], value: str
 ) -> None:
     bank = trained().bank
     before = pickle.dumps(bank)
-    with pytest.raises(error, match=words) as caught:
+    with refused(error, value) as caught:
         assign(bank, name, wrong)
     assert "[rows] = numbers" in str(caught.value)
     assert pickle.dumps(bank) == before
@@ -121,16 +122,16 @@ def test_what_is_no_finite_number_of_its_type_is_refused(name: str, bad: float) 
     before = pickle.dumps(bank)
     numbers = np.zeros(ROWS)
     numbers[7] = bad
-    with pytest.raises(NotFiniteError, match=r"takes finite numbers of float32, and row 7 of what"):
+    with refused(NotFiniteError, "row 7"):
         assign(bank, name, numbers)
     assert pickle.dumps(bank) == before
 
 
 def test_slots_are_written_by_their_names() -> None:
     bank = trained().bank
-    with pytest.raises(InputError, match=r"the slots of a bank cannot be replaced: write into"):
+    with refused(InputError):
         bank.slots = {"m": np.zeros(ROWS)}
-    with pytest.raises(UnknownNameError, match="unknown slot 'x'"):
+    with refused(UnknownNameError, "'x'"):
         bank.slots["x"] = np.zeros(ROWS)
     assert repr(bank.slots) == "Slots(m, v)" and len(bank.slots) == 2
 
@@ -180,7 +181,7 @@ def test_a_number_that_its_type_cannot_hold_is_refused(kind: str, bad: Any) -> N
     make, name = WRITES[kind]
     part = make("float32")
     before = getattr(part, name)
-    with pytest.raises(InputError, match=r"^the (value|gradient) of .* must be a .*number"):
+    with refused(InputError, bad):
         setattr(part, name, bad)
     assert getattr(part, name) == before
 
@@ -210,30 +211,30 @@ def test_too_large_a_number_says_what_to_do() -> None:
 
 def test_an_edit_that_is_too_large_says_where_its_type_ends() -> None:
     s = sv.Session(sv.Network([2, 3, 1]), PAIR, engine="python")
-    with pytest.raises(InputError, match=r"or one for all, not 1e\+300: float32 ends at 3.4e\+38$"):
+    with refused(InputError, "1e+300"):
         s.edit(0, 1e300)
-    with pytest.raises(InputError, match=r"or one for all, not nan$"):
+    with refused(InputError, "nan"):
         s.edit(0, math.nan)
 
 
 def test_no_other_way_makes_an_infinite_weight_of_a_large_number() -> None:
-    with pytest.raises(InputError, match="the value of a weight must be a number that float32"):
+    with refused(InputError, "1e+300"):
         sv.Weight(1e300, dtype="float32")
     wide = sv.Network([2, 3, 1], dtype="float64")
     wide.bank.value[3] = 1e300
-    with pytest.raises(InputError, match=r"the value of layer 0, perceptron 1, .* that float32"):
+    with refused(InputError, "1e+300"):
         wide.copy("float32")
     value = sv.Value(1e300)
-    with pytest.raises(InputError, match="the value of parameter 0 must be a number that float32"):
+    with refused(InputError, "1e+300"):
         sv.compile(lambda x: x * value, 1, dtype="float32")
     assert type(value) is sv.Value and value.data == 1e300
 
 
 def test_a_slot_that_there_is_not_yet_is_said_to_come_with_the_first_step() -> None:
     slots = sv.Network([2, 1]).bank.slots
-    with pytest.raises(UnknownNameError, match="unknown slot 'm': there is none before the first"):
+    with refused(UnknownNameError, "'m'"):
         _ = slots["m"]
-    with pytest.raises(KeyError, match="choose one of m, v"):
+    with refused(KeyError, "'velocity'"):
         _ = trained().bank.slots["velocity"]
     assert "m" not in slots and slots.get("m") is None
 
@@ -242,7 +243,7 @@ def test_a_slot_that_there_is_not_yet_is_said_to_come_with_the_first_step() -> N
 def test_a_count_of_steps_is_a_whole_number(bad: Any) -> None:
     bank = trained().bank
     steps = bank.step_count
-    with pytest.raises(InputError, match=r"bank\.step_count must be an integer "):
+    with refused(InputError, bad):
         bank.step_count = bad
     assert bank.step_count == steps
     bank.step_count = 7

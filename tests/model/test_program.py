@@ -13,6 +13,7 @@ from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.model.operations import KINDS, NONE, Operation
 from scalarviz.model.program import Program
 from tests.strategies import networks
+from tests.wording import refused
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -166,15 +167,15 @@ def test_it_prints_as_a_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "formula", "what"),
+    ("kind", "formula", "value"),
     [
-        ("activation", "tahn", "did you mean 'tanh'"),
-        ("row", "layernorm", "formula of the kind row"),
-        ("afine", "", "kind of operation 'afine'"),
+        ("activation", "tahn", "'tahn'"),
+        ("row", "layernorm", "'layernorm'"),
+        ("afine", "", "'afine'"),
     ],
 )
 def test_an_operation_that_no_engine_knows_is_refused_by_name(
-    kind: str, formula: str, what: str
+    kind: str, formula: str, value: str
 ) -> None:
-    with pytest.raises(UnknownNameError, match=what):
+    with refused(UnknownNameError, value):
         Program(3).add(kind, formula, size=3)

@@ -10,6 +10,7 @@ from scalarviz.autograd.value import Value, where
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.model.trace import record_function, recorded_inputs
 from scalarviz.network.expression import compile
+from tests.wording import refused
 
 
 def test_dead_code_is_dropped_and_a_leaf_used_twice_is_one_row() -> None:
@@ -101,33 +102,33 @@ def keep(x: Any) -> Any:
     ],
 )
 def test_a_function_that_asks_for_a_number_is_pointed_to_where(function: Any) -> None:
-    with pytest.raises(InputError, match=r"has no number: .* sv\.where\(condition, a, b\)"):
+    with refused(InputError, "Recorded("):
         compile(function, 1)
 
 
 @pytest.mark.parametrize(
-    ("function", "inputs", "options", "message"),
+    ("function", "inputs", "options", "value"),
     [
-        (lambda x: 3.0, 1, {}, "gave 3.0: return what it computed"),
-        (lambda x: None, 1, {}, "gave None: return what it computed"),
-        (lambda x: [], 1, {}, "gave \\[\\]: return"),
-        (lambda x: [x, 1.0], 1, {}, "gave 1.0: return"),
-        (lambda x: x, 0, {}, "the number of inputs of a compiled function must be an integer"),
-        (lambda x: x, 1.5, {}, "the number of inputs of a compiled function must be an integer"),
-        ("x * x", 1, {}, "takes a function of Values, not 'x \\* x'"),
-        (lambda x: x, 1, {"dtype": "float16"}, "unknown dtype 'float16'"),
-        (lambda x: Value(x.label == "", (x,), "own"), 1, {}, "your own operation 'own'"),
-        (lambda x: KEPT[0] + x, 1, {}, "was recorded by another call of compile"),
+        (lambda x: 3.0, 1, {}, "gave 3.0"),
+        (lambda x: None, 1, {}, "gave None"),
+        (lambda x: [], 1, {}, "gave []"),
+        (lambda x: [x, 1.0], 1, {}, "gave 1.0"),
+        (lambda x: x, 0, {}, "not 0"),
+        (lambda x: x, 1.5, {}, "not 1.5"),
+        ("x * x", 1, {}, "'x * x'"),
+        (lambda x: x, 1, {"dtype": "float16"}, "'float16'"),
+        (lambda x: Value(x.label == "", (x,), "own"), 1, {}, "'own'"),
+        (lambda x: KEPT[0] + x, 1, {}, "Recorded(x0)"),
     ],
 )
-def test_what_cannot_be_compiled(function: Any, inputs: Any, options: Any, message: str) -> None:
+def test_what_cannot_be_compiled(function: Any, inputs: Any, options: Any, value: str) -> None:
     compile(keep, 1, engine="python")
-    with pytest.raises(InputError, match=message):
+    with refused(InputError, value):
         compile(function, inputs, **options)
 
 
 def test_an_engine_that_is_not_there() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'cpu'"):
+    with refused(UnknownNameError, "'cpuu'"):
         compile(lambda x: x, 1, engine="cpuu")
 
 
@@ -135,7 +136,7 @@ def test_a_leaf_whose_gradient_is_an_expression() -> None:
     w = Value(2.0)
     y = w**3
     y.backward(create_graph=True)
-    with pytest.raises(InputError, match="call zero_grad first"):
+    with refused(InputError, "Value(data=2.0, grad=12.0)"):
         compile(lambda x: w * x, 1)
     y.zero_grad()
     assert compile(lambda x: w * x, 1, engine="python")([2.0]) == [4.0]
@@ -145,5 +146,5 @@ def test_a_leaf_of_a_class_of_the_users_own() -> None:
     class Own(Value):
         pass
 
-    with pytest.raises(InputError, match="is a Own, whose numbers"):
+    with refused(InputError, "Value(data=1.0, grad=0)"):
         compile(lambda x: Own(1.0) * x, 1)

@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.model.weight import Part
+from tests.wording import refused
 
 
 def test_forward_multiplies() -> None:
@@ -83,7 +84,7 @@ def test_forget_drops_what_waits() -> None:
 
 def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
     w = sv.Weight(1.0)
-    with pytest.raises(OrderError, match="backward of the weight without a forward: call forward"):
+    with refused(OrderError):
         w.backward(1.0)
     assert (w.value, w.grad, w.bank.has_gradients) == (1.0, 0.0, False)
 
@@ -91,7 +92,7 @@ def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
 def test_a_step_without_gradients_is_refused() -> None:
     w = sv.Weight(1.0)
     w.forward(1.0)
-    with pytest.raises(OrderError, match="no gradients to step with: call forward and backward"):
+    with refused(OrderError):
         w.step()
     w.backward(1.0)
     w.step()
@@ -137,18 +138,18 @@ def test_freezing_takes_whether_to_freeze_as_a_session_does(part: Part) -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf, "one", None, [1.0]])
 def test_a_value_must_be_a_finite_number(bad: object) -> None:
     w = sv.Weight(1.0)
-    with pytest.raises(InputError, match="the value of the weight must be a finite number, not"):
+    with refused(InputError, bad):
         w.value = bad  # type: ignore[assignment]
     assert w.value == 1.0
-    with pytest.raises(InputError, match="the value of a weight must be a finite number"):
+    with refused(InputError, bad):
         sv.Weight(bad)  # type: ignore[arg-type]
 
 
 def test_an_input_that_is_no_number_is_refused_and_not_kept() -> None:
     w = sv.Weight(1.0)
-    with pytest.raises(InputError, match="the weight takes a number, not 'three'"):
+    with refused(InputError, "'three'"):
         w.forward("three")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the weight takes a number, not None"):
+    with refused(InputError, "None"):
         w(None)  # type: ignore[arg-type]
     assert w.unmatched == 0
 
@@ -166,7 +167,7 @@ def test_a_weight_is_a_live_view_of_its_row() -> None:
 def test_a_bank_is_float32_unless_float64_is_asked_for() -> None:
     assert sv.Bank(2).value.dtype == np.float32
     assert sv.Bank(2, "float64").grad.dtype == np.float64
-    with pytest.raises(InputError, match="unknown dtype 'float16': choose one of float32, float64"):
+    with refused(InputError, "'float16'"):
         sv.Bank(2, "float16")
 
 
@@ -187,7 +188,7 @@ def test_stepping_one_by_one_counts_as_one_step() -> None:
 def test_a_step_that_is_too_large_for_float32_is_not_taken() -> None:
     bank = sv.Bank(1)
     bank.grad[0] = 3e38
-    with pytest.raises(UpdateError, match="step 0 would make row 0 -inf, so it was not taken"):
+    with refused(UpdateError, "-inf"):
         bank.step(sv.SGD(1e10), slice(None))
     assert bank.value[0] == 0.0 and bank.step_count == 0
 
@@ -271,13 +272,13 @@ def test_a_weight_is_read_when_the_expression_is_made() -> None:
 
 def test_the_gradient_of_a_weight_cannot_be_an_expression() -> None:
     w, x = sv.Weight(2.0), sv.Value(3.0)
-    with pytest.raises(InputError, match=r"cannot be an expression: leave out create_graph"):
+    with refused(InputError):
         (w * x).backward(create_graph=True)
     assert (w.grad, x.grad) == (0.0, 0)
 
 
 def test_what_no_weight_can_be_combined_with_is_refused() -> None:
-    with pytest.raises(InputError, match="a Value holds one number, not 'x'"):
+    with refused(InputError, "'x'"):
         _ = sv.Weight(1.0) * "x"  # type: ignore[operator]
 
 
@@ -288,7 +289,7 @@ def test_what_no_weight_can_be_combined_with_is_refused() -> None:
 def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(bad: object) -> None:
     w = sv.Weight(1.0)
     w.forward(2.0)
-    with pytest.raises(InputError, match="backward of the weight takes a number, not"):
+    with refused(InputError, bad):
         w.backward(bad)  # type: ignore[arg-type]
     assert (w.unmatched, w.grad) == (1, 0.0)
     w.backward(1.0)
@@ -300,7 +301,7 @@ def test_an_expression_whose_gradient_is_infinite_is_named_by_the_step() -> None
     y = x * w.as_value().log() + x
     y.backward()
     assert w.grad == math.inf
-    with pytest.raises(GradientError, match="the gradient of the weight is inf"):
+    with refused(GradientError, "inf"):
         w.step()
 
 
@@ -314,13 +315,13 @@ def test_clearing_the_gradients_of_an_expression_leaves_none_to_step_with() -> N
 
 @pytest.mark.parametrize("value", ["0.5", 10**400, b"1"])
 def test_a_value_that_only_looks_like_a_number_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match="the value of a weight must be a finite number"):
+    with refused(InputError, value):
         sv.Weight(value)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rows", [-1, "a", 1.5])
 def test_a_bank_has_a_whole_number_of_rows(rows: object) -> None:
-    with pytest.raises(InputError, match="a bank has a whole number of rows"):
+    with refused(InputError, rows):
         sv.Bank(rows)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="a bank of 2 rows has no row 7"):
+    with refused(InputError, "7"):
         sv.Weight.on(sv.Bank(2), 7)

@@ -30,6 +30,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.trace import Recorded
 from scalarviz.model.weight import Weight
 from scalarviz.network.expression import Expression, compile
+from tests.wording import refused
 
 ENGINES = ["python", "cpu"]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -289,7 +290,7 @@ def test_two_forwards_before_a_backward(engine: str) -> None:
     assert agree(f.backward(g), oldest)
     assert nested == pytest.approx(w.grad, rel=1e-12)
     f(BATCH)  # leaves nothing behind
-    with pytest.raises(OrderError, match="call forward first"):
+    with refused(OrderError):
         f.backward()
 
 
@@ -372,11 +373,11 @@ def test_a_bad_gradient_is_named_and_nothing_moves(engine: str) -> None:
     f = compile(lambda x: (w * x).log(), 1, engine=engine)
     f.forward([0.0])
     f.backward()
-    with pytest.raises(GradientError, match="slope"):
+    with refused(GradientError, "slope is nan"):
         f.step(sv.SGD(0.1))
     assert w.data == 1.0
     f.zero_grad()
-    with pytest.raises(OrderError, match="no gradients"):
+    with refused(OrderError):
         f.step(sv.SGD(0.1))
 
 
@@ -409,10 +410,10 @@ def test_expressions_share_their_parameters(engine: str) -> None:
     assert part.train_step([[1.0]], [[0.0]], "mse", sv.SGD(0.25)) == 4.0
     assert (a.data, b.data) == (2.0, -1.0)
     new = Value(1.0)
-    with pytest.raises(OwnershipError, match="compile the function that uses all of them first"):
+    with refused(OwnershipError):
         compile(lambda x: a * x + new, 1)
     assert type(new) is Value
-    with pytest.raises(InputError, match="float64 already"):
+    with refused(InputError, "float64"):
         compile(lambda x: a * x, 1, dtype="float32")
 
 
@@ -472,10 +473,10 @@ def test_wrong_batches_are_refused_and_change_nothing(engine: str) -> None:
     for verb in (f, f.forward):
         with pytest.raises(ShapeError):
             verb([[1.0, 2.0, 3.0]])
-        with pytest.raises(NotFiniteError, match="row 0, column 1"):
+        with refused(NotFiniteError, "nan at row 0, column 1"):
             verb([1.0, math.nan])
     f.forward([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(ShapeError, match="2 samples, and its backward 1"):
+    with refused(ShapeError, "2 samples"):
         f.backward([[1.0]])
     with pytest.raises(ShapeError):
         f.train_step([[1.0, 2.0]], [[1.0], [2.0]])

@@ -11,13 +11,12 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.arithmetic import OPERATIONS
 from scalarviz.formulas.table import Formula
 from scalarviz.layers.dense import Dense
+from tests.wording import refused
 
 
 def test_a_wrong_derivative_is_found() -> None:
     wrong = Formula("wrong", lambda x: x * x, (lambda x, y: 2.0001 * x,))
-    with pytest.raises(
-        GradientMismatchError, match=r"wrong, input 0 is 6.0003, but .* give 6 \(rel"
-    ):
+    with refused(GradientMismatchError, "6.0003"):
         sv.gradcheck(wrong, 3.0)
 
 
@@ -34,7 +33,7 @@ def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> Non
 def test_a_wrong_activation_in_a_network_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = dataclasses.replace(ACTIVATIONS["tanh"], partials=(lambda x, y: 1.0 - y,))
     monkeypatch.setitem(ACTIVATIONS, "tanh", wrong)
-    with pytest.raises(GradientMismatchError, match=r"the gradient of (layer|input)"):
+    with refused(GradientMismatchError, "layer 0, perceptron 0, bias", varies=r"-?\d\.\d+(e-\d+)?"):
         sv.gradcheck(sv.Network([2, 3, 1], "tanh"), [0.4, 0.6])
 
 
@@ -43,7 +42,7 @@ def test_a_layer_that_hands_back_a_wrong_gradient_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(
         Dense, "backward_rows", lambda self, g: [[2 * v for v in row] for row in original(self, g)]
     )
-    with pytest.raises(GradientMismatchError, match="the gradient of input"):
+    with refused(GradientMismatchError, "input 1", varies=r"-?\d\.\d+(e-\d+)?"):
         sv.gradcheck(sv.Dense(2, 3), [0.4, 0.6])
 
 
@@ -94,11 +93,11 @@ def test_a_function_of_values_is_checked() -> None:
 
 
 def test_what_cannot_be_checked_is_refused() -> None:
-    with pytest.raises(InputError, match=r"gradcheck takes a network, .*, not 'net'"):
+    with refused(InputError, "'net'"):
         sv.gradcheck("net", [1.0])
-    with pytest.raises(InputError, match="the tolerance of gradcheck"):
+    with refused(InputError, "0.0"):
         sv.gradcheck(sv.Weight(1.0), 1.0, tolerance=0.0)
-    with pytest.raises(InputError, match="takes a sample of 3"):
+    with refused(InputError, "(2,)"):
         sv.gradcheck(sv.Network([3, 2]), [1.0, 2.0])
 
 
@@ -111,14 +110,14 @@ def test_every_operation_agrees_with_finite_differences(row: Formula) -> None:
 @pytest.mark.parametrize("name", ["relu", "relu_right", "leaky_relu", "abs"])
 def test_a_kink_exactly_at_the_point_is_no_error(name: str) -> None:
     row = OPERATIONS[name]
-    with pytest.raises(GradientMismatchError, match="a kink in every direction"):
+    with refused(GradientMismatchError):
         sv.gradcheck(row, 0.0)
     report = sv.gradcheck(lambda a, b: getattr(a, name)() + b, [0.0, 1.0])
     assert (report.checked, report.kinks) == (1, 1)
 
 
 def test_a_tie_of_maximum_is_a_kink() -> None:
-    with pytest.raises(GradientMismatchError, match="a kink"):
+    with refused(GradientMismatchError):
         sv.gradcheck(OPERATIONS["maximum"], [1.0, 1.0])
 
 
@@ -132,19 +131,19 @@ def test_a_smaller_gradient_may_not_hide_behind_a_large_one() -> None:
         return 1.0 + 1e-5
 
     row = Formula("row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, wrong))
-    with pytest.raises(GradientMismatchError, match="the gradient of row, input 1"):
+    with refused(GradientMismatchError, "1.00001"):
         sv.gradcheck(row, [1.0, 1.0])
 
 
 def test_a_function_must_return_a_finite_value() -> None:
-    with pytest.raises(InputError, match=r"the function returned 3.0: return a Value"):
+    with refused(InputError, "3.0"):
         sv.gradcheck(lambda a: 3.0, [1.0])
-    with pytest.raises(InputError, match="not a finite number at this point"):
+    with refused(InputError):
         sv.gradcheck(lambda a: a.log(), [-1.0])
-    with pytest.raises(InputError, match="one sample at a time"):
+    with refused(InputError, "(2, 2)"):
         sv.gradcheck(lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
     assert sv.gradcheck(lambda a: a * a, 3.0).checked == 1
-    with pytest.raises(InputError, match="seed must be an integer"):
+    with refused(InputError, "-1"):
         sv.gradcheck(sv.Weight(1.0), 1.0, seed=-1)
-    with pytest.raises(InputError, match="what gradcheck passes to a weight"):
+    with refused(InputError, "[1.0]"):
         sv.gradcheck(sv.Weight(1.0), [1.0])

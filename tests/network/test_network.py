@@ -23,6 +23,7 @@ from scalarviz.errors import (
 )
 from scalarviz.formulas.activations import ACTIVATIONS
 from tests.strategies import RUNNABLE, networks
+from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((8, 3))
 
@@ -289,7 +290,7 @@ def test_another_engine_drops_what_waits_for_a_backward(
     net = rgb(engine=engine)
     net.forward(COLOURS)
     change(net)
-    with pytest.raises(OrderError, match="without a forward"):
+    with refused(OrderError):
         net.backward(np.ones((8, 3)))
     assert not net.bank.grad.any()
 
@@ -342,7 +343,7 @@ def test_auto_picks_the_first_engine_of_the_table() -> None:
 
 def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
     net = rgb()
-    with pytest.raises(UnknownNameError, match=r"unknown engine 'pyton': .*did you mean 'python'"):
+    with refused(UnknownNameError, "'pyton'"):
         net.to("pyton")
     assert net.engine == "python"
 
@@ -445,30 +446,30 @@ def test_a_row_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "value"),
     [
-        ({"layers": []}, r"a list of sizes or a list of layers, not \[\]"),
-        ({"layers": "383"}, "a list of sizes or a list of layers, not '383'"),
-        ({"layers": 3}, "a list of sizes or a list of layers, not 3"),
-        ({"layers": [3]}, r"needs at least two sizes, inputs and outputs, not \[3\]"),
-        ({"layers": [3, 0, 3]}, "each size of a network must be an integer of at least 1, not 0"),
-        ({"layers": [3, 2.5]}, "must be an integer of at least 1, not 2.5"),
-        ({"layers": [3, sv.Dense(3, 2)]}, "do not mix the two"),
-        ({"layers": [sv.Dense(3, 4), sv.Dense(5, 2)]}, "gives 4 numbers, but layer 1, .* takes 5"),
-        ({"layers": [sv.Dense(3, 2)], "activation": "tanh"}, "go with a list of sizes"),
+        ({"layers": []}, "[]"),
+        ({"layers": "383"}, "'383'"),
+        ({"layers": 3}, "3"),
+        ({"layers": [3]}, "[3]"),
+        ({"layers": [3, 0, 3]}, "0"),
+        ({"layers": [3, 2.5]}, "2.5"),
+        ({"layers": [3, sv.Dense(3, 2)]}, "sizes or of layers"),
+        ({"layers": [sv.Dense(3, 4), sv.Dense(5, 2)]}, "gives 4 numbers"),
+        ({"layers": [sv.Dense(3, 2)], "activation": "tanh"}, "activation= and output="),
         (
             {"layers": [3, 3], "activation": "tanj"},
-            "unknown activation 'tanj'.*did you mean 'tanh'",
+            "'tanj'",
         ),
-        ({"layers": [3, 3], "output": "softmx"}, "unknown activation 'softmx'"),
-        ({"layers": [3, 3], "dtype": "float"}, "unknown dtype 'float': choose one of float32"),
-        ({"layers": [3, 3], "seed": -1}, "seed must be an integer from 0"),
-        ({"layers": [3, 3], "init": "glorot"}, "unknown initializer 'glorot'"),
-        ({"layers": [3, 3], "engine": "gpu"}, "unknown engine 'gpu'"),
+        ({"layers": [3, 3], "output": "softmx"}, "'softmx'"),
+        ({"layers": [3, 3], "dtype": "float"}, "'float'"),
+        ({"layers": [3, 3], "seed": -1}, "-1"),
+        ({"layers": [3, 3], "init": "glorot"}, "'glorot'"),
+        ({"layers": [3, 3], "engine": "gpu"}, "'gpu'"),
     ],
 )
-def test_a_network_that_cannot_be(arguments: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_a_network_that_cannot_be(arguments: dict[str, object], value: str) -> None:
+    with refused(InputError, value):
         sv.Network(**arguments)  # type: ignore[arg-type]
 
 
@@ -594,7 +595,7 @@ def test_a_row_must_be_one_of_the_bank(row: object) -> None:
 
 def test_a_picture_of_another_shape_is_refused() -> None:
     layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.MaxPool2d((4, 4, 2))]
-    with pytest.raises(ShapeError, match=r"gives a picture of \(2, 4, 4\).*put Reshape\("):
+    with refused(ShapeError, "(2, 4, 4)"):
         sv.Network(layers)
     sv.Network([layers[0], sv.Reshape((2, 4, 4), (4, 4, 2)), layers[1]])
 
@@ -622,12 +623,12 @@ def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
 
 @pytest.mark.parametrize("padding", [-1, 0.5, True])
 def test_padding_is_a_whole_number(padding: object) -> None:
-    with pytest.raises(InputError, match="padding must be an integer of at least 0"):
+    with refused(InputError, padding):
         sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]
 
 
 def test_counts_may_be_numpys() -> None:
     for kind in (sv.BatchNorm, sv.Dropout):
         assert kind(np.int64(3)).inputs == 3  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the features of BatchNorm must be an integer"):
+    with refused(InputError, "2.0"):
         sv.BatchNorm(2.0)  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.notebook.browser import Browser, until
 from tests.studio import Studio
+from tests.wording import refused
 
 pytestmark = pytest.mark.usefixtures("studio")  # they are skipped where nothing can be drawn
 
@@ -387,7 +388,7 @@ def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
 
 
 def test_away_from_the_cells_it_says_where_to_call_it() -> None:
-    with pytest.raises(InputError, match=r"call sv\.watch there, not on a thread of your own"):
+    with refused(InputError):
         watch(colours())
 
 
@@ -420,7 +421,7 @@ def test_a_notebook_is_not_left_by_a_key() -> None:
 
 def test_bad_sizes_are_refused(studio: Studio) -> None:
     async def program() -> None:
-        with pytest.raises(InputError, match="the width of a picture"):
+        with refused(InputError, "0"):
             show.watch(Show.of(colours()), size=(0, 300))
 
     run(program)

@@ -15,6 +15,7 @@ from scalarviz import data
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.notebook import place, show
 from scalarviz.view import canvas
+from tests.wording import refused
 
 PUBLISHED = list[dict[str, Any]]
 
@@ -98,7 +99,7 @@ def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) ->
         live.close()
 
     asyncio.run(program())
-    with pytest.raises(InputError, match="unknown scene 'circel'"):
+    with refused(InputError, "'circel'"):
         sv.watch("circel")
 
 
@@ -165,15 +166,15 @@ def test_an_expression_without_opengl_says_where_it_stands(
 
 @pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
 def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
-    with pytest.raises(InputError, match="what can be seen is a Session or a Show, not"):
+    with refused(InputError, nonsense):
         sv.watch(nonsense)
 
 
 def test_bad_options_are_refused_before_anything_is_shown(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
-    with pytest.raises(InputError, match="the width of a picture"):
+    with refused(InputError, "3"):
         sv.watch(session, size=(3, 300))
-    with pytest.raises(InputError, match="the speed"):
+    with refused(InputError, "-1"):
         sv.watch(session, speed=-1)
     assert shown == []

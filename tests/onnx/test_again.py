@@ -15,6 +15,7 @@ from scalarviz.files.checked_safetensors import read as read_file
 from scalarviz.files.checked_safetensors import write as write_file
 from scalarviz.layers.activation import Activation
 from tests.onnx.models import batch, floats, graph, node, run, saved
+from tests.wording import refused
 
 
 @pytest.fixture
@@ -116,14 +117,14 @@ def test_residuals_that_differ_but_share_weights_are_refused(tmp_path: Path) -> 
         node("Gemm", "c w", "d", name="g2"),
         node("Add", "d c", "y", name="a2"),
     ]
-    with pytest.raises(FileError, match="'w' are used by two layers that differ"):
+    with refused(FileError, "'w'"):
         sv.onnx.load(saved(graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path))
 
 
 @pytest.mark.parametrize("make", [sv.BatchNorm, sv.LayerNorm, sv.RMSNorm])
 def test_a_norm_that_stands_twice_is_refused(make: Any, path: Path) -> None:
     for norm in (make(3), sv.Residual(make(3))):
-        with pytest.raises(InputError, match=r"more than one place.*a layer of its own"):
+        with refused(InputError, type(norm).__name__):
             sv.onnx.save(sv.Network([norm, sv.Dense(3, 3), norm]), path)
         assert not path.exists()
 
@@ -193,18 +194,18 @@ def test_a_shape_that_does_not_fit_is_refused(odd: object, tmp_path: Path) -> No
     description, arrays = read_file(file, "network")
     names = {"graph": "g", "input": "i", "output": "o", "layers": [{}], "shape": odd}
     write_file(file, "network", description | {"names": names}, arrays)
-    with pytest.raises(FileError, match="does not hold a network"):
+    with refused(FileError, "6 numbers"):
         sv.load(file)
 
 
 def test_only_a_network_can_be_saved(path: Path) -> None:
     for odd in ("a", None, sv.Dense(1, 1)):
-        with pytest.raises(InputError, match=r"saves a Network, not"):
+        with refused(InputError, odd):
             sv.onnx.save(odd, path)  # type: ignore[arg-type]
 
 
 def test_residuals_in_one_another_without_end_are_refused(path: Path) -> None:
     adds = [node("Add", f"x v{i}", f"v{i + 1}", name=f"a{i}") for i in range(1000)]
     model = graph(node("Relu", "x", "v0"), *adds, node("Relu", "v1000", "y"), out=None)
-    with pytest.raises(FileError, match=r"more than \d+ deep"):
+    with refused(FileError, "20 deep"):
         sv.onnx.load(saved(model, path.parent))

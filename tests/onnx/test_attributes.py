@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 import scalarviz as sv
 from scalarviz.errors import FileError
 from tests.onnx.models import batch, floats, graph, node, run, saved
+from tests.wording import refused
 
 W = {"w": floats(3, 2)}
 MATMUL = node("MatMul", "x w", "z")
@@ -48,7 +49,7 @@ def classifier(rows: int, labels: int, **attributes: Any) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("after", ["NONE", "LOGISTIC", "SOFTMAX"])
 def test_a_classifier_of_two_classes_and_one_row_is_refused(after: str, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"'lc' .*1 rows? of coefficients for 2 classes"):
+    with refused(FileError, "1 row of coefficients"):
         read(classifier(1, 2, post_transform=after), tmp_path)
 
 
@@ -101,7 +102,7 @@ def test_attributes_of_another_kind_are_refused(
 
 @pytest.mark.parametrize("numbers", [["a"] * 12, [1] * 12, [float("nan")] * 12])
 def test_coefficients_that_are_no_numbers_are_refused(numbers: list[Any], tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"'lc' .*its coefficients"):
+    with refused(FileError, "'lc'"):
         read(classifier(3, 3, coefficients=numbers), tmp_path)
 
 
@@ -154,11 +155,11 @@ def test_a_bias_may_be_one_number_for_all(
 
 def test_a_bias_that_would_add_a_dimension_is_refused(tmp_path: Path) -> None:
     nodes = [MATMUL, node("Add", "z b", "y")]
-    with pytest.raises(FileError, match=r"\(1, 1, 1\), and should have \(2,\)"):
+    with refused(FileError, "(1, 1, 1)"):
         read(graph(*nodes, numbers=W | {"b": floats(1, 1, 1)}, out=None), tmp_path)
 
 
 def test_the_same_weights_turned_are_another_layer(tmp_path: Path) -> None:
     nodes = [node("Gemm", "x w", "z", name="there"), node("Gemm", "z w", "y", transB=1)]
-    with pytest.raises(FileError, match="'w' are used by two layers"):
+    with refused(FileError, "'w'"):
         read(graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path)

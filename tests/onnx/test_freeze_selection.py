@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, UnknownNameError
 from tests.onnx.models import FOLDER, batch
+from tests.wording import refused
 
 
 def frozen(**options: Any) -> list[str]:
@@ -38,18 +38,18 @@ def test_chosen_parameters_learn_and_the_others_stand_still() -> None:
 
 
 def test_an_unknown_parameter_tells_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match=r"'3.wieght'.*0.weight.*did you mean '3.weight'"):
+    with refused(UnknownNameError, "'3.wieght'"):
         frozen(train=["3.wieght"])
-    with pytest.raises(UnknownNameError, match=r"unknown parameter '3\.b'"):
+    with refused(UnknownNameError, "'3.b'"):
         frozen(freeze=["3.b"])
-    with pytest.raises(InputError, match=r"train is a list of names, not '7': write train="):
+    with refused(InputError, "'7'"):
         frozen(train="7")
 
 
 def test_both_lists_must_be_of_one_mind() -> None:
-    with pytest.raises(InputError, match=r"both name '7\.bias'"):
+    with refused(InputError, "'7.bias'"):
         frozen(train=["7"], freeze=["0", "3", "7.bias"])
-    with pytest.raises(InputError, match=r"neither names '3\.bias'"):
+    with refused(InputError, "'3.bias'"):
         frozen(train=["7"], freeze=["0"])
 
 

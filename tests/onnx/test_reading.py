@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from tests.onnx.models import batch, floats, graph, load, node, run, saved
+from tests.wording import refused
 
 W, B = {"w": floats(3, 2)}, {"b": floats(2)}
 MATMUL = node("MatMul", "x w", "z")
@@ -129,7 +130,7 @@ def test_a_model_in_float64_is_read_in_it(tmp_path: Path) -> None:
     path = saved(graph(node("MatMul", "x w", "y"), numbers={"w": w}), tmp_path)
     assert (sv.onnx.load(path, dtype="float64").bank.value == w.T.ravel()).all()
     assert sv.onnx.load(path).dtype == "float32"
-    with pytest.raises(UnknownNameError, match="float64"):
+    with refused(UnknownNameError, "'float16'"):
         sv.onnx.load(path, dtype="float16")
 
 
@@ -162,7 +163,7 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
 
 def test_a_classifier_that_ends_in_a_list_of_maps_is_told_how_to_export() -> None:
     binary = Path(__file__).parent / "models" / "sklearn_binary.onnx"
-    with pytest.raises(FileError, match=r"'Sub' \(Sub\).*output="):
+    with refused(FileError, "'Sub'", varies=r"'[^']*(?=sklearn_binary)"):
         sv.onnx.load(binary)
 
 
@@ -255,7 +256,7 @@ def test_what_cannot_be_had_says_why(
 
 
 def test_an_output_of_another_shape_than_stated_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"is said to have \(7,\) numbers a sample, and has \(2,\)"):
+    with refused(FileError, "(7,)"):
         read(graph(node("MatMul", "x w", "y"), numbers=W, out=("batch", 7)), tmp_path)
 
 
@@ -275,7 +276,7 @@ def test_only_the_octaves_are_an_encoding(off: float, tmp_path: Path) -> None:
     if off == 1.0:
         assert repr(same(model, tmp_path).layers[0]) == "FrequencyEncoding(inputs=2, octaves=3)"
     else:
-        with pytest.raises(FileError, match=r"'waves' \(Mul\): it is no frequency encoding"):
+        with refused(FileError, "'waves'"):
             read(model, tmp_path)
 
 
@@ -290,24 +291,24 @@ def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
     assert net.layers[0] is net.layers[1]
     nodes[2] = node("Relu", "q", "y")
     nodes[1] = node("Gemm", "z w", "q", name="back", transB=1)
-    with pytest.raises(FileError, match="'w' are used by two layers"):
+    with refused(FileError, "'w'"):
         read(graph(*nodes, numbers=numbers, out=None), tmp_path)
 
 
 def test_an_old_opset_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"opset 8.*newer opset"):
+    with refused(FileError, "opset 8"):
         read(graph(node("Relu", "x", "y"), opset=8), tmp_path)
 
 
 def test_two_inputs_are_refused(tmp_path: Path) -> None:
     model = graph(node("Add", "x z", "y"))
     model.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, (1, 3)))
-    with pytest.raises(FileError, match=r"it has 2 inputs, \['x', 'z'\]"):
+    with refused(FileError, "['x', 'z']"):
         read(model, tmp_path)
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     for use in (lambda: sv.onnx.load("x.onnx"), lambda: sv.onnx.save(sv.Network([1, 1]), "x.onnx")):
-        with pytest.raises(InputError, match=r"pip install 'scalarviz\[onnx\]'"):
+        with refused(InputError, "onnx"):
             use()

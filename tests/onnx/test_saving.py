@@ -13,6 +13,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.layers.activation import Activation
 from scalarviz.onnx.writers import WRITERS
 from tests.onnx.models import batch, run
+from tests.wording import refused
 
 # What is another function of x in ONNX by its name alone, if at all.
 SAME_VALUES = {"relu_right": "relu"}
@@ -132,7 +133,7 @@ def test_what_onnx_has_not_is_named_all_at_once(path: Path) -> None:
     odd, inner = sv.Dense(2, 2), sv.Dense(2, 2)
     net = sv.Network([odd, sv.Residual(inner)])
     odd._activation, inner._activation = "of my own", "another"
-    with pytest.raises(InputError, match=r"'of my own', the activation 'another'"):
+    with refused(InputError, "'another'"):
         sv.onnx.save(net, path)
     assert not path.exists()
 
@@ -168,10 +169,10 @@ def test_odd_names_in_a_saved_network_are_refused(odd: object, tmp_path: Path) -
     sv.Network([1, 1]).save(saved)
     description, arrays = read(saved, "network")
     write(saved, "network", description | {"names": odd}, arrays)
-    with pytest.raises(FileError, match="does not hold a network"):
+    with refused(FileError, "net.safetensors'"):
         sv.load(saved)
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be saved"):
+    with refused(FileError, "nowhere/net.onnx"):
         sv.onnx.save(sv.Network([1, 1]), tmp_path / "nowhere" / "net.onnx")

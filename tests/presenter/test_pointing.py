@@ -11,6 +11,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.frame import Division
 from tests.studio import Studio, places
+from tests.wording import refused
 
 SIZE = (800, 600)
 
@@ -90,9 +91,9 @@ def test_a_weight_is_pinned_as_well_as_its_row(stage: Stage) -> None:
     assert stage.pinned == 40 and stage.session.pinned == [40]
     stage.pin(network.layers[0].perceptrons[1].bias)
     assert stage.pinned == network.layers[0].perceptrons[1].bias.index
-    with pytest.raises(InputError, match="takes one weight"):
+    with refused(InputError, "32"):
         stage.pin(network.layers[0])
-    with pytest.raises(OwnershipError, match="belongs to another network"):
+    with refused(OwnershipError, "Weight"):
         stage.pin(Weight(1.0))
 
 

@@ -12,6 +12,7 @@ from scalarviz.scenefiles.find import find, load
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division
 from tests.studio import Studio, at, corners, ground_of, places, shade
+from tests.wording import refused
 
 SIZE = (800, 600)
 
@@ -133,9 +134,9 @@ def test_the_last_change_is_that_of_the_step_before(studio: Studio, stage: Stage
 
 
 def test_an_unknown_channel_is_refused(stage: Stage) -> None:
-    with pytest.raises(InputError, match="unknown channel"):
+    with refused(InputError, "'colour'"):
         stage.color = "colour"
-    with pytest.raises(InputError, match="unknown channel"):
+    with refused(InputError, "'m'"):
         stage.size = "m"  # SGD has none
     assert (stage.color, stage.size) == ("value", "gradient")
 
@@ -212,7 +213,7 @@ def test_a_layout_can_be_exchanged(studio: Studio, stage: Stage, layout: str) ->
     assert stage.layout == layout
     stage.session.advance(1)
     assert_right_colors(studio, stage)
-    with pytest.raises(InputError, match="layout"):
+    with refused(InputError, "'poster'"):
         stage.layout = "poster"
 
 

@@ -1,7 +1,6 @@
 """What does not fit into memory is refused with an error before it is allocated."""
 
 import itertools
-import re
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +15,7 @@ from scalarviz.formulas.initializers import PORTION, Init
 from scalarviz.model import bank
 from scalarviz.model.bank import Bank
 from scalarviz.process import memory
+from tests.wording import refused
 
 GIGABYTE = 2**30
 
@@ -29,21 +29,17 @@ def gigabyte(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("sizes", [[10**6, 10**6], [10**5, 10**6, 1], [2, 10**17]])
 def test_a_network_that_cannot_fit_is_refused(sizes: list[int]) -> None:
     count = sum(a * b + b for a, b in pairwise(sizes))
-    with pytest.raises(InputError, match=f"^{count:,} parameters would take .* of memory, and th"):
+    with refused(InputError, f"{count:,} parameters", varies=r"has [\d.]+ .B"):
         sv.Network(sizes)
 
 
 @pytest.mark.usefixtures("gigabyte")
 def test_the_sentence_says_how_many_bytes_and_what_to_do() -> None:
-    said = (
-        "^1,000,001,000,000 parameters would take 10.0 TB of memory, and this machine has 1.0 GB: "
-        "choose smaller layers$"
-    )
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, "10.0 TB"):
         sv.Network([10**6, 10**6])
-    with pytest.raises(InputError, match=r"17\.3 TB"):
+    with refused(InputError, "17.3 TB"):
         sv.Network([10**6, 10**6], dtype="float64")
-    with pytest.raises(InputError, match=r"parameters would take 17\.3 TB"):
+    with refused(InputError, "17.3 TB"):
         _ = sv.Dense(10**6, 10**6).bank
 
 
@@ -51,7 +47,7 @@ def test_the_sentence_says_how_many_bytes_and_what_to_do() -> None:
 def test_what_fits_is_taken_to_the_last_byte() -> None:
     rows = GIGABYTE // 11
     assert len(Bank(rows)) == rows
-    with pytest.raises(InputError, match=r"take 1\.0 GB of memory, and this machine has 1\.0"):
+    with refused(InputError, f"{rows + 1:,} parameters"):
         Bank(rows + 1)
 
 
@@ -62,27 +58,26 @@ def test_so_many_steps_are_refused_that_their_losses_cannot_fit(steps: int) -> N
     x, y = [[0.0, 1.0], [1.0, 1.0]], [[1.0], [0.0]]
     s = sv.Session(net, (x, y), batch=1, engine="cpu")
     runs = sv.replicate(s, range(2))
-    said = f"^the losses of {steps:,} steps would take .*, and this machine has 1.0 GB: take fewer"
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, f"{steps:,} steps"):
         net.train(x, y, steps=steps)
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, f"{steps:,} steps"):
         s.seek(steps)
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, f"{steps:,} steps"):
         s.advance(steps)
-    with pytest.raises(InputError, match=r"^the losses of .* steps would take .*: take fewer"):
+    with refused(InputError, " steps would take"):
         s.advance(steps, "epoch")
-    with pytest.raises(InputError, match=r"^the losses of .* steps would take .*: take fewer"):
+    with refused(InputError, " steps would take"):
         s.advance(min(steps * len(s.operations), 2**63 - 1), "operation")
-    with pytest.raises(InputError, match=f"{steps:,} steps of 2 networks would take"):
+    with refused(InputError, f"{steps:,} steps of 2 networks"):
         runs.advance(steps)
     assert s.step_index == runs.step_index == 0
 
 
 def test_a_step_that_no_kernel_can_count_to_is_no_step() -> None:
     s = sv.Session(sv.Network([2, 1]), ([[0.0, 1.0]], [[1.0]]), engine="python")
-    with pytest.raises(InputError, match=r"^step must be an integer below 2\*\*63, not 1000"):
+    with refused(InputError, "1000000000000000000000000000000"):
         s.seek(10**30)
-    with pytest.raises(InputError, match=r"^step must be an integer of at least 0, not -1"):
+    with refused(InputError, "-1"):
         s.seek(-1)
 
 
@@ -94,7 +89,7 @@ def test_losses_that_the_system_has_no_room_for_are_told_too(
 
     net = sv.Network([2, 1])
     monkeypatch.setattr(portions.np, "empty", none_left)
-    with pytest.raises(InputError, match=r"^the losses of 1,000 steps .* more than there is left"):
+    with refused(InputError, "1,000 steps"):
         net.train([[0.0, 1.0]], [[1.0]], steps=1000)
 
 
@@ -103,25 +98,23 @@ def test_losses_that_the_system_has_no_room_for_are_told_too(
 def test_replicas_that_cannot_fit_are_refused_before_they_are_made(seeds: Any) -> None:
     net = sv.Network([2, 4, 1])
     s = sv.Session(net, ([[0.0, 1.0]], [[1.0]]), "mse", sv.Adam(), engine="cpu")
-    name = re.escape(shorten(seeds))
-    said = f"^a replica takes .* KB of memory, and this machine has .* fewer seeds than {name}$"
-    with pytest.raises(InputError, match=said):
+    with refused(InputError, shorten(seeds), varies=r"[\d.]+ KB|for [\d,]+"):
         sv.replicate(s, seeds)
 
 
 @pytest.mark.parametrize("inputs", [10**9, 2**62])
 @pytest.mark.usefixtures("gigabyte")
 def test_inputs_of_a_compiled_function_that_cannot_fit_are_refused(inputs: int) -> None:
-    with pytest.raises(InputError, match=f"^{inputs:,} inputs as objects would take .* of memory"):
+    with refused(InputError, f"{inputs:,} inputs"):
         sv.compile(lambda *x: x[0], inputs=inputs)
 
 
 @pytest.mark.usefixtures("gigabyte")
 def test_weights_are_objects_only_where_these_fit() -> None:
     net = sv.Network([2 * 10**6, 1], init="pytorch")
-    with pytest.raises(InputError, match=r"2,000,000 weights as objects would take 1\.6 GB.*bank"):
+    with refused(InputError, "2,000,000 weights"):
         _ = net.layers[0].perceptrons[0]
-    with pytest.raises(InputError, match="weights as objects"):
+    with refused(InputError, "2,000,000 weights"):
         sv.Perceptron(2 * 10**6)
 
 
@@ -130,10 +123,10 @@ def test_a_system_that_gives_less_is_told_too(monkeypatch: pytest.MonkeyPatch) -
         raise MemoryError
 
     monkeypatch.setattr(memory, "memory_size", lambda: 0)
-    with pytest.raises(InputError, match=r"would take 11\.0 PB of memory, and no machine has that"):
+    with refused(InputError, "11.0 PB"):
         Bank(2**50)
     monkeypatch.setattr(bank.np, "zeros", none_left)
-    with pytest.raises(InputError, match=r"take 11\.0 GB of memory, more than there is left: choo"):
+    with refused(InputError, "11.0 GB"):
         Bank(2**30)
 
 

@@ -10,6 +10,7 @@ from scalarviz import data
 from scalarviz.cli import commands
 from scalarviz.errors import FileError, GradientError, InputError, UnknownNameError
 from scalarviz.scenefiles.options import RUNNING, SHARED, make_show, own_options
+from tests.wording import refused
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
 
@@ -74,7 +75,7 @@ def test_an_expression_has_no_seed() -> None:
         return sv.Session(f, ([[0.0], [1.0]], [[0.0], [2.0]]), engine="python")
 
     assert show(line, batch=1).timeline.trainer.batches.size == 1
-    with pytest.raises(InputError, match="an expression, which has no seed: leave out --seed"):
+    with refused(InputError):
         show(line, seed=1)
 
 
@@ -83,7 +84,7 @@ def test_options_can_be_set_by_name() -> None:
     assert len(s.network.layers) == 4 and s.learning_rate == 0.125
     assert "grey" in repr(s.data)
     for wrong in ("deep=perhaps", "lr=much"):
-        with pytest.raises(InputError, match=r"the option \w+ takes (true or false|a number), not"):
+        with refused(InputError, wrong.partition("=")[2]):
             show(with_options, set=[wrong])
     with pytest.raises(UnknownNameError):
         show(with_options, set=["depth=3"])
@@ -105,7 +106,7 @@ def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> Non
     assert make_show(with_options, usual).session.learning_rate == 0.25
     for given in ({"map": "grey"}, {"seed": 3}, {"batch": 2}, {"set": ["deep=yes"]}):
         (name,) = given if "set" not in given else ("deep",)
-        with pytest.raises(InputError, match=f"has its {name} from the file: leave out --{name}"):
+        with refused(InputError, name):
             show(with_options, resume=kept, **given)
 
 
@@ -128,7 +129,7 @@ def test_what_a_resumed_file_may_cost_can_be_said(
 ) -> None:
     kept = tmp_path / "kept.safetensors"
     sv.Session(sv.Network([3, 3]), data.Rgb(levels=16), engine="python").save(kept)
-    with pytest.raises(FileError, match=r"its data set rgb would take .* pass limit="):
+    with refused(FileError, "216.0 KB"):
         show(with_options, resume=kept, limit=50_000)
     assert show(with_options, resume=kept, limit=10**9).step_index == 0
     with pytest.raises(SystemExit):
@@ -140,5 +141,5 @@ def test_a_training_of_another_scene_is_not_resumed(tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
     net = sv.Network([2, 3, 1], "tanh")
     sv.Session(net, data.Xor(), engine="python").save(kept)
-    with pytest.raises(InputError, match="holds a training on the data xor, and this scene trains"):
+    with refused(InputError, "xor"):
         show(with_options, resume=kept)

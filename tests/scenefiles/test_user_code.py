@@ -12,6 +12,7 @@ import scalarviz as sv
 from scalarviz.cli import commands
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import SceneError
+from tests.wording import refused
 
 MAKES_A_SESSION = """
 import scalarviz as sv
@@ -219,7 +220,7 @@ def test_replay_of_a_scene_says_what_it_takes(said, tmp_path: Path) -> None:
 
 def test_from_python_the_cause_has_the_users_frames_only(tmp_path: Path) -> None:
     path = write(tmp_path, "def scene():\n    return foo\n")
-    with pytest.raises(SceneError, match=r"mine\.py, line 2: NameError: name 'foo'") as caught:
+    with refused(SceneError, "'foo'") as caught:
         sv.watch(str(path))
     cause = caught.value.__cause__
     assert isinstance(cause, NameError) and cause.__traceback__ is not None
@@ -245,5 +246,5 @@ def test_an_option_chosen_in_a_window_is_told_as_an_error_of_ours(tmp_path: Path
     from scalarviz.scenefiles.find import load
 
     recipe = Recipe(load(path))
-    with pytest.raises(SceneError, match=r"mine\.py, line 6: ZeroDivisionError"):
+    with refused(SceneError, "line 6", varies=r"(?<=ZeroDivisionError: ).*"):
         recipe.make({"hidden": 0})

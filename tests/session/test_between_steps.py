@@ -9,6 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import OrderError, UnknownNameError
 from tests.session.test_session import COLOURS, every_engine, session, state
+from tests.wording import refused
 
 CHANGES: dict[str, Callable[[sv.Session], object]] = {
     "nothing": lambda s: None,
@@ -58,13 +59,13 @@ def test_an_operation_that_the_next_step_will_have_is_not_computed_yet() -> None
     s = session()
     s.advance(2)
     s.set_activation(0, "relu")
-    with pytest.raises(OrderError, match=r"'relu 0' has not been computed yet.*advance first"):
+    with refused(OrderError, "'relu 0'"):
         s.numbers("relu 0")
-    with pytest.raises(UnknownNameError, match=r"unknown operation 'gelu 0'.*tanh 0"):
+    with refused(UnknownNameError, "'gelu 0'"):
         s.numbers("gelu 0")
     s.advance(1)
     assert s.numbers("relu 0").outputs is not None
-    with pytest.raises(UnknownNameError, match="unknown operation 'tanh 0'"):
+    with refused(UnknownNameError, "'tanh 0'"):
         s.numbers("tanh 0")
 
 
@@ -95,7 +96,7 @@ def test_a_step_goes_on_after_something_was_set_past_the_session(engine: str) ->
         each.advance(2)
         each.advance(5, "operation")
     s.network.to("python" if engine == "cpu" else "cpu")
-    with pytest.raises(OrderError, match="was changed past its session, and has been set back"):
+    with refused(OrderError):
         s.advance(1, "operation")
     assert s.clock == reference.clock
     assert np.array_equal(s.numbers("tanh 0").outputs, reference.numbers("tanh 0").outputs)

@@ -16,6 +16,7 @@ from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.session.branches import Branch, Clock
 from tests.strategies import RUNNABLE
+from tests.wording import refused
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
@@ -98,7 +99,7 @@ def test_samples_are_a_unit_where_the_batch_is_1() -> None:
     s.advance(3, "sample")
     s.back(1, "sample")
     assert s.step_index == 2
-    with pytest.raises(InputError, match="the batch has 8 samples, which go"):
+    with refused(InputError, "8 samples"):
         session().advance(1, "sample")
 
 
@@ -261,7 +262,7 @@ def test_the_optimizer_of_a_session_is_set_there() -> None:
     s = session(optimizer=sv.Momentum(0.1))
     shown = s.optimizer
     for name, value in (("lr", 7.0), ("l1", 7.0), ("schedule", sv.Schedule()), ("l3", 7.0)):
-        with pytest.raises(InputError, match=r"set s\.learning_rate, or another s\.optimizer"):
+        with refused(InputError, name):
             setattr(shown, name, value)
     with pytest.raises(TypeError, match="does not support item assignment"):
         shown.settings["momentum"] = 0.0  # type: ignore[index]
@@ -357,7 +358,7 @@ def test_reset_begins_again_and_keeps_what_was() -> None:
 
 
 def test_an_unknown_branch_is_refused() -> None:
-    with pytest.raises(InputError, match="this session has the branches 0 to 0, and no 3"):
+    with refused(InputError, "no 3"):
         session().switch(3)
 
 
@@ -368,7 +369,7 @@ def test_an_unknown_branch_is_refused() -> None:
 def test_a_bad_gradient_stops_before_the_step_and_one_can_go_back(engine: str) -> None:
     net = sv.Network([1, 1, 1], dtype="float32")
     s = sv.Session(net, ([[1.0]], [[0.0]]), "mse", sv.SGD(1e30), engine=engine)
-    with pytest.raises(GradientError, match="the gradient of layer 0, perceptron 0"):
+    with refused(GradientError, "-inf"):
         s.advance(1000)
     assert s.next == "step" and s.step_index == 1
     assert np.isfinite(net.bank.value).all() and not np.isfinite(net.bank.grad).all()
@@ -389,23 +390,23 @@ def test_bad_arguments_change_nothing() -> None:
     s.advance(2)
     before = state(s)
     other = sv.Network([2, 2])
-    for call, error, words in [
-        (lambda: s.advance(0), InputError, "n must be an integer of at least 1"),
-        (lambda: s.advance(1, "week"), InputError, "unknown unit 'week'"),  # type: ignore[arg-type]
-        (lambda: s.seek(-1), InputError, "step must be an integer of at least 0"),
-        (lambda: s.edit(99, 0.0), ShapeError, "the network has rows 0 to 58, and not 99"),
-        (lambda: s.edit(3, math.nan), InputError, "are as many finite numbers, or one for all"),
-        (lambda: s.edit([3, 4], [1, 2, 3]), InputError, "the values of 2 weights"),
+    for call, error, value in [
+        (lambda: s.advance(0), InputError, "not 0"),
+        (lambda: s.advance(1, "week"), InputError, "'week'"),  # type: ignore[arg-type]
+        (lambda: s.seek(-1), InputError, "not -1"),
+        (lambda: s.edit(99, 0.0), ShapeError, "99"),
+        (lambda: s.edit(3, math.nan), InputError, "nan"),
+        (lambda: s.edit([3, 4], [1, 2, 3]), InputError, "2 weights"),
         (lambda: s.edit(other.parameters()[0], 0.0), OwnershipError, "another network"),
-        (lambda: s.set_activation(0, "tanhh"), InputError, "did you mean 'tanh'"),
-        (lambda: s.set_activation(5, "tanh"), InputError, "layers 0 to 1, and no 5"),
-        (lambda: s.to("gpu"), InputError, "unknown engine 'gpu'"),
-        (lambda: setattr(s, "learning_rate", -1), InputError, "the learning rate must be"),
-        (lambda: setattr(s, "focus", 8), InputError, "samples 0 to 7, and no 8"),
-        (lambda: setattr(s, "data", (COLOURS[:, :2], COLOURS)), ShapeError, "2 -> 3 numbers"),
-        (lambda: s.numbers("affine 7"), InputError, "unknown operation 'affine 7'"),
+        (lambda: s.set_activation(0, "tanhh"), InputError, "'tanhh'"),
+        (lambda: s.set_activation(5, "tanh"), InputError, "no 5"),
+        (lambda: s.to("gpu"), InputError, "'gpu'"),
+        (lambda: setattr(s, "learning_rate", -1), InputError, "not -1"),
+        (lambda: setattr(s, "focus", 8), InputError, "no 8"),
+        (lambda: setattr(s, "data", (COLOURS[:, :2], COLOURS)), ShapeError, "2 -> 3"),
+        (lambda: s.numbers("affine 7"), InputError, "'affine 7'"),
     ]:
-        with pytest.raises(error, match=words):
+        with refused(error, value):
             call()
         assert state(s) == before
     assert len(s.branches) == 1 and not s.current_branch.journal
@@ -414,13 +415,13 @@ def test_bad_arguments_change_nothing() -> None:
 def test_what_does_not_fit_is_refused_at_the_start() -> None:
     net = sv.Network([3, 8, 3], "tanh", "sigmoid")
     value = net.bank.value.copy()
-    with pytest.raises(ShapeError, match="samples of 2 -> 1 numbers, and the network takes 3 -> 3"):
+    with refused(ShapeError, "2 -> 1"):
         sv.Session(net, data.Xor())
-    with pytest.raises(InputError, match="takes logits"):
+    with refused(InputError, "'sigmoid'"):
         sv.Session(net, PAIR, "sigmoid_cross_entropy")
-    with pytest.raises(InputError, match=r"a session trains a Network or a compiled function, not"):
+    with refused(InputError, "[3, 8, 3]"):
         sv.Session([3, 8, 3], PAIR)  # type: ignore[arg-type]  # a user's mistake
-    with pytest.raises(InputError, match="data must be a data set"):
+    with refused(InputError, "int 7"):
         sv.Session(net, 7)
     assert net.engine == "python" and (net.bank.value == value).all()
 
@@ -431,7 +432,7 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
 @every_engine
 def test_every_number_of_the_batch_can_be_asked_for(engine: str) -> None:
     s = session(engine, dtype="float64", batch=5)
-    with pytest.raises(OrderError, match="nothing has been computed yet: advance first"):
+    with refused(OrderError):
         s.numbers("affine 0")
     s.advance(2)
     s.advance(3, "operation")  # zero_grad, affine 0, tanh 0
@@ -810,11 +811,11 @@ def test_its_phases_have_the_bits_of_whole_steps(engine: str) -> None:
 
 def test_what_an_expression_cannot_do_is_refused() -> None:
     _, s = wave("python")
-    with pytest.raises(InputError, match="has no layers whose activation could be changed"):
+    with refused(InputError):
         s.set_activation(0, "tanh")
-    with pytest.raises(sv.ScalarvizError, match="in full precision only"):
+    with refused(sv.ScalarvizError):
         s.to("cpu", "mixed")
-    with pytest.raises(OwnershipError, match="is no parameter of this expression"):
+    with refused(OwnershipError, "Value(data=3.0, grad=0)"):
         s.edit(sv.Value(3.0), 1.0)  # type: ignore[arg-type]
 
 
@@ -916,7 +917,7 @@ def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
     s = session()
     s.advance(2)
     s.network.set_activation(0, "linear")
-    with pytest.raises(OrderError, match="has been set back: use"):
+    with refused(OrderError):
         s.advance(1)
     assert s.operations[2] == "tanh 0"
     s.network.to("python")
@@ -938,7 +939,7 @@ def test_a_network_belongs_to_one_session() -> None:
     first = session()
     first.advance(2)
     second = sv.Session(first.network, PAIR, engine="cpu")
-    with pytest.raises(OwnershipError, match="is trained by another session now"):
+    with refused(OwnershipError):
         first.advance(1)
     second.advance(1)
     import pickle
@@ -1001,7 +1002,7 @@ def test_another_optimizer_begins_anew() -> None:
 def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
     net = sv.Network([3, 4, 3], "tanh")
     s = sv.Session(net, PAIR, "sigmoid_cross_entropy", engine="cpu")
-    with pytest.raises(InputError, match="takes logits"):
+    with refused(InputError, "'sigmoid'"):
         s.set_activation(-1, "sigmoid")
 
 
@@ -1022,7 +1023,7 @@ def test_what_names_no_weight_is_refused(wrong: Any) -> None:
     for call in (lambda: s.edit(wrong, 0.5), lambda: s.freeze(wrong), lambda: s.pin(wrong)):
         with pytest.raises(InputError):
             call()
-    with pytest.raises(InputError, match="this takes one weight"):
+    with refused(InputError, "32"):
         s.explain(s.network.layers[0])
     s.edit(s.network.bank.value > 0, 0.0)  # a mask names those that it marks
     assert (s.network.bank.value <= 0).all()

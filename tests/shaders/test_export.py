@@ -15,6 +15,7 @@ from scalarviz.formulas.table import Formula
 from scalarviz.shaders import export
 from scalarviz.shaders.export import export_network
 from scalarviz.shaders.shader import MOST_WEIGHTS
+from tests.wording import refused
 
 
 def network() -> sv.Network:
@@ -70,7 +71,7 @@ def test_float16_rounds_the_weights_of_a_shader(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["net", "net.txt", "net.safetensors", ".glsl"])
 def test_another_ending_is_told_which_there_are(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"end its name in one of \.glsl, \.hlsl, \.npz"):
+    with refused(InputError, name):
         export_network(network(), tmp_path / name)
 
 
@@ -80,7 +81,7 @@ def test_capital_letters_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_another_precision_is_told_which_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="unknown precision 'int8': choose one of float32"):
+    with refused(UnknownNameError, "'int8'"):
         export_network(network(), tmp_path / "net.glsl", "int8")
 
 
@@ -90,10 +91,10 @@ def test_a_weight_that_cannot_be_held_is_named(name: str, tmp_path: Path) -> Non
     net.weight(1).value = 70_000.0
     export_network(net, tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    with pytest.raises(InputError, match="weight from input 1 is 70000, which float16 cannot"):
+    with refused(InputError, "70000"):
         export_network(net, tmp_path / name, "float16")
     net.bank.value[2] = np.nan
-    with pytest.raises(InputError, match="weight from input 2 is nan, which float32 cannot"):
+    with refused(InputError, "nan"):
         export_network(net, tmp_path / name)
     assert (tmp_path / name).read_bytes() == before
 
@@ -102,14 +103,14 @@ def test_a_shader_has_a_limit_and_npz_has_none(tmp_path: Path) -> None:
     net = sv.Network([128, 128])
     assert len(net.bank) > MOST_WEIGHTS
     for name in ("net.glsl", "net.hlsl"):
-        with pytest.raises(InputError, match=r"16,512 parameters, and a shader can hold 16,384"):
+        with refused(InputError, "16,512"):
             export_network(net, tmp_path / name)
     export_network(net, tmp_path / "net.npz")
 
 
 def test_a_shader_of_very_large_pictures_is_refused(tmp_path: Path) -> None:
     net = sv.Network([sv.Conv2d((1, 28, 28), 12, padding=1)])
-    with pytest.raises(InputError, match=r"10,192 numbers for each sample, and a shader can hold"):
+    with refused(InputError, "10,192 numbers"):
         export_network(net, tmp_path / "net.glsl")
 
 
@@ -165,7 +166,7 @@ DONE = {
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be saved: No such file"):
+    with refused(FileError, "nowhere/net.npz"):
         export_network(network(), tmp_path / "nowhere" / "net.npz")
 
 

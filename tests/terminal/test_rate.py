@@ -5,6 +5,7 @@ import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.export.rate import FRAME, PORTION, Pace, Portions, steps_due
+from tests.wording import refused
 
 
 def test_it_opens_slowly_and_then_doubles() -> None:
@@ -92,5 +93,5 @@ def test_the_note_says_why_it_is_so_fast(fake, clock) -> None:
     assert Pace(fake()).note == "as fast as it goes"
     assert Pace(fake(), 5.0).note == "5 steps a second, as asked"
     assert Pace(fake(frame=128)).note == "128 steps a picture"
-    with pytest.raises(InputError, match="the speed must be"):
+    with refused(InputError, "-3.0"):
         Pace(fake(), -3.0)

@@ -15,6 +15,7 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.presenter.show import Show
 from scalarviz.terminal.train import train
+from tests.wording import refused
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_steps_are_counted_from_where_the_session_is(show: Show) -> None:
 
 
 def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:
-    with pytest.raises(InputError, match=r"^the losses of 1,000,000,000,000,000 steps would take"):
+    with refused(InputError, f"{10**15:,} steps", varies=r"has [\d.]+ .B"):
         train(show, 10**15)
 
 
@@ -105,13 +106,13 @@ def test_it_is_saved_now_and_then(
 
 
 def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"there is no folder .* to save in: make it first"):
+    with refused(FileError, "'tmp_path/none'"):
         Keep(tmp_path / "none" / "it")
-    with pytest.raises(FileError, match="is a folder: pass the name of a file"):
+    with refused(FileError, "'tmp_path'"):
         Keep(tmp_path)
-    with pytest.raises(InputError, match="--autosave needs a file: add --save"):
+    with refused(InputError, "--autosave"):
         Keep(None, 3.0)
-    with pytest.raises(InputError, match="the seconds of --autosave must be"):
+    with refused(InputError, "0.0"):
         Keep(tmp_path / "it", 0.0)
 
 
@@ -128,11 +129,11 @@ def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_pa
     assert not list(tmp_path.iterdir())
     w = sv.Value(1.0)
     function = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
-    with pytest.raises(InputError, match="cannot be saved, since the function is code"):
+    with refused(InputError):
         Keep(tmp_path / "it").check(function)
     Keep().check(function)
     if Path("/proc").is_dir():
-        with pytest.raises(FileError, match="nothing can be saved in '/proc'"):
+        with refused(FileError, "'/proc'"):
             Keep(Path("/proc/it")).check(show.session)
 
 
