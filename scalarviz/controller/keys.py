@@ -70,7 +70,7 @@ def help_rows(state: State) -> list[tuple[str, str]]:
     for row in CONTROLS.values():
         names = tuple(row.names(state))
         about, help = row.words("about", state), row.words("help", state)
-        help = help.format(either(names)) if names else help
+        help = help.replace("{}", either(names)) if names else help
         help = help or about[:1].lower() + about[1:]
         for key in keys_of(row, names):
             other = [f", {alias}" for alias, meant in ALIASES.items() if meant == key]

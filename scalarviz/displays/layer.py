@@ -179,7 +179,7 @@ def parameters(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scal
             grid.draw_empty(drawing, (x, y), rows, 1)
         else:
             grid.draw(drawing, (x, y), biases, scale)
-        drawing.text(x, bottom + 15, text("displays.layer.bias"), SMALL, color=LOOK.quiet)
+        drawing.text(x, bottom + 15, text("plates.bias"), SMALL, color=LOOK.quiet)
     return under + 18
 
 
@@ -214,7 +214,7 @@ def kernels(drawing: SvgDrawing, y: float, part: ParameterMatrix, scale: Scale) 
                 grid.draw_empty(drawing, place, 1, 1)
             else:
                 grid.draw(drawing, place, np.array([[bias]]), scale)
-        drawing.text(x, bottom + 15, text("displays.layer.bias"), SMALL, color=LOOK.quiet)
+        drawing.text(x, bottom + 15, text("plates.bias"), SMALL, color=LOOK.quiet)
     return bottom + 33
 
 
