@@ -172,6 +172,8 @@ class Control:
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
+        pressed = self.kind in ("button", "tick", "choice")
+        assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
 
     @property
     def line(self) -> int:

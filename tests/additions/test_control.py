@@ -215,6 +215,12 @@ def test_of_a_choice_with_digits_each_name_has_one(
     assert ("1 2", "lay out as crossbar or posters") in help_rows(controller.state)
 
 
+@pytest.mark.parametrize("wrong", [{"kind": "dial"}, {"kind": "number", "menu": "View"}])
+def test_a_row_that_no_face_can_build_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError, match=wrong["kind"]):
+        Control(**{"name": "it", "about": "what it is for", **wrong})
+
+
 @pytest.mark.parametrize("number", [0.001, 0.5, 1.0])
 def test_a_place_of_a_slider_is_that_of_its_number(number: float) -> None:
     assert SMALL.number(SMALL.place(number)) == number

@@ -673,6 +673,11 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
         chosen = [each.text() for each in bench.names_of("layers").actions() if each.isChecked()]
         assert chosen == ["Stairs"]
         assert ("look", "below") in bench.stage.asked
+        tick = bench.window.menus.entries["by layer"]
+        for on in (True, False):
+            tick.trigger()
+            bench.settle()
+            assert bench.stage.per_layer == tick.isChecked() == on
         assert bench.pixel() == (128, 64, 64)
         bench.close()
     finally:
