@@ -161,8 +161,8 @@ def plate_block(
     for name in plate.inputs[:width]:
         header.append(Segment(f"{name[-size.width :]:^{size.width}}{' ' * size.gap}", QUIET))
     if biases.size:
-        bias = text("plates.bias")[: size.width + 1]
-        header.append(Segment(f"{' ' * BIAS_GAP}{bias:^{size.width}}", QUIET))
+        head = text("plates.bias")[: size.width + 1]
+        header.append(Segment(f"{' ' * BIAS_GAP}{head:^{size.width}}", QUIET))
     block: Block = [[Segment(plate.name, STRONG), Segment(f"  {plate.about}", QUIET)], header]
     rows = zip(plate.outputs, weights, biases, strict=False)
     colors = zip(painted(weights, shade), painted(biases, shade), strict=True)
