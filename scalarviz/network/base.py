@@ -34,7 +34,7 @@ class Model(Part):
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
-    KIND: ClassVar[str]  # in errors: "network"
+    CALLED: ClassVar[str]  # in errors: "the network"
 
     inputs: int
     outputs: int
@@ -53,8 +53,8 @@ class Model(Part):
         """Return the row of the engine for such a model; raise EngineError if it cannot run."""
 
     @abstractmethod
-    def _ones(self) -> FloatArray:
-        """Return ones in the shape of the outputs of the newest unmatched forward."""
+    def _ones(self) -> tuple[FloatArray, bool]:
+        """Return ones for the newest unmatched forward, and whether it is answered by one row."""
 
     @abstractmethod
     def name_of(self, row: int) -> str:
@@ -184,7 +184,7 @@ class Model(Part):
 
         `x` has shape (inputs,) or (batch, inputs).
         """
-        batch, single = as_batch(x, self.inputs, f"the {self.KIND}")
+        batch, single = as_batch(x, self.inputs, self.CALLED)
         return one_or_all(self._engine.evaluate(batch), single)
 
     @final
@@ -194,7 +194,7 @@ class Model(Part):
         `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
         Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
         """
-        batch, single = as_batch(x, self.inputs, f"the {self.KIND}")
+        batch, single = as_batch(x, self.inputs, self.CALLED)
         before = self._bank.state.copy()
         outputs = self._engine.forward(batch)
         if lost := self._engine.lost_statistic():
@@ -212,9 +212,10 @@ class Model(Part):
         Raises OrderError without an unmatched forward, ShapeError for another shape.
         """
         if upstream is None:
-            upstream = self._ones()
-        who = f"backward of the {self.KIND}"
-        batch, single = as_batch(upstream, self.outputs, who, finite=False)
+            batch, single = self._ones()
+        else:
+            who = f"backward of {self.CALLED}"
+            batch, single = as_batch(upstream, self.outputs, who, finite=False)
         self._engine.check_backward(len(batch))
         by_inputs = self._engine.backward(batch)
         del self._singles[-1:]

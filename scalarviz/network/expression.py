@@ -27,7 +27,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.trace import Trace, TraceProgram, record_function, recorded_inputs
 from scalarviz.network.bank_value import move_to_bank, place_of
-from scalarviz.network.base import Model, one_or_all
+from scalarviz.network.base import Model
 
 
 @answered
@@ -94,7 +94,7 @@ class Expression(Model):
     recording   the function as a table, a Trace
     """
 
-    KIND = "expression"
+    CALLED = "the expression"
 
     _engine: ExpressionEngine[Any]
 
@@ -105,6 +105,8 @@ class Expression(Model):
         self.outputs = len(recording.outputs)
         self.parameters = recording.parameters
         self._bank, self._places = move_to_bank(self.parameters, dtype)
+        whole = len(self._places) == len(self._bank)
+        self._rows: Rows = slice(0, len(self._bank)) if whole else self._places
         self._numbers = {row: number for number, row in enumerate(self._places.tolist())}
         engine.check(self._bank, Precision(), self.program)
         self._run_on(engine, Precision())
@@ -112,8 +114,7 @@ class Expression(Model):
     @property
     def rows(self) -> Rows:
         """The rows of the bank that hold its parameters."""
-        whole = len(self._places) == len(self._bank)
-        return slice(0, len(self._bank)) if whole else self._places
+        return self._rows
 
     def _lowered(self) -> TraceProgram:
         return TraceProgram(self.recording, self._places)
@@ -121,9 +122,8 @@ class Expression(Model):
     def _choose(self, engine: str) -> EngineRow:
         return choose_for_expression(engine)
 
-    def _ones(self) -> FloatArray:
-        ones = np.ones((self._engine.newest_batch(), self.outputs))
-        return one_or_all(ones, self._singles[-1])
+    def _ones(self) -> tuple[FloatArray, bool]:
+        return np.ones((self._engine.newest_batch(), self.outputs)), self._singles[-1]
 
     def name_of(self, row: int) -> str:
         """Return the label of the parameter on a `row` of the bank, or p0, p1, ..."""

@@ -55,7 +55,7 @@ class Network(Model):
     ((1,), 13)
     """
 
-    KIND = "network"
+    CALLED = "the network"
 
     @answered
     def __init__(
@@ -118,8 +118,8 @@ class Network(Model):
     def _choose(self, engine: str) -> EngineRow:
         return choose(engine)
 
-    def _ones(self) -> FloatArray:
-        return np.ones((self._engine.newest_batch(), self.outputs))
+    def _ones(self) -> tuple[FloatArray, bool]:
+        return np.ones((self._engine.newest_batch(), self.outputs)), False
 
     @answered
     def train_step(

@@ -25,7 +25,7 @@ from scalarviz.model.trace import NONE, TraceProgram
 Kept = TypeVar("Kept")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Waiting(Generic[Kept]):
     """A batch that waits for its backward, and what is kept for that."""
 
