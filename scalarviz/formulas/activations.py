@@ -138,7 +138,7 @@ def sin_derivative(x: float, y: float) -> float:
     return cos(x)
 
 
-SATURATED = "Saturated perceptrons stop the light."
+SATURATED = "Where the curve is nearly flat, little gradient passes."
 
 ACTIVATIONS = table(
     [
@@ -151,8 +151,8 @@ ACTIVATIONS = table(
             (relu_derivative,),  # derivative 0 at 0, as in PyTorch
             limits=(0.0, 1000.0, 0.0, 1.0),
             slope="(1 if z > 0, else 0)",
-            caption="relu lets what is above 0 through, and stops the rest.",
-            backward_caption="Silent perceptrons stop the light.",
+            caption="relu keeps sums above 0 and makes the others 0.",
+            backward_caption="No gradient passes where the sum was below 0.",
             onnx=OnnxOperator("Relu"),
         ),
         ActivationFormula(
@@ -185,7 +185,7 @@ ACTIVATIONS = table(
             (sigmoid_derivative,),
             limits=(0.0, 1.0, 0.0, 0.0),
             slope="a (1 - a)",
-            caption="The sigmoid bends each sum into a number between 0 and 1.",
+            caption="The sigmoid maps each sum to a number between 0 and 1.",
             backward_caption=SATURATED,
             onnx=OnnxOperator("Sigmoid"),
         ),
@@ -195,7 +195,7 @@ ACTIVATIONS = table(
             (tanh_derivative,),
             limits=(-1.0, 1.0, 0.0, 0.0),
             slope="(1 - a^2)",
-            caption="tanh bends each sum into a number between -1 and 1.",
+            caption="tanh maps each sum to a number between -1 and 1.",
             backward_caption=SATURATED,
             onnx=OnnxOperator("Tanh"),
         ),

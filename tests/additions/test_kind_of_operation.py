@@ -19,6 +19,7 @@ from scalarviz.model.program import Program
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from scalarviz.texts import text
 from tests.studio import Studio
 from tests.wording import refused
 
@@ -85,15 +86,15 @@ def told(s: sv.Session) -> list[str]:
 def test_it_is_learned_and_captions_say_what_its_row_says() -> None:
     s = session(Mirror(4))
     texts = told(s)
-    assert "The numbers go through mirror. y = -x" in texts
-    assert "The light goes back through mirror. g = derivative of mirror" in texts
+    assert f"{text('captions.plain', name='mirror')} y = -x" in texts
+    assert f"{text('captions.row_back.title', name='mirror')} g = derivative of mirror" in texts
     s.advance(30)
     assert s.loss < s.losses[0]
 
 
 def test_captions_of_one_with_parameters(stretched: None) -> None:
     texts = told(session(sv.LayerNorm(4)))
-    assert any(text.startswith("The numbers go through stretch.") for text in texts)
+    assert text("captions.plain", name="stretch") in " ".join(texts)
 
 
 def test_the_picture_shows_it(studio: Studio, stretched: None) -> None:

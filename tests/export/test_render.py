@@ -17,6 +17,7 @@ from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameErr
 from scalarviz.export.render import RenderOptions
 from scalarviz.export.video import png
 from scalarviz.notebook import show
+from scalarviz.texts import texts
 from scalarviz.view.offscreen import make_canvas
 from scalarviz.view.scene.camera import Camera
 from tests.wording import refused
@@ -288,7 +289,8 @@ def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
     count = sv.storyboard(session, tmp_path / "step.html", size=(320, 200))
     text = (tmp_path / "step.html").read_text(encoding="utf-8")
     assert count == 12 == text.count("data:image/png;base64,")
-    assert "Forget the old gradients." in text and "Paths add up" in text
+    assert texts()["captions.zero_grad.title"] in text
+    assert texts()["captions.weighted_back.sum.title"] in text
     assert state(session) == before
     session.edit(0, 0.5)  # nothing lies ahead that an edit would leave behind
     assert len(session.branches) == 1

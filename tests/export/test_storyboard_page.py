@@ -37,7 +37,7 @@ def png(color: tuple[int, int, int], width: int = 32, height: int = 20) -> bytes
 @pytest.fixture
 def stills() -> list[Still]:
     return [
-        Still("zero_grad", Caption("Forget the old gradients.", "grad = 0"), png((9, 9, 9)), "A"),
+        Still("zero_grad", Caption("All gradients are set to 0.", "grad = 0"), png((9, 9, 9)), "A"),
         Still(
             "affine 0",
             Caption("Each adds up.", "z = w x + ... + b", ("1 * 2 = 2", "a < b")),
@@ -216,7 +216,7 @@ def test_a_browser_steps_through_the_page(
         current = tab.inner_text("nav [aria-current=step]")
         return title, int(tab.input_value("input")), current
 
-    first = ("Forget the old gradients.", 0, "zero_grad")
+    first = ("All gradients are set to 0.", 0, "zero_grad")
     second = ("Each adds up.", 1, "affine 0")
     third = (NASTY, 2, NASTY)
     assert here() == first

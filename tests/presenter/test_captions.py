@@ -89,7 +89,7 @@ def test_every_operation_is_told_with_its_real_numbers(batch: int) -> None:
     def line(operation: str, place: int = 0) -> str:
         return told[operation].numbers[place]
 
-    assert told["zero_grad"].title == "Forget the old gradients."
+    assert told["zero_grad"].title == texts()["captions.zero_grad.title"]
     assert told["zero_grad"].formula == "grad = 0"
     assert numbers_in(line("zero_grad"))[-2:] == [close(old_gradient), 0.0]
 
@@ -126,7 +126,7 @@ def test_every_operation_is_told_with_its_real_numbers(batch: int) -> None:
     assert line("weight gradient 1") == "layer 1, perceptron 2, weight from input 5"
     assert numbers_in(line("weight gradient 1", 1))[-1] == close(gradient)
 
-    assert told["input gradient 1"].title == "Paths add up; W has not changed yet."
+    assert told["input gradient 1"].title == texts()["captions.weighted_back.sum.title"]
     assert told["input gradient 1"].formula == "g = sum of w * delta"
     wanted = [5]
     for j in range(3):
@@ -137,7 +137,7 @@ def test_every_operation_is_told_with_its_real_numbers(batch: int) -> None:
     assert numbers_in(line("delta 0"))[-1] == close(by_hand.delta1[f, 5])
 
     assert told["weight gradient 0"].formula == "grad += delta * x"
-    assert told["weight gradient 0"].title.endswith("the inputs stay dark: not needed.")
+    assert told["weight gradient 0"].title == texts()["captions.weight_gradient.first"]
     gradient = float(by_hand.delta1[:, 5] @ by_hand.inputs[:, 1])
     assert numbers_in(line("weight gradient 0", 1))[-1] == close(gradient)
 

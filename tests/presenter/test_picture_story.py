@@ -85,7 +85,7 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
     session, row = pictures(), 1 * 18 + 9 + 4  # kernel 1, channel 1, its middle
     session.focus = 2
     told = walk(session, row)["convolution 0"]
-    assert told.title == "Each kernel adds up what it sees in every window."
+    assert told.title == texts()["captions.weighted.convolution.title"]
     (line,) = told.numbers
     assert line.startswith("kernel 1 at 2, 2: ") and "... 15 more" in line
     x = held(session, "convolution 0").inputs[2].reshape(2, 4, 4)
@@ -144,7 +144,8 @@ def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
     assert told.title.startswith("This layer is frozen")
     count, line = told.numbers
     known = [close(norm.running_mean[1]), close(norm.running_variance[1])]
-    assert numbers_in(count)[1:3] == known and count.endswith("which stand still")
+    assert numbers_in(count)[1:3] == known
+    assert count.endswith(texts()["captions.batch_norm.running"])
     y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
     assert numbers_in(line)[-1] == close(y)
 
@@ -159,7 +160,7 @@ def test_a_branch_and_its_sum_are_told_on_both_ways() -> None:
     (line,) = told["branch gradient 2"].numbers
     straight, through, total = numbers_in(line)[-3:]
     assert straight + through == pytest.approx(total, rel=0.02, abs=1e-9)
-    assert told["sum gradient 2"].title.startswith("Both ways get all of the light")
+    assert told["sum gradient 2"].title == texts()["captions.sum_back.title"]
 
 
 @pytest.mark.parametrize("is_out", [False, True])

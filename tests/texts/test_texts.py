@@ -189,7 +189,7 @@ def test_a_whole_translation_is_used_without_a_warning(
     speak(
         {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
     )
-    assert text("captions.zero_grad.title") == "FORGET THE OLD GRADIENTS."
+    assert text("captions.zero_grad.title") == "ALL GRADIENTS ARE SET TO 0."
     assert text("status.slow", rate=1.25) == "¡1.2 steps a second!"
     assert plural("counts.samples", 2) == "¡2 samples!"
     assert caplog.messages == []
