@@ -62,8 +62,8 @@ def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
     check_sum(found, data, about)
     if (other := about.get("kind")) != kind:
         reader = KINDS.get(other) if isinstance(other, str) else None
-        mend = f"read it with {reader}" if reader else f"pass the path of a {kind}"
-        raise FileError(f"{shown(found)} holds a {shorten(other)[1:-1]}, not a {kind}: {mend}")
+        remedy = f"read it with {reader}" if reader else f"pass the path of a {kind}"
+        raise FileError(f"{shown(found)} holds a {shorten(other)[1:-1]}, not a {kind}: {remedy}")
     description = about.get("description")
     if not isinstance(description, dict):
         raise damaged(found, "it has no description")

@@ -65,8 +65,8 @@ def load_timeline(path: object, data: object = None, limit: int | None = None) -
         timeline = build_timeline(description, arrays, given, limit)
     except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
-    stands = list(timeline.clock.key) == description["clock"]
-    if stands and description.get("bits") != bits_of(timeline.trainer.bank):
+    is_same_clock = list(timeline.clock.key) == description["clock"]
+    if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
         warnings.warn(
             f"{shown(as_path(path))} was made on another machine or by other versions: replaying "
             "it gives slightly other numbers here",

@@ -49,7 +49,7 @@ DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
 FLOAT32_ENDS = 2.0**128 - 2.0**103  # numbers from here on are rounded to infinity
 
 
-def nobody() -> None:
+def no_session() -> None:
     """Stands for a weak reference to no session."""
 
 
@@ -128,7 +128,7 @@ class Bank:
         self.name_of: Callable[[int], str] = ROW_NAME
         # Single numbers are written under this lock while kernels may run.
         self.guard: AbstractContextManager[object] = nullcontext()
-        self._session: Callable[[], object] = nobody
+        self._session: Callable[[], object] = no_session
 
     @property
     def value(self) -> FloatArray:
@@ -195,7 +195,7 @@ class Bank:
 
     @session.setter
     def session(self, session: object) -> None:
-        self._session = nobody if session is None else ref(session)
+        self._session = no_session if session is None else ref(session)
 
     @property
     def scaling(self) -> FloatArray:
@@ -275,7 +275,7 @@ class Bank:
     def __getstate__(self) -> dict[str, object]:
         """Leave out lock and session, and row names if their layer or network is copied too."""
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
-        about = {"guard": nullcontext(), "_session": nobody}
+        about = {"guard": nullcontext(), "_session": no_session}
         return {**self.__dict__, **about, **({"name_of": None} if named else {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

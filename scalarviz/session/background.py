@@ -21,8 +21,8 @@ Portion = Callable[[int | None, str], int]
 class Player:
     """Advances a session in a background thread, until paused or until the session is deleted."""
 
-    def __init__(self, turns: SessionLock) -> None:
-        self._turns = turns
+    def __init__(self, session_lock: SessionLock) -> None:
+        self._session_lock = session_lock
         self._thread = Background()
 
     @property
@@ -44,12 +44,12 @@ class Player:
         self._raise_error()
         weak = WeakMethod(portion)
         job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed)
-        self._thread.start(resting(job, self._turns))
+        self._thread.start(resting(job, self._session_lock))
 
     def pause(self, timeout: float | None = None) -> None:
         """Stop after the current portion; raise the error that ended the playing, if any."""
         self._thread.stop()
-        if not self._turns.mine:  # else a deadlock: the thread waits for the lock
+        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
             self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
         self._raise_error()
 
@@ -59,10 +59,10 @@ class Player:
             raise error
 
 
-def resting(job: Job, turns: SessionLock) -> Job:
+def resting(job: Job, session_lock: SessionLock) -> Job:
     """Run a job, and after each portion let threads that wait for the lock go first."""
     for rest in job:
-        turns.let_others()
+        session_lock.let_others()
         yield rest
 
 

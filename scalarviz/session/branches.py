@@ -64,8 +64,8 @@ class Action:
         return self.step, self.operation
 
     def __str__(self) -> str:
-        told = ", ".join(f"{key}={short(value)}" for key, value in self.details.items())
-        return f"step {self.step}: {self.kind} {told}"
+        details = ", ".join(f"{key}={short(value)}" for key, value in self.details.items())
+        return f"step {self.step}: {self.kind} {details}"
 
 
 def short(value: object) -> str:

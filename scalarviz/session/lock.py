@@ -87,8 +87,8 @@ class SessionLock:
 class SharedSnapshot(Snapshot):
     """Snapshot of a bank that is filled in between two portions of training, without waiting."""
 
-    def __init__(self, turns: SessionLock, bank: Bank) -> None:
-        self._turns = turns
+    def __init__(self, session_lock: SessionLock, bank: Bank) -> None:
+        self._session_lock = session_lock
         self._bank = bank
         self._copy: HostSnapshot | None = None
 
@@ -98,7 +98,7 @@ class SharedSnapshot(Snapshot):
 
     def request(self) -> None:
         self._copy = None
-        self._turns.ask(self)
+        self._session_lock.ask(self)
 
     def take(self) -> HostSnapshot:
         """Copy the numbers; the caller must hold the lock."""
@@ -110,12 +110,12 @@ class SharedSnapshot(Snapshot):
     @property
     def ready(self) -> bool:
         if self._copy is None:
-            self._turns.serve()
+            self._session_lock.serve()
         return self._copy is not None
 
     def read(self) -> SnapshotValues:
         copy = self._copy
         if copy is None:
-            with self._turns.taken():
+            with self._session_lock.taken():
                 copy = self.take()
         return copy.read()

@@ -60,7 +60,7 @@ class Replicas:
             )
         with session.doing():  # holds the session's lock
             self._begin(session)
-        self._turns = SessionLock()
+        self._session_lock = SessionLock()
         self._losses: list[FloatArray] = []
         self.step_index = 0
         self._pace = 1.0  # steps that take about SECONDS
@@ -83,7 +83,7 @@ class Replicas:
         for network in self.networks:
             network.bank.start_scaling(precision)
             network.bank.frozen[:] = session.network.bank.frozen
-        self._speaker = session.network.fresh(0).to("cpu", precision)
+        self._evaluator = session.network.fresh(0).to("cpu", precision)
         self._many = CpuMany(
             session.network.program,
             stack,
@@ -107,7 +107,7 @@ class Replicas:
         """Take `n` steps with all networks; Ctrl-C ends it after a whole step."""
         left, first = size(n, "n"), self.step_index
         check_losses(first + left, len(self))
-        with self._turns.taken(), CtrlC() as ctrl_c:
+        with self._session_lock.taken(), CtrlC() as ctrl_c:
             if left and not first:
                 self._many.prepare()  # compiles; Ctrl-C can interrupt it
             try:
@@ -116,7 +116,7 @@ class Replicas:
                     left -= self._take_steps(min(left, int(self._pace)))
                     if left:
                         ctrl_c.listen()
-                        self._turns.between()
+                        self._session_lock.between()
             finally:  # Ctrl-C is held back here: after the last steps, or after it was raised
                 if self.step_index > first:
                     self._many.count_steps()
@@ -139,13 +139,13 @@ class Replicas:
 
         `x` is one sample, or a batch of shape (samples, inputs).
         """
-        batch, _ = as_batch(x, self._speaker.inputs, "the replicas")
+        batch, _ = as_batch(x, self._evaluator.inputs, "the replicas")
         outputs = []
-        with self._turns.taken():
+        with self._session_lock.taken():
             for bank in self.banks:
-                self._speaker.bank.value[:] = bank.value
-                self._speaker.bank.state[:] = bank.state
-                outputs.append(self._speaker(batch))
+                self._evaluator.bank.value[:] = bank.value
+                self._evaluator.bank.state[:] = bank.state
+                outputs.append(self._evaluator(batch))
         return np.array(outputs)
 
     def __len__(self) -> int:

@@ -119,14 +119,14 @@ class Session(SessionState):
 
     def _begin(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self._turns = SessionLock()
-        self._player = Player(self._turns)
-        self._pins = WeightHistory(timeline, self._turns)
+        self._session_lock = SessionLock()
+        self._player = Player(self._session_lock)
+        self._weight_history = WeightHistory(timeline, self._session_lock)
         self._focus = 0
-        timeline.between = self._turns.between
-        timeline.trainer.bank.guard = self._turns.lock
+        timeline.between = self._session_lock.between
+        timeline.trainer.bank.guard = self._session_lock.lock
         timeline.trainer.bank.session = self
-        finalize(self, self._pins.stop).atexit = False
+        finalize(self, self._weight_history.stop).atexit = False
 
     # Moving the clock.
 
@@ -199,7 +199,7 @@ class Session(SessionState):
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
         `read()` waits for it.
         """
-        return SharedSnapshot(self._turns, self.network.bank)
+        return SharedSnapshot(self._session_lock, self.network.bank)
 
     # Actions of the user.
 
@@ -312,7 +312,7 @@ class Session(SessionState):
         Returns at once.
         """
         self._check_owner()
-        self._pins.pin(rows_of(self.network, weight).tolist(), on)
+        self._weight_history.pin(rows_of(self.network, weight).tolist(), on)
 
     # Files, and copies.
 
@@ -326,7 +326,7 @@ class Session(SessionState):
         with self.doing():
             memory = self.timeline.keyframes.budget
             copied._begin(copy_at_start(self.timeline, self.network, self.timeline.clock, memory))
-            copied._pins.take_over(self._pins)
+            copied._weight_history.take_over(self._weight_history)
             copied._focus = self._focus
         return copied
 
@@ -366,7 +366,7 @@ class Session(SessionState):
         Raises OrderError when called from within a portion, OwnershipError if another session has
         taken over the network.
         """
-        with self._turns.taken():
+        with self._session_lock.taken():
             if self.timeline.is_at_work:
                 raise OrderError(
                     "this session is at work just now, and was called by what it called itself, "
@@ -387,12 +387,12 @@ class Session(SessionState):
     @property
     def has_turn(self) -> bool:
         """Whether this thread holds the session's lock, and so need not wait."""
-        return self._turns.mine
+        return self._session_lock.mine
 
     @contextmanager
     def still(self, seconds: float) -> Iterator[bool]:
         """Hold the lock, so that the clock stands still; yield False if not within `seconds`."""
-        with self._turns.taken(-1 if seconds == math.inf else seconds) as mine:
+        with self._session_lock.taken(-1 if seconds == math.inf else seconds) as mine:
             yield mine
 
     def _check_owner(self) -> None:

@@ -22,7 +22,7 @@ class SessionState(ABC):
     """Read access to the present moment, the numbers of its batch, and the pinned weights."""
 
     timeline: Timeline
-    _pins: WeightHistory
+    _weight_history: WeightHistory
     _focus: int
 
     __reduce_ex__ = not_copied(
@@ -159,7 +159,7 @@ class SessionState(ABC):
     @property
     def pinned(self) -> list[int]:
         """Rows of the pinned weights in the bank."""
-        return self._pins.rows
+        return self._weight_history.rows
 
     @final
     def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
@@ -173,8 +173,8 @@ class SessionState(ABC):
         """
         row = one_row(self.network, weight)
         if wait:
-            self._pins.wait()
-        return self._pins.history(row)
+            self._weight_history.wait()
+        return self._weight_history.history(row)
 
     @final
     def _repr_html_(self) -> str:

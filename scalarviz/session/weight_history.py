@@ -27,9 +27,9 @@ MEMORY = 2**24  # bytes for keyframes of the copy
 class WeightHistory:
     """The pinned rows of a bank, and their values at some steps of each branch."""
 
-    def __init__(self, timeline: Timeline, turns: SessionLock) -> None:
+    def __init__(self, timeline: Timeline, session_lock: SessionLock) -> None:
         self._timeline = timeline
-        self._turns = turns
+        self._session_lock = session_lock
         self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
         self._lock = Guard()
         self._background = Background()
@@ -88,7 +88,7 @@ class WeightHistory:
 
     def wait(self) -> None:
         """Wait for the background thread; raise the error that ended it, if any."""
-        if not self._turns.mine:  # else a deadlock: the thread waits for the lock
+        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
             self._background.finish()
         error = self._background.take_error()
         if error is not None:
@@ -105,7 +105,7 @@ class WeightHistory:
             self._background.start(self._fill())
 
     def _fill(self) -> Job:
-        with self._turns.taken():
+        with self._session_lock.taken():
             self.note(self._timeline.remembered)  # the bank may have been written to since
             network, rows = self._timeline.trainer.network, self.rows
             if not network.layers:  # it cannot be copied

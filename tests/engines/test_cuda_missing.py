@@ -50,7 +50,7 @@ def a_machine_with_numba_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(missing, "find_spec", lambda name: name)
     monkeypatch.setattr(missing, "version", lambda name: "13.4.3")
-    monkeypatch.setattr(missing, "library_lack", str)
+    monkeypatch.setattr(missing, "missing_in_libraries", str)
 
 
 def with_driver(driver: Driver | None, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -109,7 +109,7 @@ def test_a_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.undo()
     monkeypatch.setattr(missing, "import_module", fail)
-    found = missing.library_lack()
+    found = missing.missing_in_libraries()
     assert found.startswith("numba-cuda cannot use the GPU: libcudart.so not found (pip install")
 
 

@@ -683,7 +683,7 @@ def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank() -> N
     s = session()
     s.advance(3)
     here = s.network.bank.value[4]
-    with s._turns.taken():  # the history is made afterwards
+    with s._session_lock.taken():  # the history is made afterwards
         s.pin(4)
         s.network.bank.value[4] += 1.0
     steps, values = s.history(4, wait=True)
@@ -962,16 +962,16 @@ def test_freezing_while_it_plays_is_journalled(playing: sv.Session) -> None:
 
 
 def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -> None:
-    turns = playing._turns
-    with turns.taken():
-        thread = threading.Thread(target=lambda: turns.lock.acquire(0.05))
+    session_lock = playing._session_lock
+    with session_lock.taken():
+        thread = threading.Thread(target=lambda: session_lock.lock.acquire(0.05))
         thread.start()
         thread.join()
     playing.play()
-    turns._waiting.add(0)  # as if somebody waited for ever
+    session_lock._waiting.add(0)  # as if somebody waited for ever
     at = playing.step_index
     wait_for(lambda: playing.step_index > at)
-    turns._waiting.clear()
+    session_lock._waiting.clear()
     playing.pause()
 
 

@@ -28,7 +28,7 @@ def missing_for_cuda() -> str:
     driver = load_driver()
     if driver is None:
         return "no NVIDIA driver was found"
-    return driver_lack(driver) or library_lack()
+    return missing_in_driver(driver) or missing_in_libraries()
 
 
 def load_driver() -> Any:
@@ -40,7 +40,7 @@ def load_driver() -> Any:
         return None
 
 
-def driver_lack(driver: Any) -> str:
+def missing_in_driver(driver: Any) -> str:
     """Return what is wrong with the driver, or with the first GPU, or ""."""
     status = driver.cuInit(0)
     if status not in (0, NO_DEVICE):
@@ -76,7 +76,7 @@ def toolkit_version() -> int:
         return 0
 
 
-def library_lack() -> str:
+def missing_in_libraries() -> str:
     """Return why numba's CUDA module cannot use the GPU, or ""."""
     try:
         import_module("numba.cuda").get_current_device()
