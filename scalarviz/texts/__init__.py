@@ -8,8 +8,8 @@ TOML takes 9 ms with the import of tomllib.
 A row of a table to which users can add, such as `ACTIVATIONS` or `CONTROLS`, holds its own English
 words; a translation has them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.
 
-Not in this table: error messages, docstrings, the help of the command line, and names that a user
-also types or reads in Python, such as those of weights, operations, channels and cameras.
+Not in this table: messages of errors and of the logger, docstrings, the help of the command line,
+and names that are also used in Python, such as those of weights, operations, channels and cameras.
 """
 
 from __future__ import annotations
