@@ -1,1 +1,1 @@
-"""All that a user can do to a training and its picture, without any toolkit."""
+"""What a user can do to a training and its picture, independent of a toolkit."""

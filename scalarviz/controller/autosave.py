@@ -1,4 +1,4 @@
-"""Keep: where a session is saved, at the end and now and then."""
+"""Keep: saves a session at the end, at intervals, and after errors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from scalarviz.texts import text
 
 @final
 class Keep:
-    """Saves a session to `path` at the end, and every `seconds` seconds; None: not at all.
+    """Saves a session to `path` at the end, and every `seconds` seconds (None: only at the end).
 
-    What is stopped with Ctrl-C is saved without a path too, if it has a `name`: in the current
-    folder, as NAME-stopped.safetensors, or NAME-stopped-2.safetensors, ...
+    With a `name`, a session stopped by Ctrl-C is saved even without a path: in the current folder,
+    as NAME-stopped.safetensors, NAME-stopped-2.safetensors, ...
+
+    Raises InputError for seconds without a path, FileError if the path's folder does not exist.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class Keep:
         self._last = monotonic()
 
     def check(self, session: Session) -> None:
-        """Refuse what could not be saved at the end, before anything is trained."""
+        """Raise an error if the session could not be saved at the end."""
         if self.path is None:
             return
         check_saving(session.timeline)
@@ -71,10 +73,10 @@ class Keep:
 
     @contextmanager
     def kept(self, session: Session) -> Iterator[None]:
-        """Save what was trained before an error, too.
+        """Save after an error in this block, too.
 
-        After an overflow it is saved where a smaller rate can go on, and the error says so. After
-        another error, only if there is a path.
+        After an overflow, the session is saved where a smaller rate can continue, and the error
+        says so. After another error it is saved only if there is a path.
         """
         first = session.step_index
         try:
@@ -86,13 +88,13 @@ class Keep:
                 saved = text("saving.nothing", why=lack)
             error.args = (error.lines[0], saved)
             raise
-        except Exception:  # whatever broke the training off; raised again
+        except Exception:  # saved, then raised again
             if self.path is not None and session.step_index > first:
                 say(self.at_end(session, True))
             raise
 
     def _save_before(self, session: Session, back: int | None) -> str:
-        """Go back to where a smaller rate can go on, save, and say what to type."""
+        """Go back to where a smaller rate can continue, and save; return how to resume."""
         smaller = {"rate": session.learning_rate / 10.0}
         if back is not None:
             session.seek(back)
@@ -103,15 +105,15 @@ class Keep:
         return text("saving.saved_before", path=path, step=session.step_index, **smaller)
 
     def _place(self, session: Session, stopped: bool) -> Path | None:
-        """Where to save at the end, if anywhere."""
+        """Return the file to save in at the end; None if there is none."""
         if self.path is None and stopped and self.name and session.step_index:
             return unused(f"{self.name}-stopped")
         return self.path
 
     def at_end(self, session: Session, stopped: bool) -> str:
-        """Save, and say where; or how one could have.
+        """Save, and return where, or how to save next time.
 
-        A session whose loss is not finite goes back to where it was smallest.
+        A session whose loss is not finite is first taken back to its smallest loss.
         """
         path = self._place(session, stopped)
         try:
@@ -128,7 +130,7 @@ class Keep:
 
 
 def lost_since(session: Session) -> int | None:
-    """The step, the first being 0, since which the loss is not finite; None if it is finite now."""
+    """Return the step, from 0, since which the loss is not finite; None if the last one is."""
     finite = np.isfinite(session.losses)
     if not len(finite) or finite[-1]:
         return None
@@ -136,12 +138,12 @@ def lost_since(session: Session) -> int | None:
 
 
 def step_of_smallest_loss(session: Session) -> int:
-    """The step, the first being 0, whose loss was smallest; 0 if none was finite."""
+    """Return the step, from 0, with the smallest loss; 0 if none was finite."""
     losses = session.losses
     return int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
 
 
 def unused(stem: str) -> Path:
-    """A file of the current folder that is not there yet."""
+    """Return a file name in the current folder that does not exist yet."""
     names = (Path(f"{stem}{'' if i == 1 else f'-{i}'}.safetensors") for i in count(1))
     return next(path for path in names if not path.exists())

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
 KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text"
-DIGITS = "123456789"  # the key of a choice each of whose names has a digit
-PER_DECADE = 60  # places of a slider
+DIGITS = "123456789"  # key of a choice whose names have a digit each
+PER_DECADE = 60  # places of a slider per decade
 
 Text = str | Callable[[State], str]
 
@@ -43,12 +43,12 @@ class Scale:
         return round((self.high - self.low) / self.step)
 
     def number(self, place: int) -> float:
-        """The number at a place; an int if `low` and `step` are."""
+        """Return the number at a place; an int if `low` and `step` are."""
         found = self.low + place * self.step
         return found if isinstance(found, int) else float(f"{found:.9g}")
 
     def place(self, number: float) -> int:
-        """The place nearest to a number."""
+        """Return the place nearest to a number."""
         return round((min(max(number, self.low), self.high) - self.low) / self.step)
 
 
@@ -72,13 +72,13 @@ class LogScale:
         return self._most + self.endless * PER_DECADE // 2
 
     def number(self, place: int) -> float | None:
-        """The number at a place, rounded to two digits."""
+        """Return the number at a place, rounded to two digits."""
         if self.endless and place > self._most:
             return None
         return float(f"{self.low * 10.0 ** (place / PER_DECADE):.2g}")
 
     def place(self, number: float | None) -> int:
-        """The place nearest to a number."""
+        """Return the place nearest to a number."""
         if number is None:
             return self.last
         if number <= self.low or math.isnan(number):
@@ -181,14 +181,14 @@ class Control:
         return 1 if self.first else 2 if self.label else 0
 
     def words(self, field: str, state: State | None = None) -> str:
-        """A text of the row, or its translation; `state` is needed for one that is a function."""
+        """Return a text of the row, or its translation; a text that is a function needs `state`."""
         found = getattr(self, field)
         if callable(found):
             return str(found(state))
         return row_text(f"rows.controls.{self.name}.{field}", found)
 
     def shown(self, state: State) -> Shown:
-        """All displayed fields for one state."""
+        """Return all displayed fields for one state."""
         return Shown(
             self.get(state),
             tuple(self.names(state)),
@@ -202,7 +202,7 @@ class Control:
 
 
 def groups(rows: Iterable[Control]) -> list[list[Control]]:
-    """Rows grouped by their labels, in order."""
+    """Return rows grouped by their labels, in order."""
     found: dict[str, list[Control]] = {}
     for row in rows:
         found.setdefault(row.label, []).append(row)

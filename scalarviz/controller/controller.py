@@ -1,9 +1,9 @@
-"""Controller: everything that a user can do to a training and its picture, without any toolkit.
+"""Controller: everything that a user can do to a training and its picture, without a toolkit.
 
-A window or a widget is a thin face of it: it calls a command where something is clicked, asks for
-`state` some times a second, and calls `attend` about as often. All of that is one thread, which
-never waits for a training longer than a moment (answers.AT_ONCE): the training that plays has a
-thread of its own, what is done to it is done by a `Hand`, and a picture asks by an `Answer`.
+A window or widget calls a command for each user action, and several times a second reads `state`
+and calls `attend`, all on one thread. This thread never waits for a training longer than a moment
+(answers.AT_ONCE): playing has a thread of its own, a `Hand` executes commands on another, and a
+picture asks by an `Answer`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from scalarviz.session.session import Session, Unit
 from scalarviz.texts import text
 
 CHANNELS = {"color": "color", "size": "size"}
-AT_ONCE = 100  # steps that a hand may wait for; more are taken while the picture goes on
+AT_ONCE = 100  # most steps taken by a command; for more, it plays
 
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 def computes(command: CommandT) -> CommandT:
-    """What is done to a training: refused while it is held, because its kernels are compiled."""
+    """Decorator of commands that compute; they are refused while the training is held."""
 
     @wraps(command)
     def done(controller: Controller, *given: Any, **named: Any) -> Any:
@@ -61,14 +61,16 @@ def computes(command: CommandT) -> CommandT:
 
 @final
 class Controller:
-    """A show, the picture of it, and what is done to both.
+    """A show, its picture, and the commands on both.
 
-    recipe  how the show was made, so that it can be made again with other options
-    steps   after how many it pauses by itself, the first time; None: as many as the show says
-    speed   steps a second, 0 for flat out; None: the show's own way
+    show    the show
+    stage   its picture
+    recipe  how the show was made, so that its options can be changed
+    steps   number of steps after which it pauses, the first time; None: those of the show
+    speed   steps a second, 0 for as fast as possible; None: the speed of the show
 
-    `start_editing` and `leave` belong to the face: they open the field for the pinned weight's
-    value, and close everything.
+    The face sets `start_editing`, which opens the field for the pinned weight's value, and `leave`,
+    which closes everything.
     """
 
     def __init__(
@@ -101,16 +103,16 @@ class Controller:
         return self.show.session
 
     def look_at_kernels(self) -> None:
-        """See to it that no kernel is called here that is not compiled."""
+        """Make sure that kernels which are not compiled are not called."""
         self.warming.take(self.session)
         self.stage.asleep = self.warming.held
 
     def drawing(self, work: Callable[[], None]) -> None:
-        """Draw, say, while nothing is computed that would disturb it."""
-        self.warming.settle()  # code past the controller may have gone anywhere
+        """Call `work`, such as drawing, while nothing computes in parallel."""
+        self.warming.settle()  # code that bypasses the controller may have moved the session
         self.playing.undisturbed(work)
 
-    # Going on, and back.
+    # Time.
 
     def toggle_play(self) -> None:
         if self.session.playing:
@@ -120,13 +122,13 @@ class Controller:
 
     @computes
     def play(self) -> None:
-        """Go on in the background."""
+        """Play in the background."""
         self.stage.offer({})
         with self._report_errors():
             self.playing.play()
 
     def pause(self) -> None:
-        """Stop; an error that has stopped it already is told."""
+        """Pause; report the error that has stopped the training, if there is one."""
         self._stop(self.playing.pause)
 
     def _stop(self, pause: Callable[[], None]) -> None:
@@ -134,11 +136,11 @@ class Controller:
             pause()
         except ScalarvizError as error:
             self.tell_error(error)
-        except Exception as error:  # what happened in its thread must not be lost with it
+        except Exception as error:  # an error of the training's thread must be reported
             self.tell(text("notices.broken", kind=type(error).__name__, error=error))
 
     def attend(self) -> None:
-        """See to what happens by itself: an error, the end of a run, the speed of an opening."""
+        """Handle what happens by itself: results, errors, end of a run, opening speed."""
         playing = self.playing
         self.hand.attend()
         self.stage.rate = playing.measured()
@@ -161,20 +163,20 @@ class Controller:
                 self.seek(goal)
         elif self.session.playing:
             playing.quicken()
-        else:  # its last portion may have ended after it was paused, with an error
+        else:  # the last portion may have failed after the pause
             self._stop(partial(self.session.pause, 0.0))
 
     def take(self, offer: str) -> None:
-        """Do what was offered at the end of a run."""
+        """Execute an offer made at the end of a run."""
         self.stage.offer({})
         pick(offers_of(self), offer, "offer")()
 
     def step(self, direction: int, times: int = 1) -> None:
-        """Go on (+1) or back (-1), so many times the chosen unit."""
+        """Go forward (+1) or back (-1), `times` times the chosen unit."""
         self._go(direction, times, self.unit)
 
     def operation(self, direction: int) -> None:
-        """Go on or back by one operation, whatever the unit."""
+        """Go forward or back by one operation, whatever the unit."""
         self._go(direction, 1, "operation")
 
     @computes
@@ -192,7 +194,7 @@ class Controller:
 
     @computes
     def seek(self, step: int) -> None:
-        """Go to a step that this branch has been at."""
+        """Go to a step of this branch."""
         self._stand_still()
         session = self.session
         end = session.current_branch.end.step
@@ -200,19 +202,19 @@ class Controller:
 
     @computes
     def reset(self) -> None:
-        """Start again with the same first weights."""
+        """Start again with the same initial weights."""
         self._stand_still()
         self.playing.restart()
         self.do(self.session.reset)
 
     def set_unit(self, unit: str) -> None:
-        """Choose what the arrows move by."""
+        """Choose the unit of `step`."""
         with self._report_errors():
             self.session.timeline.check_unit(unit)
             self.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:
-        """So many steps a second from now on; None: flat out."""
+        """Set the steps a second; None for as fast as possible."""
         with self._report_errors():
             self.playing.set_speed(speed)
 
@@ -221,24 +223,24 @@ class Controller:
         self.stage.offer({})
 
     def _rename(self) -> None:
-        """Another target has another title, also in a past that was gone back to."""
+        """Update the title: changing what is learned changes it, in the past, too."""
         title = self.options.title(settings_now(self.session))
         if title != self.show.title:
             self.show = self.stage.show = replace(self.show, title=title)
 
     def quit(self) -> None:
-        """Leave nothing behind that goes on, after what is under way; see `rest`."""
+        """Stop everything after the current command; see `rest`."""
         self.hand.drop()
         self.pause()
         self.exports.stop()
         self.warming.stop()
 
     def rest(self) -> None:
-        """Wait until nothing goes on any more; for who has no face to look after."""
+        """Wait until everything has stopped."""
         self.hand.finish()
         self._stop(self.session.pause)
 
-    # What the user changes.
+    # Changes by the user.
 
     @computes
     def set_rate(self, rate: float | str) -> None:
@@ -247,12 +249,12 @@ class Controller:
 
     @computes
     def scale_rate(self, factor: float) -> None:
-        """So many times the learning rate of the next step that can still be changed."""
+        """Multiply the learning rate of the next step that can still be changed."""
         session = self.session
         self.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
     def set_engine(self, name: str) -> None:
-        """Run on another engine: from the next step on, or as soon as its kernels are there."""
+        """Run on another engine from the next step on, or as soon as its kernels are compiled."""
         kind = kind_of(self.session, name) if name in self.engines else ""
         if self.warming.later("engine", kind, partial(self.set_engine, name)):
             return self.tell(text("notices.engine_later", engine=name))
@@ -268,23 +270,23 @@ class Controller:
 
     @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
-        """Give a weight another value; the many of a number that is dragged are undone at once."""
+        """Set a weight; all edits of one drag are undone together."""
         changes, name = self.changes, f"edit {row}" if dragged else ""
         self.do(lambda: changes.edit(row, as_number(value), dragged=dragged), name=name)
 
     @computes
     def freeze(self, row: int, on: bool) -> None:
-        """Keep a weight from moving, or let it move again."""
+        """Freeze or unfreeze a weight."""
         self.do(partial(self.changes.freeze, row, on))
 
     @computes
     def undo(self) -> None:
-        """Do the reverse of the last edit or freeze that was done in this past."""
+        """Undo the last edit or freeze."""
         self.do(self.changes.undo)
 
     @computes
     def set_option(self, name: str, value: object) -> None:
-        """Choose an option of the scene; some of them begin another training."""
+        """Set an option of the scene; some options begin another training."""
         session, options = self.session, self.options
         change = options.changes(name)
         if change == "engine":
@@ -302,17 +304,17 @@ class Controller:
 
     @computes
     def drop(self, path: str | Path) -> None:
-        """Take a file that was dropped on the picture: a picture to learn, or a training."""
+        """Open a dropped file: a picture to learn, or a saved training."""
         if str(path).endswith(".safetensors"):
             return self.load(path)
         session, options = self.session, self.options
         return self.do(lambda: options.set_picture(session, settings_now(session), str(path)))
 
-    # The numbers, the branches, the files.
+    # Samples, branches, files.
 
     @computes
     def next_sample(self, direction: int = 1) -> None:
-        """Show the numbers of another sample of the batch."""
+        """Show another sample of the batch."""
         with self._report_errors():
             count = self.session.timeline.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
@@ -322,26 +324,26 @@ class Controller:
 
     @computes
     def switch(self, branch: int) -> None:
-        """Go over to another branch."""
+        """Switch to another branch."""
         self._stand_still()
         self.do(partial(self.session.switch, branch), branching=False)
 
     @computes
     def save(self, path: str | Path) -> None:
-        """Keep everything in a file."""
+        """Save the session."""
         self.do(
             partial(self.session.save, path), lambda _: self.tell(text("notices.saved", path=path))
         )
 
     @computes
     def export(self, path: str | Path) -> None:
-        """Draw what was done so far into a video, or the next step into a page, meanwhile."""
+        """Export the history as a video, or the next step as a page, in the background."""
         said = text("notices.drawing", file=Path(path).name)
         start = partial(self.exports.start, self.show, self.stage, Path(path))
         self.do(start, lambda _: self.tell(said))
 
     def load(self, path: str | Path) -> None:
-        """Go on with a training from a file, as soon as the kernels that it takes are there."""
+        """Load a training from a file, as soon as its kernels are compiled."""
         self.do(partial(kinds_of_run, path), partial(self._load_with, path))
 
     def _load_with(self, path: str | Path, kinds: list[str]) -> None:
@@ -358,7 +360,7 @@ class Controller:
         return self.do(partial(Session.load, path), begin)
 
     def _replace(self, show: Show, options: Options) -> None:
-        """Go over to another training, and go on with it if this one was playing."""
+        """Show another training, and play it if this one was playing."""
         plays = self.session.playing
         self.pause()
         self.show, self.options = show, options
@@ -375,19 +377,19 @@ class Controller:
     # The picture.
 
     def set_channel(self, which: str, name: str) -> None:
-        """Choose what the "color" or "size" of the cubes stands for."""
+        """Set the channel of the cubes' "color" or "size"."""
         with self._report_errors():
             pick(dict.fromkeys(self.stage.channels), name, "channel")
             setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
 
     @computes
     def click(self, x: float, y: float) -> None:
-        """Pin the cube at a place of the picture, or press what can be pressed there."""
+        """Pin the cube at a position, or press a button there."""
         with self._report_errors():
             self.stage.click(x, y)
 
     def press(self, key: str, shift: bool = False) -> bool:
-        """Do what a key does; whether it does anything."""
+        """Execute the command of a key; return whether it has one."""
         return keys.press(self, key, shift)
 
     def edit_pinned(self) -> None:
@@ -397,15 +399,15 @@ class Controller:
         else:
             self.start_editing()
 
-    # What is said and shown.
+    # Messages.
 
     def tell(self, words: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """Say something on the picture, perhaps with something to click."""
+        """Show a message, with a button if it has an action."""
         self.message = visible(words, LONGEST_LINE)
         self.stage.notice(self.message, action, then)
 
     def tell_error(self, error: ScalarvizError) -> None:
-        """Say what was wrong; with the way back, if a step was refused."""
+        """Show an error; for a refused step, with a button to go back."""
         if isinstance(error, GradientError) and error.back is not None:
             back = error.back
             action = text("notices.back", step=back)
@@ -421,13 +423,17 @@ class Controller:
         name: str = "",
         branching: bool = True,
     ) -> None:
-        """Do something to the training, and `then`, with its result, something here.
+        """Execute a command on the training, and then call `then` with its result on this thread.
 
-        What takes longer than a moment is done while the face goes on. Of what waits to be done
-        under one `name` the newest is done. An error is told, and a branch that has begun.
+        command    called on the hand's thread
+        then       called with the result
+        name       of waiting commands with one name, only the newest is executed
+        branching  whether to report a new branch
+
+        A command that takes long runs while the face continues. Errors are reported.
         """
         session, warming = self.session, self.warming
-        branches: list[Branch] = []  # before, and after
+        branches: list[Branch] = []  # before and after
 
         def done() -> Any:
             branches.append(session.current_branch)
@@ -449,19 +455,19 @@ class Controller:
 
     @contextmanager
     def _report_errors(self) -> Iterator[None]:
-        """Tell an error."""
+        """Report ScalarvizErrors of this block."""
         try:
             yield
         except ScalarvizError as error:
             self.tell_error(error)
 
     def _tell_branch(self, before: Branch, now: Branch) -> None:
-        """Tell that a branch has begun, if one has: with a way back."""
+        """Report a new branch, with a button to return."""
         if now is not before:
             words, action = text("notices.branch", step=now.fork.step), text("notices.return")
             self.tell(words, action, partial(self.switch, before.number))
 
     @property
     def state(self) -> State:
-        """What controls show; training is not held up."""
+        """Everything that controls show; does not wait for the training."""
         return state_of(self)

@@ -24,7 +24,7 @@ from scalarviz.view.scene.layout import LAYOUTS
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
-SPEEDS = LogScale(1.0, 1e5, endless=True)  # steps a second; beyond is flat out
+SPEEDS = LogScale(1.0, 1e5, endless=True)  # steps a second; its right end is as fast as possible
 RATES = LogScale(1e-6, 100.0)
 
 
@@ -64,7 +64,7 @@ def freeze_pinned(controller: Controller, on: bool) -> None:
 
 
 def switch(controller: Controller, name: str) -> None:
-    """Switch to a branch, given by its text, and tell its number."""
+    """Switch to a branch, given by its text, and show its number."""
     count = len(controller.session.branches)
     if count == 1:
         return controller.tell(text("notices.one_branch"))
@@ -86,7 +86,7 @@ def toggle_help(controller: Controller, _: int) -> None:
 
 
 def in_picture(name: str) -> Any:
-    """A setter of an attribute of the picture."""
+    """Return a setter of an attribute of the picture."""
     return lambda controller, value: setattr(controller.stage, name, value)
 
 

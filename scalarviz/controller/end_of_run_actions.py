@@ -1,4 +1,4 @@
-"""What is offered when a run is over: large choices for the picture."""
+"""The buttons offered at the end of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
-    """Each offer by what it is called, and what it does."""
+    """Return the offers: their labels and actions."""
     found: dict[str, Callable[[], None]] = {
         text("offers.step"): partial(step_through, controller),
         text("offers.start"): partial(controller.seek, 0),

@@ -1,4 +1,4 @@
-"""Exports: videos and pages are drawn by another process, while the training goes on.
+"""Exports of videos and pages, drawn by another process while training continues.
 
 python -m scalarviz.controller.export RUN.safetensors OUT.mp4 '{"title": "...", "look": {...}}'
 """
@@ -52,7 +52,7 @@ class Export:
         return self._child.poll() is None
 
     def result(self) -> str:
-        """How it went, in one sentence; the file is whole, or as it was before."""
+        """Return the result in one sentence; a failure leaves an existing file as it was."""
         _, said = self._child.communicate()
         self._folder.cleanup()
         self.failed = self._child.returncode != 0
@@ -62,7 +62,7 @@ class Export:
         return text("notices.not_made", file=self.path.name, why=why)
 
     def stop(self) -> str:
-        """Nobody waits for it any more; what became of it."""
+        """End the process; return the result in a sentence."""
         ended = not self.goes_on
         children.end(self._child)
         told = self.result()
@@ -72,17 +72,17 @@ class Export:
         return text(f"notices.not_finished.{kept}", file=self.path.name)
 
     def let_go(self) -> None:
-        """It goes on by itself; what it needs no more is removed when it has ended."""
+        """Let the process continue alone; its temporary files are removed when it ends."""
         children.let_go(self._child)
         threading.Thread(target=self.result, daemon=True).start()
 
 
 @final
 class Exports:
-    """All that are being made.
+    """All exports in progress.
 
-    failures  how many were not made
-    told      what became of those that were stopped
+    failures  number of failed exports
+    told      results of the stopped ones
     """
 
     def __init__(self) -> None:
@@ -92,11 +92,14 @@ class Exports:
 
     @property
     def going(self) -> list[str]:
-        """The names of the files that are being written."""
+        """Names of the files being written."""
         return [export.path.name for export in self._made if export.goes_on]
 
     def start(self, show: Show, stage: PictureProtocol, path: Path) -> None:
-        """Draw what was done so far into a video, or the next step into a page."""
+        """Draw the history into a video, or the next step into a page.
+
+        Raise InputError for another suffix, or if there are no steps for a video.
+        """
         kind = path.suffix.lower()
         pick({each: each for each in (*VIDEOS, *PAGES)}, kind, "kind of file")
         if kind in VIDEOS and show.session.timeline.branch.end.step == 0:
@@ -106,7 +109,7 @@ class Exports:
         self._made.append(Export(show.session, path, {"title": show.title, "look": look}))
 
     def results(self) -> list[str]:
-        """How those went that have ended since the last time."""
+        """Return the results of the exports that have ended since the last call."""
         ended = [export for export in self._made if not export.goes_on]
         self._made = [export for export in self._made if export not in ended]
         told = [export.result() for export in ended]
@@ -114,12 +117,12 @@ class Exports:
         return told
 
     def stop(self) -> None:
-        """Nobody waits for them any more."""
+        """End all exports."""
         self.told += [export.stop() for export in self._made]
         self._made.clear()
 
     def let_go(self) -> list[str]:
-        """They go on by themselves; the names of their files."""
+        """Let all exports continue alone; return the names of their files."""
         going = self.going
         for export in self._made:
             export.let_go()
@@ -128,10 +131,10 @@ class Exports:
 
 
 def main(run: str, path: str, about: str) -> None:
-    """Draw a run that was kept into a file."""
+    """Draw a saved run into a file."""
     told = json.loads(about)
-    session = Session.load(run, limit=ANY)  # it has just been written by us
-    shutil.rmtree(Path(run).parent, ignore_errors=True)  # and whoever wrote it may be gone
+    session = Session.load(run, limit=ANY)  # no limit: our own process has just written it
+    shutil.rmtree(Path(run).parent, ignore_errors=True)  # the process that wrote it may have ended
     show = Show(session, title=told["title"])
     if Path(path).suffix.lower() in VIDEOS:
         steps = session.timeline.branch.end.step

@@ -1,4 +1,4 @@
-"""Hand: does to a training what a face was told to do, without the face waiting for it."""
+"""Hand: executes commands on a thread, so that a face does not wait for them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from scalarviz.session.worker import Background, Job
 
 @dataclass(eq=False)
 class QueuedCommand:
-    """Something to do, and who is told of its result or its error; of one `name` the newest counts.
+    """A command, and the callback for its result or error.
 
-    A deed without a name is always done.
+    Of consecutive waiting commands with the same `name`, only the newest is executed; commands
+    without a name are always executed.
     """
 
     do: Callable[[], Any]
@@ -28,10 +29,11 @@ class QueuedCommand:
 
 @final
 class Hand:
-    """Deeds, done one after the other on a thread of its own, of which a face sees little.
+    """Executes commands one after the other on a thread of its own.
 
-    What is quick is done when `do` comes back; what takes longer than `patience` seconds goes on,
-    and its result is told by a later `attend`. Both are called by the face's thread.
+    A quick command is done when `do` returns. One that takes longer than `patience` seconds
+    continues, and a later `attend` calls back with its result. Both are called on the face's
+    thread.
     """
 
     def __init__(self) -> None:
@@ -43,7 +45,7 @@ class Hand:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being done, or its result is not told yet."""
+        """Whether a command is being executed, or a result has not been reported."""
         return self._thread.busy or bool(self._done)
 
     def do(
@@ -52,7 +54,12 @@ class Hand:
         then: Callable[[Any, BaseException | None], None],
         name: str = "",
     ) -> None:
-        """Do something, after what was to be done before; that is not waited for once more."""
+        """Execute a command after those that wait already.
+
+        command  the function to call
+        then     called with its result and its error, one of them None
+        name     commands of one name replace each other while they wait
+        """
         patience = 0.0 if self._thread.busy else self.patience
         with self._lock:
             if name and self._waiting and self._waiting[-1].name == name:
@@ -63,18 +70,18 @@ class Hand:
         self.attend()
 
     def attend(self) -> None:
-        """Tell what came of all that was done since the last time."""
+        """Report the results since the last call."""
         while self._done:
             command = self._done.popleft()
             command.then(command.result, command.error)
 
     def drop(self) -> None:
-        """Forget what waits to be done."""
+        """Forget the waiting commands."""
         with self._lock:
             self._waiting.clear()
 
     def finish(self) -> None:
-        """Wait until everything was done."""
+        """Wait until all commands are done."""
         self._thread.finish()
 
     def _work(self) -> Job:

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 TIMES = 10  # with shift
 ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
-# Second keys, known from other programs.
+# Alternative keys, known from other programs.
 ALIASES = {"t": "space"}
 
 
 def keys_of(row: Control, names: Sequence[str]) -> tuple[str, ...]:
-    """Keys of a control; `names` are the names if it is a choice."""
+    """Return the keys of a control; `names` are the names of a choice."""
     return tuple(DIGITS[: len(names)]) if row.key == DIGITS else (row.key,) * bool(row.key)
 
 
 def press(controller: Controller, key: str, shift: bool) -> bool:
-    """Run the command of a key; returns whether it has one."""
+    """Run the command of a key; return whether it has one."""
     key, state = ALIASES.get(key, key), controller.state
     for row in CONTROLS.values():
         names = tuple(row.names(state))
@@ -36,7 +36,7 @@ def press(controller: Controller, key: str, shift: bool) -> bool:
 
 
 def value_of(row: Control, names: Sequence[str], state: State, key: str, shift: bool) -> Any:
-    """The value that a key passes to the setter of a control."""
+    """Return the value that a key passes to the setter of a control."""
     if row.kind == "tick":
         return not row.get(state)
     if row.kind == "choice":
@@ -45,7 +45,7 @@ def value_of(row: Control, names: Sequence[str], state: State, key: str, shift: 
 
 
 def following(names: Sequence[str], name: str) -> str:
-    """The name after `name`; the first after the last."""
+    """Return the name after `name`; the first after the last."""
     return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
 
 
@@ -55,17 +55,17 @@ def either(names: Iterable[str]) -> str:
 
 
 def name_of(key: str) -> str:
-    """A key as text."""
+    """Return a key as text."""
     return text(f"keys.name.{key}") if key in ("space", "escape") else ARROWS.get(key, key)
 
 
 def written(key: str) -> str:
-    """A key as text for a menu or a tooltip: letters are capitals."""
+    """Return a key as text for a menu or a tooltip, with letters as capitals."""
     return name_of(key).upper() if len(key) == 1 else name_of(key)
 
 
 def help_rows(state: State) -> list[tuple[str, str]]:
-    """Rows of the help: keys and their text; keys with the same text share a row."""
+    """Return the rows of the help; keys with the same text share a row."""
     found: dict[str, list[str]] = {}
     for row in CONTROLS.values():
         names = tuple(row.names(state))

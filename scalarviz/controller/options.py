@@ -1,7 +1,6 @@
-"""The options of a scene as controls: what can be chosen, and what becomes of a choice.
+"""The options of a scene as controls, and the effect of choosing one.
 
-Some options change a training that goes on, such as the data it learns; the others make the show
-again from its scene.
+Some options change the running training, such as its data; the others make the show anew.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from scalarviz.session.trainer import Settings, settings_after
 
 
 def settings_now(session: Session) -> Settings:
-    """What is set, with what was asked for within a step and is not in force before the next."""
+    """Return the settings, including changes that take effect at the next step."""
     timeline = session.timeline
     clock, settings = timeline.clock, timeline.trainer.settings
     if clock.operation:
@@ -34,15 +33,15 @@ def settings_now(session: Session) -> Settings:
 
 
 def rate_now(session: Session) -> float:
-    """The learning rate of the next step that can still be changed."""
+    """Return the learning rate of the next step that can still be changed."""
     return settings_now(session).optimizer.rate(session.network.bank.step_count)
 
 
 @dataclass(frozen=True)
 class OptionChoice:
-    """An option, what it is now and what it can be; if it `restarts`, another training begins.
+    """An option, its value and its choices; `restarts` says that it begins another training.
 
-    Without `choices`, any value of its kind.
+    Without `choices`, any value of its kind is valid.
     """
 
     name: str
@@ -56,9 +55,9 @@ class OptionChoice:
 
 @final
 class Recipe:
-    """A scene and its options, from which its show can be made again with others.
+    """A scene and its options, from which its show can be made anew with others.
 
-    `given` is what was typed: the options by their names, those that every scene has among them.
+    `given` are the options given on the command line by name, including those of every scene.
     """
 
     def __init__(self, scene: Scene, given: Mapping[str, Any] | None = None) -> None:
@@ -70,13 +69,13 @@ class Recipe:
         self._given = {**dict.fromkeys(SHARED), **given, "set": None, "resume": None}
 
     def make(self, values: Mapping[str, Any]) -> Show:
-        """The show with these options."""
+        """Return the show with these options."""
         return make_show(self.scene, {**self._given, **self.values, **values})
 
 
 @dataclass(frozen=True, eq=False)
 class AppliedChoice:
-    """A choice that was made: what it led to, all options then, and what the show was called."""
+    """A past choice: the parts of the settings that it led to, all options, and the title."""
 
     parts: Mapping[str, Any]
     values: Mapping[str, Any]
@@ -85,10 +84,10 @@ class AppliedChoice:
 
 @final
 class Options:
-    """What can be chosen for a session, and how it is told which choice is in force.
+    """The options of a session, and which choices are in force.
 
-    Data and activations can be those of a past that was gone back to. So the choices are kept with
-    the data set and the activations they led to, and looked up there; and so is the title.
+    Going back in time can restore earlier data and activations. So each choice is stored with the
+    parts of the settings that it led to, and looked up by them; likewise the title.
     """
 
     def __init__(self, recipe: Recipe | None, show: Show) -> None:
@@ -96,20 +95,20 @@ class Options:
         self.begin(show)
 
     def begin(self, show: Show) -> None:
-        """Take up another training, made with the options as they are now."""
+        """Start over with another training, made with the current options."""
         self._show = show
         self._made: list[AppliedChoice] = []
         settings = show.session.timeline.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
 
     def changes(self, name: str) -> str:
-        """What an option changes in a session; "" if it restarts. Without a scene, the data."""
+        """Return what an option changes in a session, "" if it restarts; "data" without a scene."""
         if self.recipe is not None and name in self.recipe.own:
             return self.recipe.own[name].info.changes
         return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"
 
     def choices(self, settings: Settings) -> tuple[OptionChoice, ...]:
-        """Everything there is to choose."""
+        """Return all options with their values and choices."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
@@ -131,7 +130,7 @@ class Options:
         )
 
     def values(self, settings: Settings) -> dict[str, Any]:
-        """All options as they are under these settings."""
+        """Return the values of all options under these settings."""
         found = dict(self.recipe.values) if self.recipe else {}
         names = {*found, *settings.data.choices}
         for change, live in LIVE.items():
@@ -144,14 +143,17 @@ class Options:
         return found
 
     def title(self, settings: Settings) -> str:
-        """What it is called under these settings."""
+        """Return the title under these settings."""
         now = parts_of(settings)
         of_it = "data", "activations"
         same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
         return next((m.title for m in same if m.title), self._show.title)
 
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Show | None:
-        """Choose: in the session if it can go on so, else the show that begins is returned."""
+        """Choose a value, in the running session if possible; else return the new show.
+
+        Raise UnknownNameError for an unknown option, InputError for an invalid value.
+        """
         recipe = self.recipe
         data = settings.data
         kinds = {key: option.kind for key, option in recipe.own.items()} if recipe else {}
@@ -172,7 +174,7 @@ class Options:
         return made
 
     def set_picture(self, session: Session, settings: Settings, path: str) -> None:
-        """Learn another picture, looked at as the one before."""
+        """Train on another picture, with the same transform."""
         data = settings.data
         if not data.picture_setting:
             raise InputError(
@@ -190,14 +192,14 @@ class Options:
 
 
 def settings_of(data: DataSet) -> dict[str, Any]:
-    """How a data set was made; of code, nothing is known."""
+    """Return the settings of a data set; {} for data made by code."""
     try:
         return data.settings()
     except InputError:
         return {}
 
 
-# What a training takes over from the one that a choice would begin, and goes on with its weights.
+# What a running training adopts from the training that a choice would begin.
 
 
 def take_data(session: Session, now: Settings, made: Settings) -> None:
@@ -218,11 +220,11 @@ def take_penalties(session: Session, now: Settings, made: Settings) -> None:
 
 @dataclass(frozen=True)
 class LiveChange:
-    """What an option can change in a training that goes on.
+    """What an option can change in a running training.
 
     part   the part of the settings that it changes
     known  values of options that follow from the settings alone, by their names
-    take   gives a session this part of the settings of another one
+    take   copies this part from the settings of another session
     """
 
     part: Callable[[Settings], Any]
@@ -243,12 +245,12 @@ HAVE_CONTROLS = "rate", "engine"  # changes that have controls of their own
 
 
 def parts_of(settings: Settings) -> dict[str, Any]:
-    """The parts of the settings that options can change, by LIVE."""
+    """Return the parts of the settings that options can change, by LIVE."""
     return {name: change.part(settings) for name, change in LIVE.items()}
 
 
 def alike(session: Session, made: Session) -> bool:
-    """Whether two trainings differ at most in what can be set in a training that goes on."""
+    """Return whether two trainings differ only in settings that a running training can adopt."""
     now, then = session.timeline.trainer, made.timeline.trainer
     layers = len(now.settings.activations), len(then.settings.activations)
     return (

@@ -1,4 +1,4 @@
-"""What a controller and a window ask of the picture between them, whoever draws it."""
+"""PictureProtocol: what a controller and a window need of a picture."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scalarviz.presenter.show import Show
 
 
 class PictureProtocol(Protocol):
-    """The stage: a training drawn, its camera, and what was chosen to be seen."""
+    """The stage: a training's picture, its camera, and what it shows."""
 
     show: Show
     theme: str  # "dark" or "light"
-    pinned: int | None  # a row of the bank
+    pinned: int | None  # a bank index
     hover: int | None
     help: bool
     color: str  # the channels chosen
@@ -22,16 +22,16 @@ class PictureProtocol(Protocol):
     per_layer: bool
     keys: list[tuple[str, str]]  # for the help
     rate: float  # steps a second, as measured
-    patience: float  # seconds that it waits for what the session computes for it
-    status: str  # said as long as it is so
-    asleep: bool  # whether nothing may be computed for it
+    patience: float  # seconds to wait for results of the session
+    status: str  # message that stays until it is cleared
+    asleep: bool  # whether to compute nothing
 
     @property
     def channels(self) -> list[str]: ...
     @property
     def camera(self) -> str: ...
 
-    # The camera and the pointer, in logical pixels.
+    # Camera and pointer, in logical pixels.
     def look(self, name: str) -> None: ...
     def orbit(self, dx: float, dy: float) -> None: ...
     def move(self, dx: float, dy: float) -> None: ...
@@ -41,7 +41,7 @@ class PictureProtocol(Protocol):
     def hover_at(self, x: float, y: float) -> None: ...
     def click(self, x: float, y: float) -> None: ...
 
-    # What is said and shown.
+    # Messages and drawing.
     def rescale(self) -> None: ...
     def notice(
         self, text: str, action: str = "", then: Callable[[], None] | None = None

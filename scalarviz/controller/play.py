@@ -1,4 +1,4 @@
-"""Playing: a training that goes on by itself, at which speed, and until when."""
+"""Playing: a session that advances by itself, its speed, and where it stops."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 
-FASTEST = 1e5  # steps a second; an opening that would be faster goes on flat out
-SLOW = 3.0  # steps a second, up to which one sees what each operation does
-LAGS = 0.8  # of the speed that was asked for: a training that is slower does what it can
-APART = 0.1  # seconds between two looks at the clock, by which the speed is measured
+FASTEST = 1e5  # steps a second; a faster opening goes on at full speed
+SLOW = 3.0  # steps a second, up to which single operations are shown
+LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
+APART = 0.1  # seconds between two measurements of the speed
 
 
 @final
 class Playing:
-    """A session's playing, as it was asked for; the thread is the session's own.
+    """Plays a session; the background thread belongs to the session.
 
-    steps  after how many it pauses by itself, the first time; None: as many as the show says
-    speed  steps a second, 0 for flat out; None: the show's own way
+    show   the show whose session is played
+    steps  number of steps after which it pauses, the first time; None: those of the show
+    speed  steps a second, 0 for as fast as possible; None: the speed of the show
 
-    `speed` is what it goes at, None for flat out. An opening doubles it now and then.
+    The attribute `speed` is the current speed, None for as fast as possible. During an opening it
+    is doubled at intervals.
     """
 
     def __init__(self, show: Show, steps: int | None = None, speed: float | None = None) -> None:
@@ -38,19 +40,19 @@ class Playing:
         self.begin(show, steps)
 
     def begin(self, show: Show, steps: int | None = None) -> None:
-        """Take up the session of a show, at the speed that is chosen."""
+        """Start over with the session of a show, at the chosen speed."""
         self.session: Session = show.session
-        self.asked = False  # whether it is wanted that it plays
+        self.asked = False  # whether it should play
         steps = show.steps if steps is None else size(steps, "steps")
         self.until: int | None = self.session.step_index + steps
-        self.errand = False  # whether it plays only to get to `until`, as fast as it can
-        self._played = 0.0  # seconds, up to the last pause
+        self.errand = False  # whether it plays only to reach `until`, at full speed
+        self._played = 0.0  # seconds before the last pause
         self._since = 0.0
-        self._long: Clock | None = None  # where a portion goes on that takes longer than AT_ONCE
+        self._long: Clock | None = None  # clock within a step that took longer than AT_ONCE
         self._seen: deque[tuple[float, int]] = deque(maxlen=11)
 
     def play(self) -> None:
-        """Go on in the background."""
+        """Play in the background."""
         if self.until is not None and self.session.step_index >= self.until:
             self.until = None
         self._seen.clear()
@@ -58,40 +60,40 @@ class Playing:
         self.asked, self._since = True, perf_counter()
 
     def run_to(self, step: int) -> None:
-        """Go on to a step, flat out."""
+        """Play to a step at full speed."""
         self.until, self.errand = step, True
         self.play()
 
     def pause(self) -> None:
-        """Stop; an error that has stopped it already is raised here."""
+        """Pause; raise the error that has stopped the session, if there is one."""
         self._played = self.seconds
         self.asked, self.errand = False, False
         self._seen.clear()
         self.session.pause(AT_ONCE)
 
     def restart(self) -> None:
-        """The opening begins again."""
+        """Start the opening again."""
         self._played = 0.0
         if self.opening is not None:
             self.speed = self.opening
 
     @property
     def seconds(self) -> float:
-        """How long it has been playing."""
+        """Seconds of playing."""
         return self._played + (perf_counter() - self._since if self.asked else 0.0)
 
     @property
     def ended(self) -> bool:
-        """Whether it has stopped by itself, though nobody said so."""
+        """Whether the session has stopped by itself."""
         return self.asked and not self.session.playing
 
     @property
     def arrived(self) -> bool:
-        """Whether it has got as far as it should."""
+        """Whether it has reached the step where it pauses."""
         return self.asked and self.until is not None and self.session.step_index >= self.until
 
     def measured(self) -> float:
-        """How many steps a second it went since the last pause, lately."""
+        """Return the measured steps a second since the last pause."""
         now = perf_counter()
         if not self._seen or now - self._seen[-1][0] > APART:
             self._seen.append((now, self.session.step_index))
@@ -100,21 +102,24 @@ class Playing:
 
     @property
     def flat_out(self) -> bool:
-        """Whether it goes as fast as it can: then every moment of drawing costs it steps."""
+        """Whether it plays as fast as it can, so that drawing slows it down."""
         if not self.asked:
             return False
         wanted = None if self.errand else self.speed
         return wanted is None or self.measured() < LAGS * wanted
 
     def set_speed(self, speed: float | None) -> None:
-        """So many steps a second from now on; None: flat out. An opening ends."""
+        """Play at a speed from now on, None for as fast as possible; ends an opening.
+
+        Raise InputError if the speed is not positive.
+        """
         if speed is not None:
             number(speed, "the speed", 0.0, open_low=True)
         self.opening = None
         self._go_at(speed)
 
     def quicken(self) -> None:
-        """In an opening: double the speed when it is time."""
+        """Double the speed of an opening if it is time."""
         if self.opening is None or not self.asked or self.errand:
             return
         doubled = max(0, int((self.seconds - SECONDS) // DOUBLING) + 1)
@@ -124,11 +129,10 @@ class Playing:
             self._go_at(wanted)
 
     def undisturbed(self, work: Callable[[], None]) -> None:
-        """Draw, say, while the python engine waits.
+        """Call `work`, such as drawing, while the python engine waits.
 
-        It hands Python over every moment, and drawing gives it away a thousand times: one picture
-        would take seconds. Compiled engines leave Python to others and need not wait. A step that
-        takes long is disturbed, and waited for only once.
+        The python engine and drawing compete for Python's global lock, so one picture would take
+        seconds. Compiled engines release the lock. A step that takes long is waited for only once.
         """
         now = self.session.clock
         if not (self.session.playing and self.session.engine == "python") or now == self._long:
@@ -143,7 +147,7 @@ class Playing:
             self._start(speed)
 
     def _start(self, speed: float | None) -> None:
-        """Whole steps; if they are slow enough to be seen, each operation of them."""
+        """Play by steps, or by operations if they are slow enough to be seen."""
         if speed is not None and speed <= SLOW:
             self.session.play(speed * len(self.session.operations), "operation")
         else:

@@ -1,4 +1,4 @@
-"""The pointer over the picture: what a mouse does there, whichever toolkit tells of it."""
+"""Pointer: the mouse over the picture, independent of a toolkit."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import final
 from scalarviz.controller.controller import Controller
 
 STILL = 4.0  # pixels; a press that moves less is a click
-NOTCH = 1.15  # by what a notch of the wheel zooms
+NOTCH = 1.15  # zoom factor per notch of the wheel
 LEFT = 1
 
 
 @final
 class Pointer:
-    """The left button turns, the others move, the wheel zooms where it points, a click chooses.
+    """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
 
-    Buttons are numbers, 1 is the left one; places are logical pixels from the upper left corner.
+    Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
-        self._button: int | None = None  # that was pressed first
+        self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = False
 
@@ -30,7 +30,7 @@ class Pointer:
             self._start = self._last = x, y
 
     def move(self, x: float, y: float) -> None:
-        """Drag, or point at something."""
+        """Drag, or hover."""
         stage = self.controller.stage
         if self._button is None:
             stage.hover_at(x, y)
@@ -50,9 +50,9 @@ class Pointer:
             self.controller.click(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
-        """Nearer by so many notches, or farther."""
+        """Zoom in by notches of the wheel; negative ones zoom out."""
         self.controller.stage.zoom(NOTCH**notches, x, y)
 
     def leave(self) -> None:
-        """It points at nothing any more."""
+        """End hovering."""
         self.controller.stage.hover_at(-1.0, -1.0)

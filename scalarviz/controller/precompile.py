@@ -1,8 +1,8 @@
-"""What is compiled before it is needed, in a process of its own, so that a window can be open.
+"""Compiles kernels in a process of its own before they are needed.
 
     python -m scalarviz.controller.precompile float32 expression-float64 means
 
-compiles each of these kinds, and notes on disk that it did. What is on disk is loaded in moments.
+compiles these kinds and marks them on disk. Compiled kernels load quickly.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ KINDS: dict[str, tuple[tuple[str, Dtype, Target], ...]] = {
 
 
 def name_of(kind: str) -> str:
-    """A kind in words."""
+    """Return the name of a kind."""
     family, _, dtype = kind.rpartition("-")
     if dtype in DTYPES:
         return text(f"compiling.kinds.{family or 'network'}", dtype=dtype)
@@ -59,7 +59,7 @@ def name_of(kind: str) -> str:
 
 
 def kind_of(session: Session, engine: str) -> str:
-    """What a session needs that runs on an engine; nothing for the objects."""
+    """Return the kind of kernels that a session needs on an engine; "" for python."""
     if engine == "python":
         return ""
     dtype = session.network.bank.dtype
@@ -69,7 +69,7 @@ def kind_of(session: Session, engine: str) -> str:
 
 
 def kinds_of_run(path: object) -> list[str]:
-    """What a training in a file needs; nothing if that cannot be read: loading it says why."""
+    """Return the kinds that a saved run needs; [] if the file cannot be read."""
     try:
         dtype, engines = needs_of_run(path)
     except (ScalarvizError, OSError):
@@ -80,7 +80,7 @@ def kinds_of_run(path: object) -> list[str]:
 
 
 def is_ready(kind: str) -> bool:
-    """Whether all of a kind is on disk, with the formulas that there are just now."""
+    """Return whether a kind is compiled for the current formulas."""
     if kind.startswith("cuda") and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return True  # the simulator compiles nothing
     try:
@@ -91,7 +91,7 @@ def is_ready(kind: str) -> bool:
 
 
 def mark_of(kind: str) -> Path:
-    """The file that says that a kind was compiled, and which files hold it."""
+    """Return the file that marks a kind as compiled, and lists its compiled files."""
     texts = [kernel_file.text_of(*template) for template in KINDS[kind]]
     texts = texts or [
         kernel_file.module_text(mip_levels.__name__),
@@ -104,13 +104,13 @@ def mark_of(kind: str) -> Path:
 
 
 def words_for(kind: str) -> str:
-    """What another process is told, so that it compiles just what this one would."""
+    """Return the argument for another process, so that it compiles the same kernels."""
     paths = [str(kernel_file.written(*template)) for template in KINDS[kind]]
     return f"{kind}={os.pathsep.join(paths)}"
 
 
 def compile_kind(word: str) -> None:
-    """Compile all of a kind, from files that another process has written or as it is here."""
+    """Compile a kind, from source files of another process if the word names them."""
     kind, _, paths = word.partition("=")
     templates = KINDS[kind]
     for path, template in zip(paths.split(os.pathsep) if paths else (), templates, strict=False):
@@ -130,7 +130,7 @@ def compile_kind(word: str) -> None:
 
 
 def files_of(templates: Sequence[tuple[str, Dtype, Target]]) -> list[Path]:
-    """Where what was compiled is kept."""
+    """Return the compiled files."""
     if not templates:
         return list(Path(kept_means()).glob("mip_levels.*.nb?"))
     return [
@@ -141,13 +141,13 @@ def files_of(templates: Sequence[tuple[str, Dtype, Target]]) -> list[Path]:
 
 
 def kept_means() -> str:
-    """Where numba keeps what is compiled of the module `mip_levels`."""
+    """Return the folder of numba's cache for the module `mip_levels`."""
     kernel: Any = mip_levels.block_means
     return str(kernel._cache.cache_path)
 
 
 def compile_network(dtype: Any, engine: str) -> None:
-    """Take each kind of step once, whole and operation by operation."""
+    """Take steps of each kind, in one go and operation by operation."""
     for batch in (1, 8):
         layers = [Dense(2, 3, "tanh"), LayerNorm(3), Dense(3, 1, "sigmoid")]
         network = Network(layers, dtype=dtype)
@@ -156,18 +156,18 @@ def compile_network(dtype: Any, engine: str) -> None:
         session.advance(2)
         session.advance(len(session.operations), "operation")
         network([[0.0, 1.0]] * 200)
-    wide = [[0.0] * 64] * 128  # worth two cores
+    wide = [[0.0] * 64] * 128  # large enough for two cores
     Session(Network([64, 64], dtype=dtype), (wide, wide), "mse", SGD(0.1), engine=engine).advance(1)
 
 
 def compile_replicas() -> None:
-    """Take a step of two networks side by side."""
+    """Take a step of two replicas."""
     session = Session(Network([2, 3, 1], "tanh"), ([[0.0, 1.0]] * 4, [[1.0]] * 4), engine="cpu")
     replicate(session, seeds=range(2)).advance(1)
 
 
 def compile_expression(dtype: str) -> None:
-    """The same of a compiled function, and the verbs by themselves."""
+    """Take steps of a compiled function, and call its four verbs."""
     slope, shift = Value(1.0), Value(0.0)
     line = compile_function(lambda x: slope * x + shift, inputs=1, dtype=dtype, engine="cpu")
     session = Session(line, ([[0.0]] * 4, [[1.0]] * 4), "mse", SGD(0.1), engine="cpu")
@@ -179,7 +179,7 @@ def compile_expression(dtype: str) -> None:
 
 
 def compile_means() -> None:
-    """Fill the means of a plate, and of one that is made of small plates."""
+    """Fill the mip levels of a plate, and of a tiled one."""
     wide, pair = Network([64, 64]), ([[0.0] * 64], [[0.0] * 64])
     kernels = Network([Conv2d((16, 4, 4), 16, 3)])
     pictures = [[0.0] * kernels.inputs], [[0.0] * kernels.outputs]

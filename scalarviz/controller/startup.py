@@ -1,4 +1,4 @@
-"""The opening: what happens by itself in the first moments, until the training plays."""
+"""Opening: what happens at the start, until the training plays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from scalarviz.texts import text
 
 @final
 class Opening:
-    """Kernels are compiled where that was never done, the first step is shown, then it plays.
+    """At the start, kernels are compiled if needed, the first step is shown, and playing begins.
 
-    tour  whether the first step is shown operation by operation; None: only the first time
-    play  whether it plays by itself in the end
+    controller  the controller
+    tour        whether the first step is shown by operations; None: only the first time
+    play        whether it plays in the end
 
-    Whoever does something meanwhile has seen enough.
+    Any action of the user ends the tour.
     """
 
     def __init__(
@@ -30,13 +31,13 @@ class Opening:
         self._session = controller.session
         self.tour = Tour(controller.session, tour)
         self._plays = play
-        self._left: Clock | None = None  # where the tour left the training
+        self._left: Clock | None = None  # clock at the end of the tour's last action
         if controller.warming.said:
             held = controller.warming.held
             controller.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
     def attend(self) -> None:
-        """Do what is due; called some times a second, from the first picture on."""
+        """Do what is due; called several times a second from the first picture on."""
         controller = self.controller
         if controller.session is not self._session:
             self._session = controller.session
@@ -60,7 +61,7 @@ class Opening:
                 return
             if self._left is None:
                 controller.tell(text("notices.tour"), text("notices.skip"), controller.play)
-                controller.stage.look("flat")  # face on one sees where the wires cross
+                controller.stage.look("flat")  # the crossings of wires are visible from the front
             self.tour.attend(perf_counter(), self._do)
             self._left = session.clock
         elif self._plays:

@@ -1,4 +1,4 @@
-"""What a face shows of a controller: read many times a second, without waiting for the training."""
+"""State: what a face shows of a controller, read often and without waiting for the training."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ UNITS: dict[str, Unit] = {
 
 @dataclass(frozen=True)
 class Fork:
-    """A branch: its number, the step at which it left its parent, and the last that it has got to.
+    """A branch: its number, the step where it left its parent, and its last step.
 
-    `parent` is the number of the one it left; -1 for the first.
+    `parent` is the parent's number, -1 for the first branch.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Fork:
 
 @dataclass(frozen=True)
 class PinnedWeight:
-    """The weight that is looked at."""
+    """The pinned weight."""
 
     row: int
     name: str
@@ -57,14 +57,14 @@ class PinnedWeight:
 
 @dataclass(frozen=True)
 class State:
-    """Everything that controls show, at one moment. A `speed` of None is flat out."""
+    """Everything that controls show at one moment; a `speed` of None is as fast as possible."""
 
     title: str
     playing: bool
     unit: str
     units: tuple[str, ...]
     clock: Clock
-    end: int  # the last step that is known
+    end: int  # last step of the branch
     done: str
     loss: float
     speed: float | None
@@ -77,7 +77,7 @@ class State:
     engines: tuple[str, ...]
     options: tuple[OptionChoice, ...]
     pinned: PinnedWeight | None
-    edits: int  # that can be undone
+    edits: int  # edits that can be undone
     color: str
     size: str
     channels: tuple[str, ...]
@@ -87,7 +87,7 @@ class State:
     theme: str
     help: bool
     message: str
-    status: str  # what goes on besides, such as kernels that are compiled
+    status: str  # background work, such as compiling kernels
 
     @property
     def step(self) -> int:
@@ -101,7 +101,7 @@ class State:
 
     @property
     def where(self) -> str:
-        """Where the training stands, in words."""
+        """The position of the training in words."""
         within = f" + {self.clock.operation}" if self.clock.operation else ""
         parts = [text("where.step", step=f"{self.step:,}{within}", end=self.end)]
         if not math.isnan(self.loss):
@@ -112,20 +112,20 @@ class State:
 
     @property
     def pace(self) -> str:
-        """The speed that was asked for, in words."""
+        """The wanted speed in words."""
         if self.speed is None:
             return text("where.flat_out")
         return f"{self.speed:,.0f}/s" if self.speed >= 100.0 else f"{self.speed:.3g}/s"
 
 
 def units_of(session: Session) -> tuple[Unit, ...]:
-    """What the arrows can move by; samples only where a step has one."""
+    """Return the units to move by; "sample" only if a step has one sample."""
     one = session.timeline.trainer.batches.size == 1
     return tuple(unit for unit in UNITS.values() if one or unit != "sample")
 
 
 def forks_of(session: Session) -> tuple[Fork, ...]:
-    """All branches."""
+    """Return all branches."""
     return tuple(
         Fork(
             branch.number,
@@ -138,7 +138,7 @@ def forks_of(session: Session) -> tuple[Fork, ...]:
 
 
 def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
-    """A weight by its row; None if there is none, or no such row."""
+    """Return a weight by its bank index; None if there is none."""
     bank = session.network.bank
     if row is None or not 0 <= row < len(bank):
         return None
@@ -147,7 +147,7 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 
 
 def state_of(controller: Controller) -> State:
-    """Everything that controls show; only plain attributes are read, no lock is waited for."""
+    """Return everything that controls show; reads plain attributes without a lock."""
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     settings = settings_now(session)
     return State(

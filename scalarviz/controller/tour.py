@@ -1,4 +1,4 @@
-"""The tour: the first step of a training, operation by operation, shown once by itself."""
+"""Tour: shows the first step of a training operation by operation, once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scalarviz.session.session import Session
 Do = Callable[[Callable[[], None]], object]
 
 OPENING, OPERATION = 3.0, 1.4  # seconds
-MOST = 40  # operations of a step that somebody would watch one by one
+MOST = 40  # most operations of a step for a tour
 SEEN = "tour-seen"
 
 
 def was_seen() -> bool:
-    """Whether somebody on this machine has had it already."""
+    """Return whether the tour was shown on this machine before."""
     with suppress(OSError):
         return seen().exists()
     return False
@@ -31,9 +31,10 @@ def seen() -> Path:
 
 @final
 class Tour:
-    """Takes a session through one step, as time goes by.
+    """Takes a session through one step over time.
 
-    `wanted` says whether it is shown: True, False, or None for the first time only.
+    session  the session
+    wanted   True, False, or None for the first time on this machine only
     """
 
     def __init__(self, session: Session, wanted: bool | None) -> None:
@@ -43,7 +44,7 @@ class Tour:
         self._next: float | None = None
 
     def attend(self, now: float, do: Do = lambda command: command()) -> bool:
-        """Do what is due, by `do`; whether it has come to its end just now."""
+        """Do what is due through `do`; return whether the tour has just ended."""
         if not self.active:
             return False
         if self._next is None:
@@ -58,7 +59,7 @@ class Tour:
         return False
 
     def skip(self) -> None:
-        """Somebody has seen enough: the step is done at once."""
+        """End the tour; the rest of the step is done at once."""
         if self.active:
             if self.session.step_index == 0 and self.session.clock.operation:
                 self.session.advance(1)

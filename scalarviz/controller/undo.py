@@ -1,4 +1,4 @@
-"""Undo: edits and freezes, taken back by doing the reverse."""
+"""Undo: reverts edits and freezes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scalarviz.session.session import Session
 
 @dataclass(frozen=True)
 class Done:
-    """Something that was done to a weight, and what takes it back."""
+    """An action on a weight, and its reverse."""
 
     action: Action
     row: int
@@ -24,10 +24,9 @@ class Done:
 
 @final
 class Undo:
-    """Edits and freezes of a session, with what takes them back.
+    """The edits and freezes of a session that can be undone.
 
-    Nothing is forgotten by it: an undo is one more thing that the user does, at its moment. The
-    edits of a number that is dragged are taken back together.
+    An undo is journalled as a further action. The edits of one drag are undone together.
     """
 
     def __init__(self, session: Session) -> None:
@@ -38,21 +37,24 @@ class Undo:
         return len(self._done)
 
     def edit(self, row: int, value: float, *, dragged: bool = False) -> None:
-        """Give a weight another value, one of many if its number is dragged."""
+        """Edit a weight; `dragged` edits of one weight are undone together."""
         before = float(self.session.network.bank.value[row])
         with self.session.doing():
             self.session.edit(row, value)
             self._note(row, partial(self.session.edit, row, before), dragged)
 
     def freeze(self, row: int, on: bool) -> None:
-        """Keep a weight from moving, or let it move."""
+        """Freeze or unfreeze a weight."""
         before = bool(self.session.network.bank.frozen[row])
         with self.session.doing():
             self.session.freeze(row, on)
             self._note(row, partial(self.session.freeze, row, before), False)
 
     def undo(self) -> None:
-        """Take back the last of what was done in this branch and before this moment."""
+        """Undo the last action in this branch before the current moment.
+
+        Raise OrderError if there is none.
+        """
         with self.session.doing():
             while self._done:
                 last = self._done.pop()
@@ -78,7 +80,7 @@ class Undo:
 
 
 def as_number(value: object) -> float:
-    """A number that was typed."""
+    """Return a typed number; raise InputError if it is not one."""
     try:
         return float(str(value).replace("\N{MINUS SIGN}", "-"))
     except ValueError:

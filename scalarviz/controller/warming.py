@@ -1,9 +1,9 @@
-"""Warming: while kernels are compiled elsewhere, a window goes on without them.
+"""Warming: a window's session while its kernels are being compiled.
 
-Nothing that takes a kernel which is not on disk is done by the window's thread, nor by a training
-that this thread may have to wait for. A small training that no kernel has computed yet goes on with
-its objects; that is journalled, so that it is done again just so. Any other is held: it is seen,
-and what can be done to it is refused until then.
+Neither the window's thread, nor a training that it may wait for, calls a kernel that is not
+compiled. A small training without compiled steps continues with the python engine; the switch is
+journalled, so it replays identically. Any other training is held: it is shown, but actions on it
+are refused.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from scalarviz.session.timeline import Timeline
 from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
-LIGHT = 3e5  # multiplications a step, up to which objects are quick enough until then
+LIGHT = 3e5  # multiplications per step, up to which the python engine stands in
 
 
 @final
 class Here:
-    """Compiles on a thread of this process, where another process could not keep what it made."""
+    """Compiles on a thread of this process, where another process could not share its cache."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -40,25 +40,25 @@ class Here:
         self._thread.start()
 
     def _compile(self) -> None:
-        with suppress(Exception):  # whatever numba raises: who trains on it is told
+        with suppress(Exception):  # numba's errors are reported to whoever trains with it
             precompile.compile_kind(self._kind)
 
     def poll(self) -> int | None:
-        """As of a process: None while it goes on."""
+        """Like a process's `poll`: None while it compiles."""
         return None if self._thread.is_alive() else 0
 
 
 @final
 class Compiling:
-    """What is compiled just now, each kind by a process of its own."""
+    """The kinds of kernels being compiled, each in a process of its own."""
 
     def __init__(self) -> None:
-        self._going: dict[str, tuple[Any, float]] = {}  # who does it, and since when
+        self._going: dict[str, tuple[Any, float]] = {}  # the worker, and its start
         self._done_here: set[str] = set()
         self._over = False
 
     def lacking(self, kinds: Iterable[str]) -> set[str]:
-        """Those of some kinds that are not there; they are being compiled from now on."""
+        """Return the kinds that are not compiled, and start compiling them."""
         found = {kind for kind in kinds if kind and not self._is_there(kind)}
         for kind in set() if self._over else found - set(self._going):
             try:
@@ -73,12 +73,12 @@ class Compiling:
 
     @property
     def going_on(self) -> bool:
-        """Whether something is still being compiled."""
+        """Whether something is being compiled."""
         self.attend()
         return bool(self._going)
 
     def attend(self) -> bool:
-        """Whether something was done just now."""
+        """Return whether a compilation has just ended."""
         ended = [kind for kind, (worker, _) in self._going.items() if worker.poll() is not None]
         for kind in ended:
             worker, since = self._going.pop(kind)
@@ -90,7 +90,7 @@ class Compiling:
 
     @property
     def said(self) -> str:
-        """What is compiled, and for how long it has been; nothing if nothing is."""
+        """What is compiled, and for how long; "" for nothing."""
         if not self._going:
             return ""
         names = ", ".join(map(precompile.name_of, self._going))
@@ -98,7 +98,7 @@ class Compiling:
         return text("notices.compiling", names=names, seconds=seconds)
 
     def stop(self) -> None:
-        """Nobody waits for it any more; nothing is begun from now on."""
+        """End all compilations; no more are started."""
         self._over = True
         for worker, _ in self._going.values():
             if not isinstance(worker, Here):
@@ -108,10 +108,10 @@ class Compiling:
 
 @final
 class Warming:
-    """What becomes of a session until its kernels are there.
+    """A session until its kernels are compiled.
 
-    held      whether nothing of it may be computed until then
-    stood_in  the engine that its objects do the work of, or did; "" if they never did
+    held      whether nothing of the session may be computed until then
+    stood_in  the engine that the python engine stands in for, or did; "" if it never did
     """
 
     def __init__(self) -> None:
@@ -119,10 +119,10 @@ class Warming:
         self.session: Session | None = None
         self.held = False
         self.stood_in = ""
-        self._large = False  # whether its picture has means of cubes
+        self._large = False  # whether its picture has mip levels
         self._lacking: set[str] = set()
-        self._lacked = False  # whether something has been lacking, and it is not told yet
-        self._actions: list[Action] = []  # by which the objects were put to work
+        self._lacked = False  # whether something was missing that has not been reported as ready
+        self._actions: list[Action] = []  # switches to the python engine
         self._later: dict[str, tuple[str, Callable[[], object]]] = {}
 
     @property
@@ -131,7 +131,7 @@ class Warming:
         return self.compiling.said
 
     def take(self, session: Session) -> None:
-        """Take up a session, or look anew what it needs: formulas may have been added."""
+        """Attach to a session, or look again what it needs after formulas were added."""
         if session is not self.session:
             self.session, self.stood_in = session, ""
             self._actions.clear()
@@ -144,9 +144,9 @@ class Warming:
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
-        """Put the objects to work where an engine would be, whose kernels are not there.
+        """Switch to the python engine while the session's own kernels are missing.
 
-        While somebody is at work that is left for the next time, after so many `seconds`.
+        If the session is busy for longer than `seconds`, the next call tries again.
         """
         session = self.session
         if session is None or self.held or not self._lacking:
@@ -162,7 +162,7 @@ class Warming:
         with session.doing():
             clock = timeline.clock
             before = timeline.branch.actions_at(clock.place)[clock.actions :]
-            if before and before[0] in self._actions:  # on arrival, at the start say
+            if before and before[0] in self._actions:  # at the start, for example
                 timeline.go(replace(clock, actions=clock.actions + 1))
                 return
             self.stood_in = session.engine
@@ -170,7 +170,7 @@ class Warming:
             self._actions.append(last_change(timeline))
 
     def attend(self) -> bool:
-        """Whether all that the session lacked is there just now, and it runs on its engine."""
+        """Return whether everything missing has just become ready, and the engine is restored."""
         session = self.session
         if session is None:
             return False
@@ -187,9 +187,9 @@ class Warming:
         return lacked
 
     def _give_back(self, seconds: float = AT_ONCE) -> bool:
-        """Let the engine do the work again where the objects have done it; not in the past.
+        """Restore the engine that the python engine stands in for, except in the past.
 
-        Whether that is settled: while somebody is at work it is left for the next time.
+        Return whether that is settled; if the session is busy, the next call tries again.
         """
         session = self.session
         if session is None or session.engine != "python" or not self._actions:
@@ -202,9 +202,9 @@ class Warming:
         return is_still
 
     def later(self, name: str, kind: str, command: Callable[[], object]) -> bool:
-        """Do something when a kind is there, in place of what was to be done under this name.
+        """Run a command when a kind is ready, instead of the waiting one of the same name.
 
-        If it is there already nothing is put off, and the answer is False.
+        Return False, without waiting, if the kind is ready already.
         """
         self._later.pop(name, None)
         if not self.compiling.lacking([kind]):
@@ -213,25 +213,25 @@ class Warming:
         return True
 
     def stop(self) -> None:
-        """Nobody waits for it any more."""
+        """End all compilations."""
         self.compiling.stop()
         self._later.clear()
         mip_levels.held = False
 
     def leave(self) -> None:
-        """The session goes on without a window, on its own engine."""
+        """Detach from the session, on its own engine."""
         self.stop()
         self._give_back(math.inf)
         self.session = None
 
 
 def work_of(session: Session) -> int:
-    """About how many multiplications, or operations of an expression, a step takes."""
+    """Return the approximate number of multiplications per step."""
     return session.timeline.trainer.products
 
 
 def kinds_of(session: Session) -> set[str]:
-    """What a session needs, here and everywhere in its past."""
+    """Return the kinds that a session needs, its past included."""
     timeline = session.timeline
     engines = {first_engine(timeline), settings_now(session).engine}
     for branch in timeline.branches:
@@ -240,7 +240,7 @@ def kinds_of(session: Session) -> set[str]:
 
 
 def engines_at_work(timeline: Timeline) -> set[str]:
-    """The engines by which something was computed; to go back is to compute it again."""
+    """Return the engines that computed something, which going back would need again."""
     found = set()
     for branch in timeline.branches:
         engine, place = first_engine(timeline), (0, 0)
@@ -254,19 +254,19 @@ def engines_at_work(timeline: Timeline) -> set[str]:
 
 
 def first_engine(timeline: Timeline) -> str:
-    """The engine that a training began on."""
+    """Return the engine that a training began on."""
     frame = timeline.branch.frame_before(0)
     assert frame is not None, "the keyframe of step 0 is never removed"
     return str(frame.settings.engine)
 
 
 def changes(journal: Iterable[Action]) -> list[Action]:
-    """The actions that chose an engine."""
+    """Return the actions that chose an engine."""
     return [action for action in journal if action.kind == "engine"]
 
 
 def last_change(timeline: Timeline) -> Any:
-    """The action that chose the engine of now, or of the next step; None if none did."""
+    """Return the action that chose the current engine, or that of the next step; or None."""
     now = timeline.clock.place
     done = [
         each
