@@ -1,1 +1,1 @@
-"""The desktop window: a face of the controller, in Qt."""
+"""The desktop window, in Qt."""

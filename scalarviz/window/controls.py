@@ -1,4 +1,4 @@
-"""The bar below the picture: time in its first row, what is set and shown in the second."""
+"""ControlBar: the controls below the picture, in two lines."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
 
 @final
 class ControlBar(QFrame):
-    """All controls, by their names in `made`.
+    """All controls, by name in `made`.
 
-    What they show comes from `show_state`; what they do goes to the controller.
+    `show_state` sets what they show; what they do goes to the controller.
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -75,19 +75,19 @@ class ControlBar(QFrame):
         return lines
 
     def _make(self, row: Control) -> Any:
-        """The widget of a row."""
+        """Return the widget of a row."""
         acts = [row.set] if row.kind != "number" else [row.set, row.drag or row.set]
         return KINDS[row.kind](row, *(partial(self._act, act) for act in acts))
 
     def _act(self, act: Any, value: object) -> None:
         act(self.controller, value)
-        self._shown.clear()  # what was refused must not stay there
+        self._shown.clear()  # shows the old value again if a new one was refused
 
     def show_state(self, state: State) -> None:
-        """Show a state; what somebody is just moving or typing stays."""
+        """Show a state, except in controls that the user is moving or typing in."""
         for row in self.rows:
             shown = row.shown(state)
-            if self._shown.get(row.name) != shown:  # asking Qt would take longer
+            if self._shown.get(row.name) != shown:  # faster than asking Qt
                 self._shown[row.name] = shown
                 self._show(row, shown)
 
@@ -104,5 +104,5 @@ class ControlBar(QFrame):
 
     @property
     def shows_all(self) -> bool:
-        """Whether nothing was touched since the last state was shown."""
+        """Whether no control was touched since the last `show_state`."""
         return bool(self._shown)

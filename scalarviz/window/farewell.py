@@ -1,4 +1,4 @@
-"""What is asked when a window is to be closed while a file is still being written."""
+"""Farewell: asks what to do with exports in progress when a window is closed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Role = QDialogButtonBox.ButtonRole
 
 @final
 class Farewell(QDialog):
-    """Asks whether the files that are being written are waited for.
+    """Asks whether to wait for the files being written.
 
-    `leave` closes the window; it is called when they are written, or when nobody wants them.
+    `leave` closes the window; it is called when they are written or discarded.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Farewell(QDialog):
         self.said.setWordWrap(True)
         self.said.setMinimumWidth(380)
         self.bar = QProgressBar()
-        self.bar.setRange(0, 0)  # nobody knows how far it is
+        self.bar.setRange(0, 0)  # indeterminate
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(text("farewell.bar"))
         buttons = QDialogButtonBox()
@@ -65,11 +65,11 @@ class Farewell(QDialog):
 
     @property
     def needed(self) -> bool:
-        """Whether there is something to ask."""
+        """Whether files are being written."""
         return bool(self.controller.exports.going)
 
     def ask(self) -> None:
-        """Open, with the window staying as it is."""
+        """Open the dialog; the window stays open meanwhile."""
         self._say("asking")
         dress(self, self.controller.state.theme)
         self._failures = self.controller.exports.failures
@@ -81,7 +81,7 @@ class Farewell(QDialog):
         self.open()
 
     def attend(self) -> None:
-        """Close everything as soon as nothing is written any more; a failure is told instead."""
+        """Close the window once all files are written; if one failed, only the dialog."""
         if not self.isVisible() or self.needed:
             return
         self.hide()
@@ -89,7 +89,7 @@ class Farewell(QDialog):
             self.leave()
 
     def _wait(self) -> None:
-        self.controller.pause()  # so that it is written sooner
+        self.controller.pause()  # training slows down the export
         self._say("finishing")
         self.finish.hide()
         self.bar.show()

@@ -1,4 +1,4 @@
-"""Widgets of the window: one class for each kind of control.
+"""Widgets of the window, one class for each kind of control.
 
 The constructors take a row and its setter; `show_control` displays the row.
 """
@@ -31,17 +31,17 @@ ICONS = {
     "pause": QStyle.StandardPixmap.SP_MediaPause,
     "forward": QStyle.StandardPixmap.SP_MediaSeekForward,
 }
-TRACK = 84  # how wide a slider is, in pixels
+TRACK = 84  # width of a slider in pixels
 LETTER = 7.7
-KNOB = 6.0  # half its width
+KNOB = 6.0  # radius of the knob
 DRAG = 4  # pixels before a press becomes a drag
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-SMALLEST = 0.05  # how much a number is at least, as far as dragging is concerned
+SMALLEST = 0.05  # least magnitude for scaling a drag
 
 
 @final
 class Track(QSlider):
-    """A horizontal slider that goes where it is pressed; `marks` are places drawn on it."""
+    """A horizontal slider that jumps to where it is pressed; `marks` are values drawn on it."""
 
     def __init__(self, row: Control, act: Act) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -68,7 +68,7 @@ class Track(QSlider):
         self.update()
 
     def place(self, value: int) -> float:
-        """Where a value is, in pixels from the left."""
+        """Return the position of a value in pixels from the left."""
         reach = max(1, self.maximum() - self.minimum())
         part = (min(value, self.maximum()) - self.minimum()) / reach
         return KNOB + 1.0 + part * (self.width() - 2.0 * KNOB - 2.0)
@@ -110,7 +110,7 @@ class Track(QSlider):
         painter.end()
 
     def _paint_mark(self, painter: QPainter, x: float, middle: float) -> None:
-        """A small wedge from above, where a branch leaves."""
+        """Draw a small wedge above the track, where a branch starts."""
         top, tip = middle - 10.0, middle - 3.5
         painter.setBrush(self.palette().color(QPalette.ColorRole.WindowText))
         painter.drawPolygon(
@@ -143,7 +143,7 @@ class Names(QComboBox):
 
 @final
 class Button(QPushButton):
-    """A button with an icon in the colour of its text, or with a text.
+    """A button with an icon in the text color, or with a text.
 
     It takes the focus by Tab only, so that space still means play after a click.
     """
@@ -180,7 +180,7 @@ class Button(QPushButton):
 
 @final
 class Quiet(QLabel):
-    """A label in a quiet colour."""
+    """A label in a quiet color."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -189,7 +189,7 @@ class Quiet(QLabel):
 
 @final
 class Words(QLabel):
-    """A read-only text, in a quiet colour in the second line."""
+    """A read-only text, in a quiet color in the second line."""
 
     def __init__(self, row: Control, act: Act) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ class Words(QLabel):
 
 @final
 class Tick(QCheckBox):
-    """A box to tick whose edge is seen on dark grounds too, unlike that of Qt's Fusion style."""
+    """A checkbox whose border is visible on dark backgrounds, unlike that of Qt's Fusion style."""
 
     def __init__(self, row: Control | None = None, act: Act | None = None) -> None:
         super().__init__()
@@ -251,14 +251,14 @@ class NumberField(QLineEdit):
         self.setFixedWidth(14 + round(6.5 * row.room))
         self._drag = drag
         self._number: float | None = None
-        self._from: tuple[float, float] | None = None  # where a drag began, and the number there
+        self._from: tuple[float, float] | None = None  # x and number at the start of a drag
         self._dragging = False
         self.setCursor(Qt.CursorShape.SizeHorCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a press may begin a drag
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a press may start a drag
         self.returnPressed.connect(lambda: act(self.text()))
 
     def show_control(self, shown: Shown) -> None:
-        """Show a number, unless somebody is typing another one."""
+        """Show a number, unless the user is typing one."""
         if shown.value == self._number:
             return
         self._number = shown.value
@@ -272,7 +272,7 @@ class NumberField(QLineEdit):
             self.selectAll()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """What was typed and not given is forgotten."""
+        """Discard an uncommitted input."""
         super().focusOutEvent(event)
         self._write()
 
@@ -304,6 +304,6 @@ class NumberField(QLineEdit):
         return None
 
     def edit(self) -> None:
-        """Have the number typed anew."""
+        """Start editing the number."""
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         self.selectAll()

@@ -1,4 +1,4 @@
-"""The window: the picture, the controls below it, the keyboard, and the time between them."""
+"""MainWindow: the picture, the controls, the keyboard, and their timer."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from scalarviz.window.look import dress
 from scalarviz.window.menus import Menus
 from scalarviz.window.picture import View
 
-FRAME = 33  # milliseconds between two looks at everything
-REST = 5.0  # times as long as a picture took, training that goes flat out is left in peace
-LOOKS = 2  # frames between two looks at the controls
-# Seconds after which a thread lets others in. Where NumPy lets them in more often than that, for
-# moments that are too short, they never come to their turn.
+FRAME = 33  # milliseconds between updates
+REST = 5.0  # pause after a picture while training at full speed, relative to its duration
+LOOKS = 2  # frames between updates of the controls
+# Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
+# lock more often than that, but too briefly for them to take it.
 SWITCH = 0.0001
 SIZE = 1280, 800
 
@@ -58,15 +58,15 @@ OTHERS = (
     | Qt.KeyboardModifier.AltModifier
     | Qt.KeyboardModifier.MetaModifier
 )
-FIELDS = (QLineEdit, QAbstractSpinBox)  # in which one types
-MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # which have the focus only after a Tab
+FIELDS = (QLineEdit, QAbstractSpinBox)  # text input
+MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus only after Tab
 
 
 @final
 class MainWindow(QMainWindow):
-    """A face of a controller.
+    """The window of a controller.
 
-    `error` is what went wrong in drawing, after which the window closed itself.
+    `error` is an error of drawing, after which the window closes itself.
     """
 
     def __init__(self, controller: Controller, stop: Stop, keep: Keep | None = None) -> None:
@@ -105,7 +105,7 @@ class MainWindow(QMainWindow):
         return body
 
     def run(self, opening: Opening | None = None) -> None:
-        """Be open until somebody closes it; the opening begins with the first picture.
+        """Show the window until it is closed; the opening begins with the first picture.
 
         Raises KeyboardInterrupt after a second Ctrl-C.
         """
@@ -118,16 +118,16 @@ class MainWindow(QMainWindow):
             raise KeyboardInterrupt
 
     def release(self) -> None:
-        """Free its memory, which closing does not; it cannot be used any more."""
+        """Free its memory, which closing does not; it cannot be used afterwards."""
         self.view.release()
         shiboken6.delete(self)
 
-    # Time.
+    # The timer.
 
     def _tick(self) -> None:
-        """Look at everything, draw what is new, and leave training most of the time."""
+        """Update everything that has changed, leaving most of the time for training."""
         if self.stop.asked:
-            self._timer.start(FRAME)  # until it is closed: a dialog may open just now
+            self._timer.start(FRAME)  # until it is closed: a dialog may be opening
             close_dialogs()
             self.close()
             return
@@ -154,7 +154,7 @@ class MainWindow(QMainWindow):
             self._show_state()
         if moves or self.view.stale or self.controller.session.playing:
             self.view.refresh()
-        # What is to be painted is painted now, not when Qt finds time for it.
+        # Paint now, instead of when Qt is idle.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self) -> None:
@@ -173,14 +173,14 @@ class MainWindow(QMainWindow):
         self.error = error
         QTimer.singleShot(0, self.close)
 
-    # What comes from outside.
+    # Events.
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Keys come to the window before they come to what has the focus: take them there."""
+        """Install the event filter: the window receives keys before the focused widget."""
         self.windowHandle().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take keys wherever the focus is, except those that a control needs itself."""
+        """Handle keys wherever the focus is, except those that a control needs itself."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._press(event, self.focusWidget())
         return False
@@ -190,7 +190,7 @@ class MainWindow(QMainWindow):
         name = NAMES.get(key, event.text().lower())
         if isinstance(focus, FIELDS):
             if key in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has taken it
+                QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
             return False
         if event.modifiers() & OTHERS or not name:
             return False
@@ -214,7 +214,7 @@ class MainWindow(QMainWindow):
             self.controller.drop(files[0])
 
     def photograph(self, path: str) -> str:
-        """Write what is seen to a file, and say whether that went well."""
+        """Write the picture to a file; return a sentence about the result."""
         name = path if Path(path).suffix else f"{path}.png"
         widget: Any = self.view.widget
         if widget.grabFramebuffer().save(name):
@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
         return text("notices.not_written", path=name)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close, unless somebody must be asked what becomes of a file first."""
+        """Close, unless the user must decide about an export first."""
         if self.farewell.needed and not (self.stop.asked or self.error):
             event.ignore()
             self.farewell.ask()
@@ -235,14 +235,14 @@ class MainWindow(QMainWindow):
 
 
 def close_dialogs() -> None:
-    """A dialog that waits for an answer would keep a window from closing."""
+    """Close modal dialogs, which would keep the window from closing."""
     while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
         pass
 
 
 @contextmanager
 def quick_turns() -> Iterator[None]:
-    """Threads let each other in sooner, so that controls answer while a training plays."""
+    """Shorten Python's switch interval, so that controls respond while a training plays."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
     try:
@@ -252,11 +252,12 @@ def quick_turns() -> Iterator[None]:
 
 
 def application() -> QApplication:
-    """The program that all windows belong to."""
+    """Return the QApplication, created if needed."""
     found = QApplication.instance()
     if isinstance(found, QApplication):
         return found
-    # By EGL Qt draws beside pictures without a window; it takes what it finds if there is no EGL.
+    # With EGL, Qt can draw in the same process as pictures without a window. Without EGL, Qt uses
+    # another platform.
     os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")
     made = QApplication(["scalarviz"])
     made.setApplicationDisplayName("scalarviz")

@@ -1,6 +1,6 @@
-"""The libraries of a Linux system that Qt takes for a window on X11: which of them are missing.
+"""Finds missing Linux libraries that Qt needs for a window on X11.
 
-They are loaded one by one, without Qt: it would end the process where one is missing.
+They are loaded one by one, without Qt, which would abort the process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-# Each library, and the package of Debian and Ubuntu that has it.
+# Each library, and its Debian/Ubuntu package.
 PACKAGES = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
@@ -40,7 +40,7 @@ PACKAGES = {
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
     "libxkbcommon.so.0": "libxkbcommon0",
 }
-# These bring the others with them.
+# The others are dependencies of these.
 ALL = (
     "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 "
     "libglib2.0-0 libdbus-1-3 libfontconfig1"
@@ -48,7 +48,7 @@ ALL = (
 
 
 def lack_of_qt() -> str:
-    """Why Qt's libraries and its plugin for X11 cannot be loaded; nothing if they can."""
+    """Return why Qt's libraries or its X11 plugin cannot be loaded; "" if they can."""
     found = find_spec("PySide6")
     folder = Path(found.origin or "").parent / "Qt" if found else Path()
     parts = [folder / "lib" / f"libQt6{part}.so.6" for part in ("Gui", "Widgets", "OpenGL", "DBus")]
@@ -58,7 +58,7 @@ def lack_of_qt() -> str:
 
 
 def lack_of(library: str) -> str:
-    """Why a library cannot be loaded; nothing if it can."""
+    """Return why a library cannot be loaded; "" if it can."""
     try:
         ctypes.CDLL(library)
     except OSError as error:
@@ -67,21 +67,21 @@ def lack_of(library: str) -> str:
 
 
 def missing(lack: str) -> list[str]:
-    """The libraries that are missing, from why something could not be loaded.
+    """Return the missing libraries, given the loader's error.
 
-    The loader names the first one only: the others are found by trying all that Qt takes.
+    The loader names only the first: the others are found by loading each.
     """
     named = re.findall(r"^([\w.+-]+\.so[\w.]*): ", lack)
     return sorted({*named, *(library for library in PACKAGES if lack_of(library))})
 
 
 def packages_of(libraries: Iterable[str]) -> str:
-    """The Debian packages that have these libraries; all that there are, if one is not known."""
+    """Return the Debian packages of these libraries; all packages if one is unknown."""
     names = {PACKAGES.get(library, "") for library in libraries}
     return " ".join(sorted(names)) if names and "" not in names else ALL
 
 
 def told(libraries: list[str]) -> str:
-    """In words, that these are missing."""
+    """Return a sentence about missing libraries."""
     *others, last = libraries
     return f"{', '.join(others)} and {last} are missing" if others else f"{last} is missing"

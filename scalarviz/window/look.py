@@ -1,4 +1,4 @@
-"""How the controls of the window look: a theme, and icons in the colour of their text."""
+"""Appearance of the window's controls: themes, and icons in the text color."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scalarviz.draw2d.theme import THEMES, ControlColors
 
 
 def theme_of(name: str) -> str:
-    """A theme by its name; "auto" asks the system."""
+    """Return the name of a theme; "auto" is the system's."""
     if name != "auto":
         return name
     hints = QGuiApplication.styleHints()
@@ -18,7 +18,7 @@ def theme_of(name: str) -> str:
 
 
 def palette_of(look: ControlColors) -> QPalette:
-    """The colours of a theme, as Qt's Fusion style takes them."""
+    """Return the palette of a theme for Qt's Fusion style."""
     palette, role = QPalette(), QPalette.ColorRole
     for which, color in {
         role.Window: look.panel,
@@ -49,14 +49,14 @@ def palette_of(look: ControlColors) -> QPalette:
 
 
 def dress(window: QWidget, theme: str) -> None:
-    """Give a window and all in it the colours of a theme."""
+    """Apply a theme's colors to a window."""
     palette = palette_of(THEMES[theme].controls)
     window.setPalette(palette)
     QToolTip.setPalette(palette)
 
 
 def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str, side: int = 16) -> QIcon:
-    """A standard icon in another colour, so that it is seen on every ground."""
+    """Return a standard icon in another color."""
     size = QSize(side, side)
     drawn = widget.style().standardIcon(which).pixmap(size, widget.devicePixelRatioF())
     tinted = QPixmap(drawn.size())
@@ -71,6 +71,6 @@ def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str, side: int = 
 
 
 def reduces_motion() -> bool:
-    """Whether the system is set to show no animations."""
+    """Return whether the system disables animations."""
     style = QApplication.style()
     return style.styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration) == 0

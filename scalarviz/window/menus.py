@@ -1,4 +1,4 @@
-"""The window's menus: files, the past, and how the network is looked at."""
+"""Menus: the menu bar of the window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Act = Callable[[], object]
 
 @final
 class Menus:
-    """What there is besides the controls; each entry says its key."""
+    """The menu bar; each entry shows its key."""
 
     def __init__(
         self, window: QMainWindow, controller: Controller, photograph: Callable[[str], str]
@@ -31,7 +31,7 @@ class Menus:
         self.window = window
         self.controller = controller
         self.photograph = photograph
-        self.entries: dict[str, QAction] = {}  # of rows, by their names
+        self.entries: dict[str, QAction] = {}  # by name of the row
         self._shown: dict[str, Shown] = {}
         self._rows = {row.name: row for row in CONTROLS.values() if row.menu}
         others = (row.menu for row in self._rows.values())
@@ -58,7 +58,7 @@ class Menus:
         menu.addSeparator()
 
     def _make_rows(self, state: State) -> None:
-        """An entry for each row; a choice is a submenu, or an entry per name if names have keys."""
+        """Add an entry per row; a choice is a submenu, or an entry per name if names have keys."""
         for row in self._rows.values():
             menu, names = self.menus[row.menu], tuple(row.names(state))
             if row.kind != "choice":
@@ -88,7 +88,7 @@ class Menus:
                 action.setChecked(bool(shown.value))
 
     def _press(self, row: Control) -> None:
-        """Press the button or flip the tick of a row."""
+        """Press the button or toggle the tick of a row."""
         self._set(row, 1 if row.kind == "button" else not row.get(self.controller.state))
 
     def _set(self, row: Control, value: object) -> None:
@@ -130,5 +130,5 @@ class Menus:
 
 
 def with_key(title: str, key: str) -> str:
-    """Text of a menu entry with its key on the right."""
+    """Return the text of a menu entry with its key on the right."""
     return f"{title}\t{written(key).capitalize()}" if key else title

@@ -1,4 +1,4 @@
-"""The options of a scene, as a panel that opens above its button."""
+"""OptionsPanel: the options of a scene, in a popup above its button."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LARGEST = 2**31 - 1
 
 @final
 class OptionsPanel(QFrame):
-    """What can be chosen of a scene; which choice begins another training is said beside it."""
+    """The options of a scene; those that restart the training are marked."""
 
     def __init__(self, parent: QWidget, controller: Controller) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
@@ -41,7 +41,7 @@ class OptionsPanel(QFrame):
         self._grid.setVerticalSpacing(6)
 
     def open_above(self, button: QWidget) -> None:
-        """Show the options as they are now."""
+        """Show the current options."""
         state = self.controller.state
         dress(self, state.theme)
         self._fill(state.choices)
@@ -68,7 +68,7 @@ class OptionsPanel(QFrame):
 
 
 def field_of(choice: OptionChoice, controller: Controller) -> QWidget:
-    """The control that suits an option."""
+    """Return the control for an option."""
     if choice.kind is bool:
         box = Tick()
         box.setChecked(choice.value)
@@ -87,7 +87,7 @@ def field_of(choice: OptionChoice, controller: Controller) -> QWidget:
         spin = QSpinBox()
         spin.setRange(0, LARGEST)
         spin.setValue(choice.value)
-        spin.setKeyboardTracking(False)  # a number is chosen when it is complete
+        spin.setKeyboardTracking(False)  # applied when typing is finished
         spin.valueChanged.connect(partial(controller.set_option, choice.name))
         return spin
     line = QLineEdit(str(choice.value))

@@ -1,4 +1,4 @@
-"""The picture in the window: a widget with OpenGL in it, and the mouse over it."""
+"""View: the OpenGL widget of the window, and the mouse over it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from scalarviz.view.offscreen import (
 
 
 def make_canvas() -> Any:
-    """A vispy canvas whose `native` is a Qt widget."""
+    """Return a vispy canvas whose `native` is a Qt widget; raise DisplayError without OpenGL."""
     try:
         if sys.platform == "linux":
             choose_binding()
@@ -43,13 +43,13 @@ def make_canvas() -> Any:
             canvas = app.Canvas(app=application, size=(960, 600), keys=None, show=False)
     except DisplayError:
         raise
-    except Exception as error:  # whatever a driver or a toolkit may raise
+    except Exception as error:  # drivers and toolkits raise errors of any class
         raise no_opengl(error) from error
     canvas.events.ignore_callback_errors = False
     set_current = canvas.set_current
 
     def set_current_in_turn(event: object = None) -> None:
-        with turn:  # Qt makes it current whenever it likes
+        with turn:  # Qt makes it current at any time
             set_current(event)
 
     canvas.set_current = set_current_in_turn
@@ -57,7 +57,10 @@ def make_canvas() -> Any:
 
 
 def choose_binding() -> None:
-    """Have PyOpenGL work with what Qt works with: EGL if possible, as pictures without a window."""
+    """Load PyOpenGL with the platform that Qt uses: EGL if possible, else GLX.
+
+    Raise DisplayError if it was loaded with another one.
+    """
     kind = "EGL" if draws_by_egl() else "GLX"
     if not binding():
         with environment(PYOPENGL_PLATFORM=kind.lower()):
@@ -70,7 +73,7 @@ def choose_binding() -> None:
 
 
 def draws_by_egl() -> bool:
-    """Whether a context of Qt is one of EGL."""
+    """Return whether Qt's contexts are EGL contexts."""
     surface, context = QOffscreenSurface(), QOpenGLContext()
     surface.create()
     try:
@@ -86,15 +89,15 @@ def draws_by_egl() -> bool:
 
 @final
 class View(QObject):
-    """Draws the stage of a controller, and takes the mouse to it.
+    """Draws a controller's stage, and forwards the mouse to it.
 
-    `failed` is called with what went wrong in drawing, once; nothing is drawn any more then.
+    `failed` is called with the first error of drawing, after which nothing is drawn.
     """
 
     def __init__(self, controller: Controller, failed: Callable[[Exception], None]) -> None:
         super().__init__()
         self.controller = controller
-        self.drawn = False  # whether there is a first picture
+        self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
         self._failed: Callable[[Exception], None] | None = failed
         self.pointer = Pointer(controller)
@@ -108,18 +111,18 @@ class View(QObject):
         self.widget.installEventFilter(self)
 
     def refresh(self) -> None:
-        """Draw soon."""
+        """Request a redraw."""
         self.stale = False
         self.canvas.update()
 
     def close(self) -> None:
-        """Nothing is drawn from now on."""
+        """Stop drawing."""
         self._failed = None
         self.widget.removeEventFilter(self)
         self.canvas.events.draw.disconnect(self._draw)
 
     def release(self) -> None:
-        """Free the memory of the picture; nothing can be drawn any more."""
+        """Free the memory of the picture, for good."""
         with turn:
             self.canvas.set_current()
             self.controller.stage.release()
@@ -136,14 +139,14 @@ class View(QObject):
                 self.controller.drawing(partial(self.controller.stage.draw, width, height, ratio))
                 self.canvas.context.flush_commands()
             self.drawn = True
-        except Exception as error:  # it would be lost in Qt
+        except Exception as error:  # Qt would swallow it
             failed, self._failed = self._failed, None
             failed(error)
 
     # The mouse.
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take what the mouse does; the rest goes its way."""
+        """Handle mouse events; pass on all others."""
         if isinstance(event, QMouseEvent):
             at, kind = event.position(), event.type()
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):

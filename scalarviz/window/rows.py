@@ -1,4 +1,4 @@
-"""Rows of controls that wrap where the window is narrow."""
+"""Rows: a layout that wraps its widgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QWidget
 
 @final
 class Rows(QLayout):
-    """Widgets in a row, and in as many rows as it takes."""
+    """Places widgets in rows, as many as needed."""
 
     def __init__(self, gap: int = 14, between: int = 4) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Rows(QLayout):
         self._arrange(rect, move=True)
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
-        """Place everything, or only find out how high that would be."""
+        """Place the widgets, or only measure; return the height."""
         x, y, height = rect.x(), rect.y(), 0
         for item in self._items:
             if item.isEmpty():
@@ -71,7 +71,7 @@ class Rows(QLayout):
 
 
 def group(*widgets: QWidget) -> QWidget:
-    """Widgets that stay together in a row."""
+    """Return a widget that keeps several in one row."""
     box = QWidget()
     layout = QHBoxLayout(box)
     layout.setContentsMargins(0, 0, 0, 0)

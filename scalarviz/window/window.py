@@ -1,4 +1,4 @@
-"""The desktop window: `watch` opens it. Nothing of Qt is loaded before that."""
+"""watch: opens the desktop window; Qt is loaded only then."""
 
 from __future__ import annotations
 
@@ -34,16 +34,22 @@ def watch(
     play: bool = True,
     size: tuple[int, int] | None = None,
 ) -> int:
-    """Open a window in which a training is seen and taken in hand, until somebody closes it.
+    """Open a window on a training, until it is closed; return the exit code.
 
-    `show` is a Show or a Session. `speed` is in steps a second, 0 for flat out; None is the show's
-    own way. `theme` is "dark", "light", or "auto" to ask the system. With a `recipe` the options of
-    the scene can be chosen. The first step is shown slowly, the first time on this machine or with
-    `tour`. With `reduced_motion` nothing glides; the system can ask for that too. `size` is that of
-    the window.
+    show            a Show or a Session
+    steps           number of steps after which it pauses, the first time; None: those of the show
+    speed           steps a second, 0 for as fast as possible; None: the speed of the show
+    theme           "dark", "light", or "auto" for the system's
+    keep            saves the session
+    recipe          makes the options of the scene available
+    tour            True: show the first step by operations; else only the first time on this
+                    machine
+    reduced_motion  True: no animations; else as the system is set
+    play            whether it plays by itself; the default
+    size            width and height of the window in pixels
 
-    The exit code that suits comes back: 0, or 130 after Ctrl-C. What went wrong in
-    drawing is raised after the training was saved, if `keep` has a file for it.
+    Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
+    `keep` has a file for it. Raises DisplayError where no window can be opened.
     """
     show, keep = Show.of(show), keep or Keep()
     check_window()
@@ -84,7 +90,7 @@ def watch(
 
 
 def make_stage(show: Show, theme: str, reduced_motion: bool) -> PictureProtocol:
-    """The picture of a show."""
+    """Return the stage of a show."""
     from scalarviz.presenter.answers import AT_ONCE
     from scalarviz.presenter.stage import Stage
 
@@ -92,7 +98,7 @@ def make_stage(show: Show, theme: str, reduced_motion: bool) -> PictureProtocol:
 
 
 def check_window() -> None:
-    """Refuse where no window can be opened: Qt itself would end the program."""
+    """Raise DisplayError where no window can be opened: Qt itself would abort the program."""
     if find_spec("PySide6") is None:
         raise DisplayError(
             "a window takes PySide6, which is not installed: pip install 'scalarviz[desktop]'"
@@ -109,7 +115,7 @@ def check_window() -> None:
 
 
 def check_linux() -> None:
-    """Try what Qt would need on X11."""
+    """Raise DisplayError if a library or the display that Qt needs on X11 is missing."""
 
     platform = os.environ.get("QT_QPA_PLATFORM", "")
     if os.environ.get("WAYLAND_DISPLAY") or platform not in ("", "xcb"):
@@ -128,7 +134,7 @@ def check_linux() -> None:
 
 
 def lack(why: str) -> DisplayError:
-    """Something of the system is missing that Qt needs: what, and what to install."""
+    """Return the error for missing libraries, with the command that installs them."""
     if sys.platform != "linux":
         return DisplayError(f"Qt cannot be loaded ({why})")
     absent = libraries.missing(why)
