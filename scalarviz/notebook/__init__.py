@@ -1,1 +1,1 @@
-"""What is shown in notebooks: a training that is seen and taken in hand, and predictions."""
+"""Live pictures, controls and predictions in notebooks."""

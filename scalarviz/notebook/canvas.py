@@ -1,8 +1,7 @@
-"""The live picture in a notebook: jupyter_rfb, with what it lacks here.
+"""LiveCanvas: the live picture in a notebook, based on jupyter_rfb.
 
-It hears of the browser on whatever thread the kernel has for that, and would draw there, at once:
-everything is handed on to the thread that runs the cells. It knows nothing of the keyboard's focus:
-a ring shows it. What it writes of errors stands below the picture and nowhere else.
+It adds to jupyter_rfb: events arrive on any thread of the kernel and are moved to the thread that
+runs the cells; a ring shows the keyboard focus; errors appear below the picture only.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from scalarviz.package_files import text_beside
 from scalarviz.texts import text
 from scalarviz.view.canvas import Canvas
 
-SHARPEST = 2.0  # device pixels for a pixel; more cost time and are not seen
+SHARPEST = 2.0  # device pixels per pixel; more take time without visible gain
 LARGEST = 4096  # pixels along a side
-NOTCH = 100.0  # how far a notch of the wheel scrolls
+NOTCH = 100.0  # scroll distance of a wheel notch
 KEYS = {
     " ": "space",
     "ArrowLeft": "left",
@@ -38,11 +37,9 @@ KEYS = {
 OTHERS = {"Control", "Alt", "Meta"}
 MADE = "export default"
 
-# Around jupyter_rfb's own script: which keys are ours while the ring is shown, and the way in and
-# out by Tab. It tells how often it is on the page, and whether that is light. And it gives sliders
-# and number fields their names: ipywidgets writes those of controls without a label where nobody
-# ever sees or hears them.
-# This module is imported when the first picture is shown.
+# Wraps the script of jupyter_rfb: keys while the ring is shown, Tab to enter and leave, counting of
+# views, and the page's theme. It also labels sliders and number fields for screen readers:
+# ipywidgets puts the names of controls without a visible label elsewhere.
 PICTURE = f"\nconst PICTURE = {json.dumps(text('notebook.picture'))}"
 SCRIPT = f"{PICTURE}\n{text_beside(__file__, 'canvas.js')}"
 STYLE = "\n" + text_beside(__file__, "canvas.css")
@@ -50,11 +47,11 @@ STYLE = "\n" + text_beside(__file__, "canvas.css")
 
 @final
 class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
-    """Draws the stage of a controller, and takes mouse and keys to it.
+    """Draws a controller's stage, and forwards mouse and keys to it.
 
-    later    calls something on the thread that runs the cells, soon
-    changed  is called when a new picture is due
-    light    is called with whether the page is light
+    later    schedules a call on the thread that runs the cells
+    changed  called when a new picture is due
+    light    called with whether the page is light
     """
 
     _esm = RemoteFrameBuffer._esm.replace(MADE, "const framebuffer =", 1) + SCRIPT
@@ -70,8 +67,8 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
     ) -> None:
         self.controller = controller
         self.pointer = Pointer(controller)
-        self.views = 0  # how often it is on a page
-        self.seen = False  # whether it ever was
+        self.views = 0  # number of views on pages
+        self.seen = False  # whether it was ever on a page
         self.spent = 0.0  # seconds for the last picture
         self._later = later
         self._changed = changed
@@ -79,14 +76,14 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         self._ratio = 1.0
         self._canvas = Canvas(*size)
         width, height = (f"{side}px" for side in size)
-        with capture_output():  # where errors go would be shown at once, and be kept
+        with capture_output():  # the output of errors would be shown immediately, and stored
             super().__init__(css_width=width, css_height=height, max_buffered_frames=4)
         self._event_compatibility = 2
         self._rfb_last_frame = self.get_frame()
 
     @property
     def errors(self) -> Any:
-        """The widget in which errors of drawing are told."""
+        """The widget that shows errors of drawing."""
         return self._output_context
 
     @property
@@ -98,7 +95,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         return bool(self._has_visible_views)
 
     def get_frame(self) -> npt.NDArray[np.uint8]:
-        """The stage as it is now."""
+        """Return the rendered stage."""
         frames: list[npt.NDArray[np.uint8]] = []
         self.controller.drawing(lambda: frames.append(self._draw()))
         return frames[0]
@@ -110,21 +107,21 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         return frame
 
     def release(self) -> None:
-        """Free the memory of the picture; a next one is made anew."""
+        """Free the memory of the picture; the next one allocates it again."""
         self.controller.stage.release()
         self._canvas.close()
 
-    # What jupyter_rfb does on the thread that it is called on.
+    # Calls of jupyter_rfb, moved to the right thread.
 
     def _rfb_schedule_maybe_draw(self, *args: object) -> None:
         self._later(self._rfb_maybe_draw)
 
     def _rfb_handle_msg(self, widget: object, content: dict[str, Any], buffers: object) -> None:
-        if content.get("type") != "close":  # it is said from here too, when nobody listens
+        if content.get("type") != "close":  # also sent from here, without a listener
             self._later(partial(super()._rfb_handle_msg, widget, content, buffers))
 
     def handle_event(self, event: dict[str, Any]) -> None:
-        """Do what the mouse or a key asks for."""
+        """Handle an event of the mouse or keyboard."""
         kind = event["type"]
         if kind == "view":
             self.views, self.seen = self.views + 1, True

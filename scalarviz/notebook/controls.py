@@ -1,4 +1,4 @@
-"""The controls below the picture in a notebook: what they show and what they do."""
+"""NotebookControls: the controls below the picture in a notebook."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scalarviz.controller.options import OptionChoice
 from scalarviz.controller.state import State
 from scalarviz.texts import text
 
-TOUCHED = 0.6  # seconds for which a control that is moved is not moved by us
+TOUCHED = 0.6  # seconds after a user's change during which a control is not updated
 SLIDERS = "slider", "timeline"
 
 Deed = Callable[[Any], object]
@@ -44,7 +44,7 @@ def number(row: Control) -> Any:
 
 
 def slider(row: Control) -> Any:
-    """An integer slider: the page sends float values back after rounding them, integers never."""
+    """Return an integer slider: float values come back rounded from the page, integers exact."""
     return ipywidgets.IntSlider(max=1, readout=False, layout=Layout(width="110px"))
 
 
@@ -71,16 +71,17 @@ KINDS = {
 
 @final
 class NotebookControls:
-    """All controls, by their names in `made`; `box` holds them.
+    """All controls, by name in `made`; `box` contains them.
 
-    later  calls something soon on the controller's thread; what a browser says of a control may
-           arrive on another one
+    controller  the controller
+    later       schedules a call on the controller's thread; events of a browser may arrive on
+                another
     """
 
     def __init__(self, controller: Controller, later: Callable[[Callable[[], None]], None]) -> None:
         self.controller = controller
         self._later = later
-        self._showing: int | None = None  # the thread that shows a state just now
+        self._showing: int | None = None  # the thread that is updating the widgets
         self._waiting: deque[tuple[object, Callable[[], object]]] = deque()
         self._touched: dict[Any, float] = {}
         self._shown: dict[str, Shown] = {}
@@ -104,15 +105,15 @@ class NotebookControls:
         lines = [line(*first, self.options), line(*second), self.more]
         self.box = ipywidgets.VBox(lines, layout=Layout(width="100%"))
 
-    # What there is.
+    # Construction.
 
     def _in_more(self, row: Control) -> Any:
-        """The widget of a row; a choice behind its name."""
+        """Return the widget of a row; a choice has its name in front."""
         made = self.made[row.name]
         return group(row.words("name").capitalize(), made) if row.kind == "choice" else made
 
     def _make(self, row: Control) -> Any:
-        """The widget of a row."""
+        """Return the widget of a row, connected to its setter."""
         made, act = KINDS[row.kind](row), partial(row.set, self.controller)
         if row.kind == "button":
             made.on_click(lambda _: self._soon(None, partial(act, 1)))
@@ -123,7 +124,7 @@ class NotebookControls:
         return made
 
     def _observe(self, control: Any, act: Deed) -> None:
-        """Have a control do something when a user moves it."""
+        """Call `act` when a user changes a control."""
 
         def moved(change: Any) -> None:
             if self._showing != threading.get_ident():
@@ -132,27 +133,27 @@ class NotebookControls:
 
         control.observe(moved, "value")
 
-    # What users do.
+    # Commands.
 
     def _soon(self, control: object, command: Callable[[], object]) -> None:
-        """Do something on the controller's thread; what moves meanwhile counts where it is then."""
+        """Schedule a command; of waiting changes of one control, only the last is executed."""
         if control is not None and self._waiting and self._waiting[-1][0] is control:
             self._waiting.pop()
         self._waiting.append((control, command))
         self._later(self.attend)
 
     def attend(self) -> None:
-        """Do what was asked for since the last time."""
+        """Execute the waiting commands."""
         while self._waiting:
             self._waiting.popleft()[1]()
 
     def _open(self, change: Any) -> None:
         self.more.layout.display = "" if change.new else "none"
 
-    # What is shown.
+    # Display.
 
     def show_state(self, state: State) -> None:
-        """Show a state; what somebody is just moving stays."""
+        """Show a state, except in controls that the user has just moved."""
         self._showing = threading.get_ident()
         try:
             for row in self.rows:
@@ -175,7 +176,7 @@ class NotebookControls:
                 made.options = shown.names
             self._set(made, **told, value=value)
         elif row.kind == "number":
-            if value is not None and not math.isfinite(value):  # no page can be told such a number
+            if value is not None and not math.isfinite(value):  # JSON has no such number
                 told["tooltip"], value = f"{shown.about}: {value}", None
             self._set(made, **told, value=float(f"{value or 0.0:.6g}"))
         elif row.kind in SLIDERS:
@@ -191,7 +192,7 @@ class NotebookControls:
                 setattr(control, name, value)
 
     def _show_scene(self, state: State) -> None:
-        """The options of the scene; new ones only where something has changed."""
+        """Show the options of the scene; rebuilt only if they have changed."""
         if state.choices != self._choices:
             self._choices, before = state.choices, self.scene.children
             self.scene.children = tuple(self._field(choice) for choice in state.choices)
@@ -201,7 +202,7 @@ class NotebookControls:
                 close(group_before)
 
     def _field(self, choice: OptionChoice) -> Any:
-        """The control that suits an option of the scene."""
+        """Return the control for an option of the scene."""
         field: Any
         layout = Layout(width="120px")
         if choice.kind is bool:
@@ -219,18 +220,18 @@ class NotebookControls:
 
 
 def group(name: str, *controls: Any) -> Any:
-    """Controls that stay together, with a name before them."""
+    """Return controls in a row, with a name in front."""
     label = ipywidgets.HTML(f'<span style="opacity: 0.7">{escape(name)}</span>')
     return ipywidgets.HBox([label, *controls], layout=Layout(margin="0 8px 0 4px"))
 
 
 def line(*children: Any) -> Any:
-    """A row that goes on in the next line where it is too narrow."""
+    """Return a row that wraps if it is too narrow."""
     return ipywidgets.HBox(children, layout=Layout(flex_flow="row wrap", align_items="center"))
 
 
 def close(widget: Any) -> None:
-    """A widget and all in it, and what says how it looks: ipywidgets keeps all that is open."""
+    """Close a widget with its children, layout and style, which ipywidgets would keep otherwise."""
     for child in getattr(widget, "children", ()):
         close(child)
     widget.close()

@@ -1,4 +1,4 @@
-"""The form of a prediction: a question, a place for the answer, and what is said of it."""
+"""The widget of a prediction: question, input field, and feedback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLORS = {True: "#1a7f37", False: "#9a6700"}
 
 
 def form_of(prediction: Prediction) -> Any:
-    """A widget that asks for a guess and says whether it is right."""
+    """Return a widget that asks for a guess and checks it."""
     question = ipywidgets.HTMLMath(prediction.html)
     field: Any
     if prediction.choices:
@@ -39,7 +39,7 @@ def form_of(prediction: Prediction) -> Any:
             right = prediction.check(field.value)
         except ScalarvizError as error:
             return say(str(error), False)
-        except Exception as error:  # the answer is computed from what cells have made
+        except Exception as error:  # the answer may be computed from variables of cells
             why = f"{type(error).__name__}: {error}"
             return say(text("predict.cells", why=why), False)
         shown.layout.display = "none" if right else ""
@@ -55,6 +55,6 @@ def form_of(prediction: Prediction) -> Any:
         row = [field, shown]
     else:
         field.observe(look, "value")
-        field.continuous_update = False  # Return is as good as the button
+        field.continuous_update = False  # Return submits like the button
         row = [field, check, shown]
     return ipywidgets.VBox([question, ipywidgets.HBox(row), said])

@@ -1,4 +1,4 @@
-"""A training in a notebook: the live picture, the controls below it, and the time between them."""
+"""Live: a training in a notebook: picture, controls, and their timer."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from scalarviz.notebook.controls import NotebookControls, close
 from scalarviz.notebook.place import Shown, run_of, shell
 from scalarviz.texts import text
 
-FRAME = 1.0 / 40.0  # seconds between two looks at everything, while somebody looks on
-UNSEEN = 0.5  # while nobody does
-LOOKS = 3  # frames between two looks at the controls
-REST = 0.6  # times as long as a picture took, training that goes flat out is left in peace
+FRAME = 1.0 / 40.0  # seconds between updates while visible
+UNSEEN = 0.5  # while not visible
+LOOKS = 3  # frames between updates of the controls
+REST = 0.6  # pause after a picture while training at full speed, relative to the picture's duration
 AFTER_AN_ERROR = 1.0
-MOST = 12  # that are kept, though their output may be gone
+MOST = 12  # hidden pictures that stay open
 
-_open: list[Live] = []  # all that are not closed, the oldest first
+_open: list[Live] = []  # all open ones, oldest first
 
 
 @final
 class Live(Shown):
-    """A face of a controller in a notebook.
+    """The view of a controller in a notebook.
 
-    `snapshot()` is the picture as it is now, `refresh()` shows it from within a cell that goes on
-    for long, `close()` takes everything off the page. While a cell runs nothing here moves by
-    itself; a training that plays goes on.
+    `snapshot()` returns the current picture, `refresh()` updates it from within a long-running
+    cell, `close()` removes it from the page. It does not update by itself while a cell runs; a
+    playing training continues.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class Live(Shown):
     ) -> None:
         self.controller = controller
         self.closed = False
-        self._follow = follow  # whether the theme is that of the page
+        self._follow = follow  # whether it follows the page's theme
         self._begin: Callable[[], Opening] = lambda: Opening(controller, tour, play=play)
         self._opening: Opening | None = None
         self._state: object = None
         self._count = 0
         self._stale = True
         self._sent = 0.0
-        self._told = ""  # the error that was told last
+        self._told = ""  # the last reported error
         self._cell_run = run_of(shell())
         loop = loop_of_cells()
         self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
@@ -70,16 +70,16 @@ class Live(Shown):
         make_room(*self._cell_run)
         self._soon(self._tick)
 
-    # What a user of it calls.
+    # Public methods.
 
     def snapshot(self) -> Any:
-        """The picture as it is now, to be kept in a notebook."""
+        """Return the current picture as an image for the notebook."""
         width, height = self.canvas.size
         image: Any = Image
         return image(self._whole_picture(), width=width, height=height)
 
     def refresh(self) -> None:
-        """Show how things stand now, though a cell runs; not more often than can be seen."""
+        """Update the picture within a running cell, at most once per FRAME."""
         if perf_counter() - self._sent > FRAME and not self.closed:
             self.controller.stage.tick(perf_counter())
             self.canvas.send_frame(self.canvas.get_frame())
@@ -87,7 +87,7 @@ class Live(Shown):
             self._sent = perf_counter()
 
     def close(self) -> None:
-        """Off the page; a training that plays pauses, unless it is watched elsewhere."""
+        """Remove it from the page; pause the training unless another picture shows it."""
         if self.closed:
             return
         self.closed = True
@@ -105,13 +105,13 @@ class Live(Shown):
         return any(o.controller.session is self.controller.session for o in _open if o is not self)
 
     def bundle(self) -> dict[str, Any]:
-        """What the notebook keeps: the picture, for where no kernel runs, and the widget."""
+        """Return what the notebook stores: the widget, and a picture for use without a kernel."""
         picture = base64.b64encode(self._whole_picture()).decode()
         view: dict[str, Any] = self.widget._repr_mimebundle_()
         return view | {"text/plain": repr(self), "image/png": picture}
 
     def _whole_picture(self) -> bytes:
-        """The picture with all that belongs to it, however long that takes."""
+        """Return a complete picture as PNG, however long that takes."""
         stage, before = self.controller.stage, self.controller.stage.patience
         stage.patience = math.inf
         try:
@@ -123,10 +123,10 @@ class Live(Shown):
         title = self.controller.show.title or text("notebook.training")
         return f"{title}, {self.controller.state.where}"
 
-    # Time.
+    # The timer.
 
     def _tick(self) -> None:
-        """Look at everything, have drawn what is new, and leave training some of the time."""
+        """Update everything that has changed, leaving time for training."""
         if self.closed:
             return
         wait = AFTER_AN_ERROR
@@ -141,7 +141,7 @@ class Live(Shown):
             self._wait(wait, self._guarded(self._tick))
 
     def _rest(self, spent: float) -> float:
-        """Seconds until the next look."""
+        """Return the seconds until the next update."""
         if not self.canvas.visible:
             return UNSEEN
         rest = REST * self.canvas.spent if self.controller.playing.flat_out else 0.0
@@ -167,7 +167,7 @@ class Live(Shown):
             self.canvas.request_draw()
 
     def _unseen(self) -> None:
-        """Its output is gone: rest, or make room for a newer one of this session."""
+        """Its output was removed: pause, or close if another picture shows the session."""
         if self._watched_elsewhere:
             self.close()
         elif self.controller.session.playing:
@@ -184,12 +184,12 @@ class Live(Shown):
         self._later(self._guarded(command))
 
     def _guarded(self, command: Callable[[], None]) -> Callable[[], None]:
-        """An error that nobody awaits is told below the picture; the same one only once."""
+        """Return a command that reports its error below the picture, repeated ones once."""
 
         def guarded() -> None:
             try:
                 command()
-            except Exception as error:  # whatever it is, the loop has nobody to tell it to
+            except Exception as error:  # the event loop has no caller to raise it to
                 said = f"{type(error).__name__}: {error}"
                 if said != self._told:
                     self._told = said
@@ -200,7 +200,7 @@ class Live(Shown):
 
 
 def make_room(cell: str, run: int) -> None:
-    """Close what an earlier run of the same cell has shown, and the oldest of too many unseen."""
+    """Close what an earlier run of this cell has shown, and the oldest hidden pictures."""
     for live in list(_open):
         before = live._cell_run
         if cell and before[0] == cell and before[1] != run:
@@ -211,7 +211,7 @@ def make_room(cell: str, run: int) -> None:
 
 
 def loop_of_cells() -> asyncio.AbstractEventLoop:
-    """The loop of the thread that runs cells."""
+    """Return the event loop of the thread that runs cells; raise InputError on another thread."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Where a program runs: in a notebook, and in whose."""
+"""Detects whether and in which notebook a program runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scalarviz.errors.visible_text import say
 
 
 def shell() -> Any:
-    """The IPython that serves a notebook; None in a terminal, or without IPython."""
+    """Return the IPython shell of a notebook; None elsewhere."""
     ipython = sys.modules.get("IPython")
     found = ipython.get_ipython() if ipython is not None else None
     return found if hasattr(found, "kernel") else None
 
 
 def run_of(found: Any) -> tuple[str, int]:
-    """What the page calls the cell that runs, or "", and the number of this run."""
+    """Return the id of the running cell, or "", and the number of this run."""
     try:
         return str(found.kernel.get_parent("shell")["metadata"]["cellId"]), found.execution_count
     except (AttributeError, KeyError, TypeError):
@@ -26,7 +26,7 @@ def run_of(found: Any) -> tuple[str, int]:
 
 
 def in_notebook() -> bool:
-    """Whether cells of a notebook are run here."""
+    """Return whether cells of a notebook are run here."""
     return shell() is not None
 
 
@@ -35,14 +35,14 @@ def in_colab() -> bool:
 
 
 def has_widgets() -> bool:
-    """Whether there are controls for notebooks."""
+    """Return whether ipywidgets is installed."""
     return find_spec("ipywidgets") is not None
 
 
 class Shown:
-    """Something that shows itself in its cell at once, and not again as the cell's last value.
+    """Shows itself in its cell at once, and not again as the cell's last value.
 
-    `bundle` is what a notebook keeps of it: texts and pictures by their mime types.
+    `bundle` returns its representations by mime type, for the notebook.
     """
 
     _cell: int | None = None
@@ -56,7 +56,7 @@ class Shown:
         raise NotImplementedError
 
     def show(self) -> None:
-        """Show it in the cell that runs; outside a notebook, nowhere."""
+        """Show it in the running cell; nothing outside a notebook."""
         found = shell()
         if found is not None:
             self._cell = found.execution_count

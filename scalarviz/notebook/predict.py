@@ -1,4 +1,4 @@
-"""A prediction: a question that a learner answers before the cell that shows it is run."""
+"""predict: asks a question before a cell shows the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scalarviz.errors import InputError
 from scalarviz.notebook.place import Shown, has_widgets, in_notebook
 from scalarviz.texts import text
 
-NEAR = 0.02  # of the answer, by which a guess may be off
+NEAR = 0.02  # relative tolerance of a numeric guess
 
 Answer = float | str | Callable[[], float | str]
 
@@ -29,7 +29,7 @@ def predict(
     choices: Sequence[str] = (),
     hint: str = "",
 ) -> Prediction:
-    """Ask for a number, or for one of some choices, and say whether it is right.
+    """Ask for a number, or for one of several choices, and check the guess.
 
     question  text that is shown
     answer    a number, a choice, or a function that returns it, called when a guess is checked
@@ -37,8 +37,8 @@ def predict(
     choices   words to choose from; by default none: a number is asked for
     hint      text that is shown beside a wrong guess; by default none
 
-    In a notebook it is a small form below the cell; formulas stand between dollars and code between
-    backticks. Returns a Prediction. Raises InputError for an answer that is none of the choices.
+    In a notebook, a form is shown below the cell; formulas are written between dollars and code
+    between backticks. Returns a Prediction. Raises InputError if the answer is none of the choices.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess
@@ -55,7 +55,7 @@ def predict(
 
 @final
 class Prediction(Shown):
-    """A question, its answer, and what was guessed so far."""
+    """A question, its answer, and the guesses."""
 
     def __init__(
         self, question: str, answer: Answer, near: float, choices: tuple[str, ...], hint: str
@@ -63,7 +63,7 @@ class Prediction(Shown):
         if not isinstance(question, str):
             raise InputError(f"a question is a text, not {shorten(question)}")
         self.question = question
-        self.known = ""  # the answer in words, once a guess was checked
+        self.known = ""  # the answer as text, after the first guess
         self.near = number(near, "near", 0.0)
         self.choices = choices
         self.hint = hint
@@ -78,7 +78,7 @@ class Prediction(Shown):
         return self._checked(self._answer() if callable(self._answer) else self._answer)
 
     def check(self, guess: float | str) -> bool:
-        """Whether a guess is right; a number may be given as text, also as a fraction."""
+        """Return whether a guess is right; a number may be given as text, also as a fraction."""
         answer = self.answer
         self.known = in_words(answer)
         if isinstance(answer, str):
@@ -102,7 +102,7 @@ class Prediction(Shown):
 
     @property
     def said(self) -> str:
-        """What is said of the newest guess."""
+        """The feedback on the last guess."""
         if self.right:
             return text("predict.right", answer=self.known)
         wrong = text("predict.wrong", guess=in_words(self.guesses[-1]))
@@ -122,7 +122,7 @@ class Prediction(Shown):
         return text("predict.html", question=self.as_html(self.question))
 
     def bundle(self) -> dict[str, Any]:
-        """The question; and, where that is possible, a form to answer it."""
+        """Return the question, with a form to answer it if widgets are available."""
         kept = f"<p>{self.html}</p>"
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": kept}
         if in_notebook() and has_widgets():
@@ -133,7 +133,7 @@ class Prediction(Shown):
 
 
 def as_number(guess: object) -> float:
-    """A number from what somebody typed."""
+    """Return a typed number; raise InputError if it is not one."""
     if isinstance(guess, str):
         typed = guess.strip().replace("−", "-")
         try:

@@ -1,4 +1,4 @@
-"""Watching in a notebook: the live picture with its controls, or what else is possible there."""
+"""watch in a notebook: the live picture, or the next step where that is impossible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
 
 SIZE = 800, 500
-SPEED = 10.0  # steps a second at first: who presses play wants to see it learn
+SPEED = 10.0  # steps a second at first, slow enough to see it learn
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
 PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
 
@@ -37,15 +37,17 @@ def watch(
     tour: bool = False,
     reduced_motion: bool = False,
 ) -> Any:
-    """Show a training in the cell that runs, and return what shows it.
+    """Show a training below the running cell; return what shows it.
 
-    steps  after how many it pauses, the first time
-    speed  steps a second, 0 for flat out; None: slowly at first, then ever faster
-    size   of the picture, in pixels
-    play   whether it plays at once, and not only when somebody presses the button
-    tour   whether the first step is shown operation by operation then
-
-    A `theme` of "auto" is that of the page.
+    show            a Show
+    steps           number of steps after which it pauses, the first time; None: no limit
+    speed           steps a second, 0 for as fast as possible; None: accelerating from a slow start
+    theme           "dark", "light", or "auto" for the page's
+    recipe          makes the options of the scene available
+    size            width and height of the picture in pixels; by default (800, 500)
+    play            whether it plays at once; by default when its button is pressed
+    tour            whether the first step is shown by operations then
+    reduced_motion  whether animations are off
     """
     size = RenderOptions(size=size).size
     if why := lack():
@@ -67,7 +69,7 @@ def watch(
 
 
 def lack() -> str:
-    """Why no live picture can be shown here; nothing if it can."""
+    """Return why there are no live pictures here; "" if there are."""
     if in_colab():
         return text("notebook.colab")
     missing = [name for name in PACKAGES if find_spec(name) is None]
@@ -78,7 +80,7 @@ def lack() -> str:
 
 @final
 class Told(Shown):
-    """The next step of a training in the page, and why it is no more than that."""
+    """The next step of a training as a static page, and why it is not live."""
 
     def __init__(self, why: str, content: str, shows: str) -> None:
         self.why = why
@@ -96,7 +98,7 @@ class Told(Shown):
 
 
 def told(show: Show, why: str, theme: str) -> Told:
-    """Show the next step in the cell; drawn in space, or flat where that is impossible."""
+    """Show the next step in the cell, drawn in 3-D, or in 2-D without OpenGL."""
     chosen = "light" if theme == "auto" else theme
     try:
         _, page = story(show, replace(PAGE, theme=chosen, size=(1000, 620)))
@@ -111,6 +113,6 @@ def told(show: Show, why: str, theme: str) -> Told:
 
 
 def framed(page: str) -> str:
-    """A page within the page."""
+    """Return a page as an iframe."""
     title = escape(text("notebook.frame"))
     return f'<iframe srcdoc="{escape(page)}" style="{FRAME}" title="{title}"></iframe>'
