@@ -60,7 +60,9 @@ def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) ->
     """
     kind = pick(DATA_SETS, name, "data set")
     if isinstance(settings.get("picture"), str) or settings.get("folder") is not None:
-        raise InputError(f"a kept {name} has its pictures in an array, not a path: make it again")
+        raise InputError(
+            f"a saved data set {name} must have its pictures in an array, not a path: save it again"
+        )
     if budget is not None:
         budget.take(kind.cost(settings), f"its data set {name}")
     return make(kind, settings, f"data set {name!r}")

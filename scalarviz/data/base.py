@@ -169,7 +169,7 @@ class DataSet(ABC):
         if isinstance(data, (tuple, list)) and len(data) == 2:
             return Arrays(*data)
         if isinstance(data, type) and issubclass(data, DataSet):
-            raise InputError(f"{data.__name__} is a class: pass one of it, {data.__name__}()")
+            raise InputError(f"{data.__name__} is a class: pass an instance, {data.__name__}()")
         raise InputError(
             f"data must be a data set, such as sv.data.Xor(), or a pair of arrays "
             f"(inputs, targets), not {type(data).__name__} {shorten(data)}"
@@ -244,8 +244,8 @@ class Arrays(TableSet):
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
-                f"source says in words where the samples came from, such as 'iris.csv', and cannot "
-                f"be {shorten(source)}"
+                f"source must be a str that says where the samples came from, such as 'iris.csv', "
+                f"not {shorten(source)}"
             )
         source = source if source is None else os.fsdecode(source)
         whole = as_table(inputs, targets)
@@ -273,8 +273,8 @@ class Arrays(TableSet):
 
 def as_table(inputs: object, targets: object) -> Pair:
     """Return inputs and targets as new float64 arrays, one row a sample; raise InputError."""
-    x = as_floats(inputs, "a data set's inputs")
-    y = as_floats(targets, "a data set's targets")
+    x = as_floats(inputs, "the array of inputs")
+    y = as_floats(targets, "the array of targets")
     if y.ndim == 1 and x.ndim == 2:
         y = y[:, np.newaxis]
     for name, table in (("inputs", x), ("targets", y)):
@@ -283,7 +283,7 @@ def as_table(inputs: object, targets: object) -> Pair:
                 f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
                 f"{table.shape}: give each sample a row"
             )
-        as_batch(table, None, f"a data set's {name}")  # raises NotFiniteError
+        as_batch(table, None, f"the array of {name}")  # raises NotFiniteError
     if len(x) != len(y):
         raise ShapeError(
             f"the inputs have {len(x)} rows and the targets {len(y)}: "

@@ -217,7 +217,7 @@ class GeneratedBatches(Batches):
         made = self.make(step)
         if not isinstance(made, (tuple, list)) or len(made) != 2:
             raise InputError(
-                f"what makes the batches returned {shorten(made)} for step {step}: it must return "
+                f"the function make returned {shorten(made)} for step {step}: it must return "
                 "inputs and targets, two arrays with one row a sample"
             )
         inputs, targets = (as_floats(table, f"the batch made for step {step}") for table in made)

@@ -182,7 +182,9 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
             f"or (n, n, n, 3), and n is at least 2; not {shape}"
         )
     if not np.isfinite(table).all():
-        raise NotFiniteError("an array to look up colours in has NaN or infinity in it: mend it")
+        raise NotFiniteError(
+            "an array to look up colours in has NaN or infinity in it: replace what is not finite"
+        )
     return partial(look_up if table.ndim == 4 else look_up_channels, table), table, False
 
 

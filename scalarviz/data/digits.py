@@ -150,7 +150,7 @@ def check_own(pictures: Bytes, labels: Bytes) -> None:
     """Raise ShapeError or InputError unless there is one label from 0 to 9 for each picture."""
     if len(pictures) != len(labels):
         raise ShapeError(
-            f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass as many"
+            f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass one for each"
         )
     if labels.max() > 9:
         raise InputError(f"labels are digits from 0 to 9, not {labels.max()}")

@@ -105,7 +105,7 @@ def read_rows(path: Path) -> Rows:
         raise InputError(f"{called(path)} is no text in UTF-8: save it as CSV in UTF-8") from error
     except csv.Error as error:
         place = f"{called(path)}, line {reader.line_num}"
-        raise InputError(f"{place}, cannot be read as CSV: {error}") from error
+        raise InputError(f"{place}, cannot be read as CSV ({error}): save it again") from error
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -149,7 +149,7 @@ def read_numbers(
     numbers = array("d")
     for line, row in rows:
         if DOUBLE * len(numbers) > budget.limit:
-            budget.take(DOUBLE * len(numbers), f"what {called(path)} holds up to line {line:,}")
+            budget.take(DOUBLE * len(numbers), f"{called(path)} up to line {line:,}")
         if len(row) != width:
             raise ShapeError(
                 f"{called(path)}, line {line}, has {len(row)} cells where the first line has "
@@ -178,8 +178,8 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
     if not is_number(cell):
         what = f"{shorten(cell)} is not a number" if cell.strip() else "the cell is empty"
         raise InputError(
-            f"{place}: {what}: mend it, choose other columns, or say header=True if line 1 holds "
-            "names"
+            f"{place}: {what}: correct it, choose other columns, or say header=True if line 1 "
+            "holds names"
         )
     value = float(cell)
     if not math.isfinite(value):
@@ -216,8 +216,9 @@ def choose_columns(
             "columns are which by inputs= and targets="
         )
     if not wanted or not answers:
+        columns = "1 column" if width == 1 else f"{width} columns"
         raise InputError(
-            f"{called(path)} has {width} columns, of which {len(wanted)} would be inputs and "
+            f"{called(path)} has {columns}, of which {len(wanted)} would be inputs and "
             f"{len(answers)} targets: there must be one of each"
         )
     return wanted, answers
@@ -322,7 +323,10 @@ class Member:
         self._item = item
         self._name = f"{visible(item.filename)} in {called(path)}"
         if item.compress_type not in ZIPPED:
-            raise InputError(f"{self._name} is compressed in a way that np.savez has not")
+            raise InputError(
+                f"{self._name} is compressed by a method that numpy does not use: save it again "
+                "with np.savez"
+            )
         with archive.open(item) as file:
             self._shape, self._by_columns, self._dtype = read_header(file)
             self._start = file.tell()
@@ -380,14 +384,14 @@ def readable(path: object, budget: Budget) -> Path:
         found = Path(path)  # type: ignore[arg-type]  # the wrong type raises TypeError
         status = found.stat()
     except TypeError:
-        raise InputError(f"a path is a text or a Path, not {shorten(path)}") from None
+        raise InputError(f"a path must be a str or a Path, not {shorten(path)}") from None
     except FileNotFoundError:
         raise InputError(f"there is no file {shorten(str(path))}: check the path") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{shorten(str(path))} cannot be read: {why}") from error
+        raise InputError(f"{shorten(str(path))} cannot be read ({why}): check the path") from error
     if not found.is_file():
-        kind = "a folder" if found.is_dir() else "no file"
+        kind = "a folder" if found.is_dir() else "no ordinary file"
         raise InputError(f"{shorten(str(path))} is {kind}: pass the path of a file")
     Budget(budget.limit).take(status.st_size, called(found))
     return found

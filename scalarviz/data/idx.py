@@ -44,8 +44,8 @@ def read_folder(
     training = read_pair(place, "train", budget)
     if training is None:
         raise InputError(
-            f"there is no train-images-idx3-ubyte in {shorten(str(place))}, nor with .gz: pass the "
-            "folder that holds the four files of MNIST"
+            f"there is no train-images-idx3-ubyte, with or without .gz, in {shorten(str(place))}: "
+            "pass the folder that holds the four files of MNIST"
         )
     tests = read_pair(place, "t10k", budget)
     if tests is None:
@@ -67,7 +67,7 @@ def as_folder(folder: object) -> Path:
     except OSError:  # an impossible name
         there = False
     except (TypeError, ValueError):
-        raise InputError(f"a folder is a text or a Path, not {shorten(folder)}") from None
+        raise InputError(f"a folder must be a str or a Path, not {shorten(folder)}") from None
     if not there:
         raise InputError(
             f"{shorten(str(place))} is no folder: pass the one that holds the files of MNIST"
@@ -141,7 +141,7 @@ def read_numbers(
     shape = struct.unpack(f">{dimensions}I", header)
     length = math.prod(shape)
     if not length:
-        raise InputError(f"{called(path)} is empty: its shape is {shape}")
+        raise InputError(f"{called(path)} is empty, of shape {shape}: use another copy of it")
     data = b""
     if length <= most:  # else it is cut short: raise that error, not one of memory
         budget.take(length * BECOMES[dimensions], called(path))

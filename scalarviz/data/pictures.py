@@ -199,7 +199,7 @@ def read_picture(
         from PIL import Image
     except ImportError as error:
         raise InputError(
-            "reading pictures takes Pillow, which is not installed: pip install 'scalarviz[images]'"
+            "reading pictures needs Pillow, which is not installed: pip install 'scalarviz[images]'"
         ) from error
     try:
         with warnings.catch_warnings():
@@ -240,7 +240,7 @@ def check_scans(file: Path) -> None:
     """Raise InputError for a progressive JPEG with so many scans that it takes long."""
     scans = file.read_bytes().count(b"\xff\xda")
     if scans > MOST_SCANS:
-        raise InputError(f"{called(file)} is drawn in {scans:,} passes: save it again with a few")
+        raise InputError(f"{called(file)} has {scans:,} passes: save it again with a few")
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:

@@ -307,7 +307,10 @@ class Canvas2D:
     def extend(self, other: Canvas2D) -> None:
         """Draw the content of another canvas on top, with its clips."""
         if other.ratio != self.ratio:
-            raise InputError(f"the papers' ratios differ: {self.ratio:g} and {other.ratio:g}")
+            raise InputError(
+                f"a canvas of the ratio {other.ratio:g} cannot be added to one of "
+                f"{self.ratio:g}: make both with one ratio"
+            )
         self._quads.extend(other._quads, self.ratio)
         self.words += other.words
 

@@ -123,7 +123,7 @@ ENGINES = table(
         ),
     ]
 )
-ONLY_FULL = "a compiled function computes in full precision only"
+ONLY_FULL = "a compiled function computes in full precision only: leave out precision="
 EXPRESSION_ENGINES = table(
     [
         EngineRow("cpu", make_cpu_expression, missing_for_cpu, tuple, ONLY_FULL),

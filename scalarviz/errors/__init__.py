@@ -102,7 +102,7 @@ class UnknownNameError(InputError):
         nearest = [meant] if meant else nearest_names(name, names)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         if meant and meant not in names:
-            hint = f"; {meant}"
+            hint = f"; {meant}" if " " in meant else ""
         listed = [visible(each) for each in names[:MOST_NAMES]]
         more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
         choice = f"choose one of {', '.join(listed + more)}" if names else "there is none"

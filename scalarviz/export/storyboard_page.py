@@ -55,7 +55,7 @@ def page(stills: Sequence[Still], title: str, dark: bool = True) -> str:
     dark    whether it has the dark theme; the default
     """
     if not stills:
-        raise InputError("a page shows at least one still, and here is none: pass some")
+        raise InputError("a storyboard page needs at least one still: pass some")
     theme = "dark" if dark else "light"
     style = f"\n:root {{ {COLORS[theme]} }}{STYLE}"
     style = style.replace("color-scheme: dark", f"color-scheme: {theme}")

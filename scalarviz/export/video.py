@@ -215,5 +215,5 @@ def require(module: str, extra: str, kind: str) -> None:
     if find_spec(module) is None:
         name = {"av": "PyAV", "PIL": "Pillow"}[module]
         raise InputError(
-            f"writing {kind} takes {name}, which is not installed: pip install 'scalarviz[{extra}]'"
+            f"writing {kind} needs {name}, which is not installed: pip install 'scalarviz[{extra}]'"
         )

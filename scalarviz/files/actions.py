@@ -84,7 +84,7 @@ def check_rows(network: Network, details: Details) -> None:
     """Check row numbers of the bank."""
     rows, count = details["rows"], len(network.bank)
     if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.ndim != 1:
-        raise InputError(f"{shorten(rows)} are no rows")
+        raise InputError(f"rows must be an array of integers, not {shorten(rows)}")
     if not rows.size or rows.min() < 0 or rows.max() >= count:
         raise InputError(f"the network has rows 0 to {count - 1}, and not {shorten(rows)}")
 
@@ -108,7 +108,7 @@ def check_numbers(network: Network, details: Details) -> None:
     check_type(details["has_gradients"], bool, "has_gradients")
     check_type(details["count"], int, "count")
     if not 0 <= details["count"] < 2**63:
-        raise InputError(f"so many steps cannot have been taken: {shorten(details['count'])}")
+        raise InputError(f"count must be from 0 to 2**63 - 1, not {shorten(details['count'])}")
     needed: dict[str, tuple[int, ...]] = {
         "value": (len(bank),),
         "grad": (len(bank),),
@@ -150,7 +150,7 @@ def check_engine(network: Network, details: Details) -> None:
 def check_activation(network: Network, details: Details) -> None:
     check_type(details["layer"], int, "layer")
     if network.check_activation(details["layer"], details["name"]) != details["layer"]:
-        raise InputError(f"a layer is counted from 0, and not {details['layer']}")
+        raise InputError(f"a layer must be counted from 0, not {details['layer']}")
 
 
 def check_type(thing: object, kind: type, what: str) -> None:

@@ -43,7 +43,7 @@ def as_path(path: object) -> Path:
         text = os.fsdecode(path)
         if text and "\0" not in text:
             return Path(text)
-    raise InputError(f"a path is a text or a Path, not {shorten(path)}")
+    raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
 
 
 def shown(path: Path) -> str:
@@ -69,7 +69,7 @@ def replace_file(path: object, data: Data) -> None:
     except OSError as error:
         raise FileError(
             f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
-            "place, or mend this one"
+            "place, or repair this one"
         ) from error
 
 

@@ -90,8 +90,8 @@ def encode(kind: str, description: Description, arrays: Mapping[str, Array]) -> 
     if len(header) > LARGEST_HEADER or max(count_parts(header), count_parts(text)) > MOST_PARTS:
         raise InputError(
             f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
-            f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put what "
-            "is long into an array"
+            f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put long "
+            "values into an array"
         )
     place = place_of_checksum(data)
     data[place] = hashlib.sha256(data).hexdigest().encode()

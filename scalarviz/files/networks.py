@@ -225,7 +225,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     blocks = slots_of(description)
     steps = field(description, "step_count", int)
     if not 0 <= steps < MOST_STEPS:
-        raise InputError(f"step_count is {shorten(steps)}")
+        raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     has_gradients = field(description, "has_gradients", bool)
     targets = {"value": bank.value, "state": bank.state} | optional(net)
     shapes = {name: (array.shape, array.dtype.name) for name, array in targets.items()}
@@ -243,7 +243,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
 def check_states(net: Network, states: Array) -> None:
     """Raise InputError for impossible states; each row is the state of a whole bank."""
     if not np.isfinite(states).all():
-        raise InputError("what is said of the state of the network is not finite")
+        raise InputError("the state of the network must be finite numbers")
     for layer in net.layers:
         layer.check_states(states)
 
@@ -256,7 +256,7 @@ def slots_of(description: Description) -> list[tuple[str, ...]]:
         for names in field(description, "slots", list)
     ]
     if len(set(found)) < len(found):
-        raise InputError(f"slots of one name stand twice in {shorten(found)}")
+        raise InputError(f"slots must be listed once, not {shorten(found)}")
     return found
 
 
@@ -281,4 +281,4 @@ def check_arrays(
             )
     scaling = arrays["state"][:SCALING]
     if not (np.isfinite(scaling).all() and scaling[0] > 0.0):
-        raise InputError(f"the loss scale is {scaling[0]}")
+        raise InputError(f"the loss scale must be a finite number above 0, not {scaling[0]}")

@@ -33,7 +33,9 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 def check_names(names: object, layers: Sequence[Layer]) -> Names:
     """Return names; raise InputError unless they fit these layers."""
     if not isinstance(names, dict) or set(names) - {"shape"} != {*OF_THE_GRAPH, "layers"}:
-        raise InputError(f"names is {shorten(names)}")
+        raise InputError(
+            f"names must be an object with the names of the graph, not {shorten(names)}"
+        )
     for role in OF_THE_GRAPH:
         check_text(names[role])
     check_layers(names["layers"], layers)
@@ -47,16 +49,18 @@ def check_shape(shape: object, layers: Sequence[Layer]) -> None:
     inputs = layers[0].inputs if layers else 0
     sizes = shape if isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS else [0]
     if not all(type(n) is int and n > 0 for n in sizes) or prod(sizes) != inputs:
-        raise InputError(f"the shape of a sample of {inputs} numbers is {shorten(shape)}")
+        raise InputError(
+            f"a sample has {inputs} numbers, and cannot have the shape {shorten(shape)}"
+        )
 
 
 def check_layers(names: object, layers: Sequence[Layer]) -> None:
     """Raise InputError unless there is an object for each layer."""
     if not isinstance(names, list) or len(names) != len(layers):
-        raise InputError(f"the names of {len(layers)} layers are {shorten(names)}")
+        raise InputError(f"there must be names of {len(layers)} layers, not {shorten(names)}")
     for each, layer in zip(names, layers, strict=True):
         if not isinstance(each, dict) or len(each) > MOST_ROLES:
-            raise InputError(f"the names of {layer} are {shorten(each)}")
+            raise InputError(f"the names of {layer} must be an object, not {shorten(each)}")
         for role, name in each.items():
             if role == "layers" and isinstance(layer, Residual):
                 check_layers(name, layer.layers)
@@ -67,7 +71,7 @@ def check_layers(names: object, layers: Sequence[Layer]) -> None:
 def check_text(name: object) -> None:
     """Raise InputError unless this is a text of valid length without control characters."""
     if not isinstance(name, str) or len(name) > LONGEST or CONTROL.search(name):
-        raise InputError(f"{shorten(name)} is no name")
+        raise InputError(f"{shorten(name)} cannot be a name")
 
 
 def clean_names(names: Names) -> Names:

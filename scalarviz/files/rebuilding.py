@@ -125,9 +125,9 @@ class Rebuilding:
         precision = self.reader.read(value.get("precision"))
         for thing, kind in ((read["optimizer"], Optimizer), (read["data"], DataSet)):
             if not isinstance(thing, kind):
-                raise InputError(f"{shorten(thing)} is no {kind.__name__}")
+                raise InputError(f"{shorten(thing)} is not of the type {kind.__name__}")
         if not isinstance(precision, Precision):
-            raise InputError(f"{shorten(precision)} is no precision")
+            raise InputError(f"{shorten(precision)} is not of the type Precision")
         names = field(value, "activations", list)
         if len(names) != len(self.network.layers):
             raise InputError(f"{shorten(names)} is not an activation for each layer")

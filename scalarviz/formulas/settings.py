@@ -54,4 +54,4 @@ def check_names(
         if row.default is row.empty and name not in settings and name not in given
     ]
     if missing:
-        raise InputError(f"the {what} cannot be made again: its {missing[0]} is missing")
+        raise InputError(f"the {what} cannot be made again: its setting {missing[0]!r} is missing")

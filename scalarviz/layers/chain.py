@@ -70,7 +70,7 @@ def check_parts(layers: tuple[Layer, ...]) -> None:
     for layer, count in every.items():
         if count > 1:
             raise InputError(
-                f"{layer} stands twice, and at least once within another layer: make a second one"
+                f"{layer} is used twice, at least once in another layer: make a second one"
             )
 
 

@@ -45,7 +45,7 @@ class Dropout(Layer):
         super().check_states(states)
         halves = self.own_states(states)
         if not ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all():
-            raise InputError(f"the seed of {self} is no seed")
+            raise InputError(f"the seed of {self} must be two integers from 0 to 2**32 - 1")
 
     def settings(self) -> dict[str, Any]:
         shape = list(self.input_shape) if self.input_shape else self.inputs

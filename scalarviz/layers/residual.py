@@ -39,7 +39,7 @@ class Residual(Layer):
                 "Residual is made of layers, at least one: write Residual(Dense(8, 8, 'relu'))"
             )
         if len(set(found)) < len(found):
-            raise InputError("a layer stands twice in a Residual: make a second one")
+            raise InputError("a layer is used twice in a Residual: make a second one")
         check_chain(found)
         first, last = found[0], found[-1]
         if first.inputs != last.outputs or unlike(first.input_shape, last.output_shape):
@@ -50,7 +50,7 @@ class Residual(Layer):
                 "make the two equal"
             )
         if depth_of(found) > MOST_DEPTH:
-            raise InputError(f"Residuals stand in one another more than {MOST_DEPTH} deep")
+            raise InputError(f"Residuals are nested more than {MOST_DEPTH} deep: nest fewer")
         for layer in found:
             layer.check_free()
         super().__init__(first.inputs, last.outputs)

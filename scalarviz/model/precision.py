@@ -47,7 +47,7 @@ class Precision:
         # Files store these, so numpy scalars become Python numbers.
         for name, checked in (
             ("loss_scale", number(self.loss_scale, "the loss scale", 0.0, open_low=True)),
-            ("dynamic", true_or_false(self.dynamic, "dynamic, of a precision,")),
+            ("dynamic", true_or_false(self.dynamic, "dynamic of a precision")),
             ("patience", size(self.patience, "the patience of a dynamic loss scale")),
         ):
             object.__setattr__(self, name, checked)

@@ -65,7 +65,7 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
     banks = {id(place and place[0]): place for place in places}
     if len(banks) > 1:
         raise OwnershipError(
-            "the parameters of a compiled function stand on several banks, of an earlier "
+            "the parameters of a compiled function are in several banks, of an earlier "
             "expression or of a network: use those of one bank only, or compile the function "
             "that uses all of them first"
         )
@@ -75,7 +75,7 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, Places]:
     bank = first[0]
     if bank.dtype != dtype:
         raise InputError(
-            f"the parameters of a compiled function are {bank.dtype} already, since they stand on "
+            f"the parameters of a compiled function are {bank.dtype} already, since they are in "
             f"a bank: pass dtype={bank.dtype!r}"
         )
     return bank, np.array([place[1] for place in places if place])
@@ -90,7 +90,7 @@ def place_of(leaf: Value) -> tuple[Bank, int] | None:
     if type(leaf) is Value:
         return None
     raise InputError(
-        f"{shorten(leaf)} is a {type(leaf).__name__}, whose numbers cannot be kept in a bank: "
+        f"{shorten(leaf)} is of the type {type(leaf).__name__}, which no bank can hold: "
         "use a Value as a parameter"
     )
 

@@ -109,10 +109,10 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
     estimates = {i: difference(problem, i, tolerance) for i in entries}
     smooth = {i: estimate for i, estimate in estimates.items() if estimate is not None}
     if not np.isfinite(problem.function(problem.point)):
-        raise InputError("the function is not a finite number at this point: choose another one")
+        raise InputError("the function is not a finite number at this point: choose another point")
     if not smooth:
         raise GradientMismatchError(
-            "the function has a kink in every direction at this point: choose another one"
+            "the function has a kink in every direction at this point: choose another point"
         )
     floor = FLOOR * max(abs(estimate) for estimate in smooth.values())
     errors = {i: relative(float(problem.gradient[i]), n, floor) for i, n in smooth.items()}
@@ -121,7 +121,7 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
         raise GradientMismatchError(
             f"the gradient of {problem.name_of(worst)} is {problem.gradient[worst]:.9g}, but "
             f"finite differences give {smooth[worst]:.9g} (relative error {errors[worst]:.1e}): "
-            "mend the derivative"
+            "correct the derivative"
         )
     kinks = len(entries) - len(smooth)
     return Report(len(smooth), total, kinks, errors[worst], problem.name_of(worst))

@@ -200,7 +200,9 @@ class Network(Model):
         """Raise OwnershipError if a `part` (a Weight, Layer, ...) belongs to another network."""
         if part.bank is not self._bank:
             kind = type(part).__name__
-            raise OwnershipError(f"this {kind} belongs to another network: take one of this one")
+            raise OwnershipError(
+                f"this {kind} belongs to another network: pass one of this network"
+            )
 
     def copy(self, dtype: str | None = None) -> Network:
         """Return a network with the same layers and numbers; `dtype` None: the same dtype."""

@@ -61,7 +61,7 @@ class Prediction(Shown):
         self, question: str, answer: Answer, near: float, choices: tuple[str, ...], hint: str
     ) -> None:
         if not isinstance(question, str):
-            raise InputError(f"a question is a text, not {shorten(question)}")
+            raise InputError(f"a question must be a str, not {shorten(question)}")
         self.question = question
         self.known = ""  # the answer as text, after the first guess
         self.near = number(near, "near", 0.0)

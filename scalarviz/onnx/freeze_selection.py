@@ -28,9 +28,10 @@ def choose_frozen(
         return frozenset(names) - learning
     both, none = learning & kept, frozenset(names) - learning - kept
     if both or none:
-        which = f"both name {shorten(min(both))}" if both else f"neither names {shorten(min(none))}"
+        which = "both train and freeze name" if both else "neither train nor freeze names"
+        one = min(both or none)
         raise InputError(
-            f"train and freeze {which}: give one of them, or name each parameter in one of them"
+            f"{which} {shorten(one)}: give one of them, or name each parameter in one of them"
         )
     return kept
 

@@ -77,7 +77,7 @@ def weights_of(step: LayerStep) -> str:
 def residual(step: LayerStep, depth: int) -> BuiltLayer:
     """Return the Residual of a step; raise InputError if they are nested too deep."""
     if depth > MOST_DEPTH:
-        raise InputError(f"Residuals stand in one another more than {MOST_DEPTH} deep")
+        raise InputError(f"Residuals are nested more than {MOST_DEPTH} deep")
     inner = tuple(as_made(step.inner, depth))
     try:
         layer = Residual(*[each.layer for each in inner])

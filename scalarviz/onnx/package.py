@@ -13,6 +13,6 @@ def the_package() -> Any:
         import onnx
     except ImportError as error:
         raise InputError(
-            "ONNX files take onnx, which is not installed: pip install 'scalarviz[onnx]'"
+            "ONNX files need onnx, which is not installed: pip install 'scalarviz[onnx]'"
         ) from error
     return onnx

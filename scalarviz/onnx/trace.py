@@ -274,16 +274,14 @@ class At:
             found = float(found)
         odd = isinstance(default, list) and isinstance(found, list) and not is_list_of(items, found)
         if odd or (default is not None and type(found) is not type(default)):
-            raise Refused(f"its {name} is {shorten(found)}")
+            raise Refused(f"its {name} cannot be {shorten(found)}")
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
         """Raise Refused if an attribute has another value than the default or those allowed."""
         found = self.get(name, default)
         if found not in (allowed or (default,)):
-            raise Refused(
-                f"its {name} is {shorten(found)}, and can only be {shorten(default)} here"
-            )
+            raise Refused(f"its {name} must be {shorten(default)} here, not {shorten(found)}")
 
     @property
     def names(self) -> Names:

@@ -80,7 +80,7 @@ def check_places(layers: Sequence[Layer]) -> None:
     for layer, places in Counter(layers).items():
         if places > 1 and layer.size and not has_matrix(layer):
             raise InputError(
-                f"{layer} stands in more than one place, which an ONNX file cannot say of it: "
+                f"{layer} is used in more than one place, which an ONNX file cannot express: "
                 "give each place a layer of its own to save it there"
             )
 

@@ -90,13 +90,13 @@ class Show:
     def __post_init__(self) -> None:
         if not isinstance(self.session, Session):
             raise InputError(
-                f"a show is of a session, not of {shorten(self.session)}: "
+                f"a Show takes a Session, not {shorten(self.session)}: "
                 "write Show(sv.Session(network, data))"
             )
         if self.speed is not None:
             number(self.speed, "the speed of a show", 0.0, open_low=True)
         if self.frame is not None:
-            size(self.frame, "the steps a frame of a show")
+            size(self.frame, "the steps per frame of a show")
         size(self.steps, "the steps of a show")
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
 
@@ -111,7 +111,7 @@ class Show:
             shown = Show(shown)
         if not isinstance(shown, Show):
             raise InputError(
-                f"what can be seen is a Session or a Show, not {shorten(shown)}: "
+                f"only a Session or a Show can be shown, not {shorten(shown)}: "
                 "write sv.Session(network, data)"
             )
         if shown.title:

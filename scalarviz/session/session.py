@@ -35,7 +35,7 @@ from scalarviz.session.weight_history import WeightHistory, copy_at_start
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
 MEMORY = 256 * 2**20
-OF_A_SESSION = "cannot be set in what a session shows: set s.learning_rate, or another s.optimizer"
+OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
 
 
 @final
@@ -369,8 +369,8 @@ class Session(SessionState):
         with self._session_lock.taken():
             if self.timeline.is_at_work:
                 raise OrderError(
-                    "this session is at work just now, and was called by what it called itself, "
-                    "such as a function that makes data: do that after the call that goes on"
+                    "this session is at work, and was called again by a function that it called, "
+                    "such as one that makes data: do that after the first call has returned"
                 )
             self._check_owner()
             try:

@@ -281,7 +281,7 @@ def one_row(network: Model, part: object) -> int:
     """Return the row of one weight; raise InputError if `part` has several."""
     rows = rows_of(network, part)
     if len(rows) != 1:
-        raise InputError(f"this takes one weight, and {shorten(part)} has {len(rows)}")
+        raise InputError(f"pass one weight, not {shorten(part)}, which has {len(rows)}")
     return int(rows[0])
 
 
@@ -300,7 +300,7 @@ def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
     if not np.isfinite(values).all():
         ends = f": {dtype} ends at {np.finfo(dtype).max:.2g}" if np.isfinite(given).all() else ""
         raise InputError(
-            f"the values of {len(rows)} weights are as many finite numbers, or one for all, "
+            f"edit takes a finite number for each of {len(rows)} weights, or one for all, "
             f"not {shorten(value)}{ends}"
         )
     return values

@@ -42,7 +42,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     suffix = found.suffix.lower()
     if suffix not in EXPORTS:
         raise InputError(
-            f"{shown(found)} does not say in what to export: end its name in one of "
+            f"{shown(found)} names no format of exports: end its name in one of "
             f"{', '.join(EXPORTS)}; net.save is for files that scalarviz reads"
         )
     values = rounded(net, precision)
@@ -59,7 +59,7 @@ def rounded(net: Network, precision: str) -> FloatArray:
         row = int(bad[0])
         raise InputError(
             f"{net.bank.name_of(row)} is {net.bank.value[row]:g}, which {precision} cannot "
-            "hold as a finite number: mend it, or choose another precision"
+            "hold as a finite number: change it, or choose another precision"
         )
     return values
 

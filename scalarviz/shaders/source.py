@@ -286,4 +286,4 @@ class ShaderTranslation:
             module = self.value(node.value)
             if isinstance(module, ModuleType) and hasattr(module, node.attr):
                 return getattr(module, node.attr)
-        self.refuse(node, "is nothing that is known here")
+        self.refuse(node, "is not a known name")

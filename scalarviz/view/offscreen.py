@@ -105,7 +105,7 @@ def use_offscreen() -> Any:
             return toolkit(WINDOWED)
         if find_spec("OpenGL") is None:
             raise DisplayError(
-                "drawing without a window takes PyOpenGL, which is not installed: "
+                "drawing without a window needs PyOpenGL, which is not installed: "
                 "pip install PyOpenGL"
             )
         with bound_to_egl(), environment(EGL_PLATFORM="surfaceless"):

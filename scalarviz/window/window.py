@@ -101,7 +101,7 @@ def check_window() -> None:
     """Raise DisplayError where no window can be opened: Qt itself would abort the program."""
     if find_spec("PySide6") is None:
         raise DisplayError(
-            "a window takes PySide6, which is not installed: pip install 'scalarviz[desktop]'"
+            "a window needs PySide6, which is not installed: pip install 'scalarviz[desktop]'"
         )
     if not has_display():
         raise DisplayError("there is no screen to open a window on: run it where DISPLAY is set")

@@ -112,7 +112,7 @@ def test_a_share_of_a_file_is_held_out(written: Any) -> None:
         ("1,2\nnan,2\n", NotFiniteError, "column 1: nan"),
         ("1,2\n1,-1e999\n", NotFiniteError, "column 2: -1e999"),
         ("1,2\n1,2,3\n", ShapeError, "3 cells"),
-        ("1\n2\n", InputError, "1 columns"),
+        ("1\n2\n", InputError, "1 column"),
         ('a,b\n"1,2\n', InputError, "unexpected end"),
         ('a,b\n"' + "1" * 200_000 + '",2\n', InputError, "field larger"),
         (b"\xff\xfe1\x00", InputError, "UTF-8"),

@@ -238,7 +238,7 @@ def test_another_paper_goes_on_top_with_its_images() -> None:
     first, second = canvas.vertices()[2]
     assert (first.start, first.stop, second.start, second.stop) == (0, 2, 2, 3)
     assert second.image.smooth and second.image.pixels.shape == (2, 3, 4)
-    with refused(InputError, "1 and 2"):
+    with refused(InputError, "ratio 2"):
         canvas.extend(Canvas2D(100, 100, 2.0))
 
 

@@ -33,7 +33,7 @@ def said(before: str) -> str:
 @linux
 def test_without_pyopengl_it_says_what_to_install() -> None:
     before = "from scalarviz.view import offscreen; offscreen.find_spec = lambda name: None"
-    assert "takes PyOpenGL, which is not installed: pip install" in said(before)
+    assert "needs PyOpenGL, which is not installed: pip install" in said(before)
 
 
 @linux

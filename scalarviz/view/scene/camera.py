@@ -155,7 +155,7 @@ def along_path(path: Sequence[Camera], part: float) -> Camera:
     """
     cameras = list(path)
     if not cameras or not all(isinstance(camera, Camera) for camera in cameras):
-        raise InputError("a camera path is a list of cameras, at least one")
+        raise InputError("a camera path must be a list of at least one camera")
     place = min(max(part, 0.0), 1.0) * (len(cameras) - 1)
     first = min(int(place), len(cameras) - 2) if len(cameras) > 1 else 0
     return cameras[first].blended(cameras[min(first + 1, len(cameras) - 1)], place - first)
