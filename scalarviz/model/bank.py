@@ -79,9 +79,7 @@ class Bank:
     def __init__(self, rows: int, dtype: str = "float32", state: int = 0) -> None:
         self.dtype: Dtype = pick(DTYPES, dtype, "dtype")
         if not isinstance(rows, int) or rows < 0:
-            raise InputError(
-                f"the rows of a bank must be an integer of at least 0, not {shorten(rows)}"
-            )
+            raise InputError(f"the rows of a bank must be an integer >= 0, not {shorten(rows)}")
         # Value, gradient, and three flags of a byte.
         needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
         with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
