@@ -5,9 +5,9 @@ plain Python. `kernel_file.load` turns each function that begins with `row = nth
 into one that asks once which row it is and then runs a loop of that row's own formula; so the
 question is outside the loop, and the loop runs on several numbers at a time.
 
-A file of kernels imports from here, decorates its functions with `kernel` or `parallel_kernel`, and
-can be read, checked and run without being compiled. A formula is told by its place in its table;
-the row losses follow the losses.
+A file of kernels imports from here, decorates its functions with one of the marks below, and can be
+read and checked without being compiled. A formula is told by its place in its table; the row losses
+follow the losses.
 
 An index that may count from the end costs a question for every number, and the loop is then one at
 a time: hence `np.uint64`.
@@ -35,7 +35,7 @@ from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.formulas.table import Formula, table
 
 __all__ = [
-    "kernel", "parallel_kernel", "chosen",
+    "kernel", "parallel_kernel", "inner", "inlined", "chosen",
     "activation_forward", "activation_backward", "row_forward", "row_backward",
     "loss_forward", "loss_backward", "optimizer_update", "condition_gradients",
     "schedule_factor", "optimizer_constants",
@@ -73,6 +73,20 @@ def kernel(function: FunctionT) -> FunctionT:
 
 def parallel_kernel(function: FunctionT) -> FunctionT:
     """The same, and `numba.prange` in it runs on all cores."""
+    return function
+
+
+def inner(function: FunctionT) -> FunctionT:
+    """Marks what only other kernels call; without a way in from Python it is compiled sooner."""
+    return function
+
+
+def inlined(function: FunctionT) -> FunctionT:
+    """Marks what is written out where it is called.
+
+    numba optimizes the whole of what a kernel calls, and again for each kernel above it: where the
+    calls of a step go one level deeper, compiling takes several seconds more.
+    """
     return function
 
 

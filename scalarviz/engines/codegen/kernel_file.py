@@ -54,10 +54,13 @@ import numba
 import numpy as np
 
 OPTIONS = {{"error_model": "numpy", "nogil": True}}  # x / 0 is infinite, and no exception
+INNER = {{**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}}
 REORDERED = {{"contract", "reassoc", "nsz"}}  # NaN and infinity keep their meaning
 exact = numba.njit(fastmath=False, forceinline=True, **OPTIONS)
 elementary = numba.njit(fastmath={{"contract", "nsz"}}, forceinline=True, **OPTIONS)
 formula = numba.njit(fastmath=REORDERED, forceinline=True, **OPTIONS)
+inlined = numba.njit(inline="always", **OPTIONS)
+inner = numba.njit(fastmath=REORDERED, cache=True, **INNER)
 kernel = numba.njit(fastmath=REORDERED, cache=True, **OPTIONS)
 parallel_kernel = numba.njit(fastmath=REORDERED, cache=True, parallel=True, **OPTIONS)
 '''

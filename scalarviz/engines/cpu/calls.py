@@ -11,9 +11,10 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
-from scalarviz.engines.cpu import replicas_kernel, step
+from scalarviz.engines.cpu import replicas_kernel, tiles
 from scalarviz.engines.cpu.products import TILE
-from scalarviz.engines.cpu.tables import Tables, Unsigned
+from scalarviz.engines.cpu.records import Records
+from scalarviz.engines.cpu.tables import Tables
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
@@ -52,7 +53,7 @@ class CpuCalls:
 
     def do(
         self,
-        what: int,
+        passes: Records,
         tables: Tables,
         samples: int,
         spaces: FloatArray,
@@ -62,52 +63,31 @@ class CpuCalls:
         goals: FloatArray | None = None,
         outputs: FloatArray | None = None,
         partial: FloatArray | None = None,
-        operations: range | None = None,
-        plan: Unsigned | None = None,
+        plan: Records | None = None,
         scale: float = 1.0,
-        gathers: int = 0,
     ) -> FloatArray:
-        """Some of the things of `step`, done to a whole batch: the errors of its chunks.
-
-        `gathers` says what must be gathered before, as a pass of `passes` does.
-        """
-        chunks, rows = count_chunks(samples), np.arange(samples, dtype=np.uint64)
-        operations = range(len(tables.operations)) if operations is None else operations
-        errors = np.zeros(chunks)
-        none = self._none
-        weights = self.weights()
+        """Some passes, done to a whole batch: the errors of its chunks."""
+        chunks, none = count_chunks(samples), self._none
+        errors, weights = np.zeros(chunks), self.weights()
         with ONE_AT_A_TIME:
-            if gathers:
-                self.kernels.gather_for(
-                    gathers,
-                    tables.operations,
-                    tables.settings,
-                    self.bank.state,
-                    self.bank.frozen,
-                    np.uint64(samples),
-                    spaces,
-                    flows,
-                )
-            self.kernels.batch_work(
-                what,
-                operations.start,
-                operations.stop,
+            self.kernels.run_passes(
                 tables.plan if plan is None else plan,
+                passes,
                 tables.operations,
                 tables.settings,
                 weights,
                 self.bank.state,
-                self.bank.step_count,
+                self.bank.frozen,
                 none if data is None else data,
-                rows,
+                np.arange(samples, dtype=np.uint64),
                 none if goals is None else goals,
-                rows,
                 none if outputs is None else outputs,
                 np.uint64(samples),
+                self.bank.step_count,
+                self.bank.value.dtype.type(scale),
                 spaces,
                 flows,
                 np.empty((chunks, 0), self.bank.dtype) if partial is None else partial,
-                self.bank.value.dtype.type(scale),
                 errors,
             )
         return errors
@@ -129,12 +109,12 @@ class CpuCalls:
 
 def count_chunks(samples: int) -> int:
     """Into how many chunks a batch is cut; that depends on nothing but its size."""
-    return int(step.count_chunks(np.uint64(samples)))
+    return int(tiles.count_chunks(np.uint64(samples)))
 
 
 def row_stride(samples: int) -> int:
     """How far apart the rows of a tile lie, in a batch of so many samples."""
-    return int(step.row_stride(np.uint64(samples)))
+    return int(tiles.row_stride(np.uint64(samples)))
 
 
 def add_errors(errors: FloatArray) -> FloatArray:

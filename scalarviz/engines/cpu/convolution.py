@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import kernel
-from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, ZERO, Index, Numbers
+from scalarviz.engines.codegen.dispatch import inner
+from scalarviz.engines.cpu.arrays import BankView, Tile
+from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, ZERO, Index, Numbers, Record
 from scalarviz.engines.cpu.simd import (
     add_lanes,
     add_sums_apart,
@@ -24,23 +25,10 @@ from scalarviz.engines.cpu.simd import (
     spread,
     store_lanes,
 )
-from scalarviz.engines.cpu.tiles import (
-    BIASES,
-    COUNT,
-    FLOW_IN,
-    FLOW_OUT,
-    GRADIENTS,
-    HAS_BIASES,
-    OUTPUTS,
-    SOURCE,
-    TARGET,
-    WEIGHTS,
-    Table,
-)
 
 
-@kernel
-def geometry(op: Table, settings: Numbers) -> Any:
+@inner
+def geometry(op: Record, settings: Numbers) -> Any:
     """Of a picture: channels, height, width. Of a window: height, width, stride, padding.
 
     Then how many windows there are from top to bottom and from left to right, and kernels.
@@ -52,11 +40,11 @@ def geometry(op: Table, settings: Numbers) -> Any:
     apart, padding = np.uint64(settings[5]), np.uint64(settings[6])
     high = (height + TWO * padding - tall) // apart + ONE
     wide = (width + TWO * padding - broad) // apart + ONE
-    kernels = op[OUTPUTS] // (high * wide)
+    kernels = op.outputs // (high * wide)
     return channels, height, width, tall, broad, apart, padding, high, wide, kernels
 
 
-@kernel
+@inner
 def inside(place: Index, length: Index, size: Index, padding: Index) -> tuple[Index, Index]:
     """Which of the `size` places of a window that begins at `place` lie on a picture.
 
@@ -65,7 +53,7 @@ def inside(place: Index, length: Index, size: Index, padding: Index) -> tuple[In
     return padding - min(place, padding), min(size, length + padding - place)
 
 
-@kernel
+@inner
 def seeing(place: Index, count: Index, size: Index, apart: Index) -> tuple[Index, Index]:
     """At which of its places, every `apart`-th, a window of `size` has this one of a picture.
 
@@ -76,25 +64,23 @@ def seeing(place: Index, count: Index, size: Index, apart: Index) -> tuple[Index
     return first, min(size, place + ONE)
 
 
-@kernel
-def convolution_forward(
-    op: Table, settings: Numbers, value: Numbers, state: Numbers, space: Numbers, first: Index,
-    learning: bool, steps: Index, n: Index, stride: Index,
-) -> None:  # fmt: skip
+@inner
+def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """z = b + the sum over a window of w x, for every window and every kernel."""
+    space, n, stride = tile.space, tile.n, tile.stride
     (
         channels, height, width, tall, broad, apart, padding, high, wide, kernels,
     ) = geometry(op, settings)  # fmt: skip
     step, last, fan = lane_count(space), kernels - ONE, channels * tall * broad
-    c0 = c1 = c2 = c3 = value.dtype.type(0)
-    x0, z0, across = op[SOURCE], op[TARGET] * stride, high * wide * stride
+    c0 = c1 = c2 = c3 = bank.value.dtype.type(0)
+    x0, z0, across = op.source, op.target * stride, high * wide * stride
     for o in range(ZERO, kernels, FOUR):
         o1, o2, o3 = min(o + ONE, last), min(o + TWO, last), min(o + THREE, last)
-        if op[HAS_BIASES] == ONE:
-            c0, c1 = value[op[BIASES] + o], value[op[BIASES] + o1]
-            c2, c3 = value[op[BIASES] + o2], value[op[BIASES] + o3]
-        w0, w1 = op[WEIGHTS] + o * fan, op[WEIGHTS] + o1 * fan
-        w2, w3 = op[WEIGHTS] + o2 * fan, op[WEIGHTS] + o3 * fan
+        if op.has_biases == ONE:
+            c0, c1 = bank.value[op.biases + o], bank.value[op.biases + o1]
+            c2, c3 = bank.value[op.biases + o2], bank.value[op.biases + o3]
+        w0, w1 = op.weights + o * fan, op.weights + o1 * fan
+        w2, w3 = op.weights + o2 * fan, op.weights + o3 * fan
         for y in range(high):
             top, bottom = inside(y * apart, height, tall, padding)
             for x in range(wide):
@@ -110,10 +96,10 @@ def convolution_forward(
                             for _ in range(left, right):
                                 not_unrolled()
                                 p = load_lanes(space, at)
-                                s0 = multiply_add(spread(value[w0 + k]), p, s0)
-                                s1 = multiply_add(spread(value[w1 + k]), p, s1)
-                                s2 = multiply_add(spread(value[w2 + k]), p, s2)
-                                s3 = multiply_add(spread(value[w3 + k]), p, s3)
+                                s0 = multiply_add(spread(bank.value[w0 + k]), p, s0)
+                                s1 = multiply_add(spread(bank.value[w1 + k]), p, s1)
+                                s2 = multiply_add(spread(bank.value[w2 + k]), p, s2)
+                                s3 = multiply_add(spread(bank.value[w3 + k]), p, s3)
                                 at += stride
                                 k += ONE
                     store_lanes(space, z + o * across + t, s0)
@@ -122,40 +108,38 @@ def convolution_forward(
                     store_lanes(space, z + o3 * across + t, s3)
 
 
-@kernel
-def convolution_parameters(
-    op: Table, settings: Numbers, grad: Numbers, space: Numbers, flow: Numbers, n: Index,
-    stride: Index,
-) -> None:  # fmt: skip
+@inner
+def convolution_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
     """Each weight's gradient comes from all windows: the sum of g x over them and the samples."""
+    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     (
         channels, height, width, tall, broad, apart, padding, high, wide, kernels,
     ) = geometry(op, settings)  # fmt: skip
     last, fan, across = kernels - ONE, channels * tall * broad, high * wide * stride
     for o in range(ZERO, kernels, FOUR):
-        g0 = op[FLOW_OUT] * stride + o * across
-        g1 = op[FLOW_OUT] * stride + min(o + ONE, last) * across
-        g2 = op[FLOW_OUT] * stride + min(o + TWO, last) * across
-        g3 = op[FLOW_OUT] * stride + min(o + THREE, last) * across
+        g0 = op.flow_out * stride + o * across
+        g1 = op.flow_out * stride + min(o + ONE, last) * across
+        g2 = op.flow_out * stride + min(o + TWO, last) * across
+        g3 = op.flow_out * stride + min(o + THREE, last) * across
         for c in range(channels):
             for line in range(tall):
                 up, down = windows_at(line, height, apart, padding, high)
                 for column in range(broad):
                     left, right = windows_at(column, width, apart, padding, wide)
                     weight_sums(
-                        grad, op[GRADIENTS] + o * fan + (c * tall + line) * broad + column, fan,
-                        kernels - o, space, flow, op[SOURCE], c * height + line - padding,
+                        grad, op.gradients + o * fan + (c * tall + line) * broad + column, fan,
+                        kernels - o, space, flow, op.source, c * height + line - padding,
                         column - padding, width, apart, up, down, left, right, wide, g0, g1, g2,
                         g3, n, stride,
                     )  # fmt: skip
-        if op[HAS_BIASES] == ONE:
+        if op.has_biases == ONE:
             bias_sums(
-                grad, op[GRADIENTS] + op[COUNT] - kernels + o, kernels - o, flow, high * wide, g0,
+                grad, op.gradients + op.count - kernels + o, kernels - o, flow, high * wide, g0,
                 g1, g2, g3, n, stride,
             )  # fmt: skip
 
 
-@kernel
+@inner
 def windows_at(
     place: Index, length: Index, apart: Index, padding: Index, count: Index
 ) -> tuple[Index, Index]:
@@ -165,7 +149,7 @@ def windows_at(
     return first, min(end, count)
 
 
-@kernel
+@inner
 def weight_sums(
     grad: Numbers, at: Index, fan: Index, count: Index, space: Numbers, flow: Numbers, x0: Index,
     line: Index, column: Index, width: Index, apart: Index, up: Index, down: Index, left: Index,
@@ -197,7 +181,7 @@ def weight_sums(
     add_sums_apart(grad, at, fan, count, s0, s1, s2, s3)
 
 
-@kernel
+@inner
 def bias_sums(
     grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, g0: Index, g1: Index,
     g2: Index, g3: Index, n: Index, stride: Index,
@@ -223,22 +207,20 @@ def bias_sums(
     add_sums_apart(grad, at, ONE, count, s0, s1, s2, s3)
 
 
-@kernel
-def convolution_inputs(
-    op: Table, settings: Numbers, value: Numbers, space: Numbers, flow: Numbers, n: Index,
-    stride: Index,
-) -> None:  # fmt: skip
+@inner
+def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """The sum of w g over all windows that see a number, and over all kernels."""
+    flow, n, stride = tile.flow, tile.n, tile.stride
     (
         channels, height, width, tall, broad, apart, padding, high, wide, kernels,
     ) = geometry(op, settings)  # fmt: skip
     step, last, fan, area = lane_count(flow), channels - ONE, channels * tall * broad, tall * broad
-    zero = spread(value.dtype.type(0))
-    h0, plane = op[FLOW_IN] * stride, height * width * stride
+    zero = spread(bank.value.dtype.type(0))
+    h0, plane = op.flow_in * stride, height * width * stride
     for c in range(ZERO, channels, FOUR):
         c1, c2, c3 = min(c + ONE, last), min(c + TWO, last), min(c + THREE, last)
-        w0, w1 = op[WEIGHTS] + c * area, op[WEIGHTS] + c1 * area
-        w2, w3 = op[WEIGHTS] + c2 * area, op[WEIGHTS] + c3 * area
+        w0, w1 = op.weights + c * area, op.weights + c1 * area
+        w2, w3 = op.weights + c2 * area, op.weights + c3 * area
         for i in range(height):
             up, down = seeing(i + padding, high, tall, apart)
             for j in range(width):
@@ -250,15 +232,15 @@ def convolution_inputs(
                         for line in range(up, down, apart):
                             y = (i + padding - line) // apart
                             x = (j + padding - left) // apart
-                            at = (op[FLOW_OUT] + (o * high + y) * wide + x) * stride + t
+                            at = (op.flow_out + (o * high + y) * wide + x) * stride + t
                             k = o * fan + line * broad + left
                             for _ in range(left, right, apart):
                                 not_unrolled()
                                 p = load_lanes(flow, at)
-                                s0 = multiply_add(spread(value[w0 + k]), p, s0)
-                                s1 = multiply_add(spread(value[w1 + k]), p, s1)
-                                s2 = multiply_add(spread(value[w2 + k]), p, s2)
-                                s3 = multiply_add(spread(value[w3 + k]), p, s3)
+                                s0 = multiply_add(spread(bank.value[w0 + k]), p, s0)
+                                s1 = multiply_add(spread(bank.value[w1 + k]), p, s1)
+                                s2 = multiply_add(spread(bank.value[w2 + k]), p, s2)
+                                s3 = multiply_add(spread(bank.value[w3 + k]), p, s3)
                                 at -= stride
                                 k += apart
                     store_lanes(flow, h + c * plane + t, s0)

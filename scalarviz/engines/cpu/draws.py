@@ -2,56 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED
-from scalarviz.engines.codegen.dispatch import kernel, philox, scramble, unit
-from scalarviz.engines.cpu.products import Index, Numbers
+from scalarviz.engines.codegen.dispatch import inner, philox, scramble, unit
+from scalarviz.engines.cpu.arrays import SampleArrays
+from scalarviz.engines.cpu.products import Index, Numbers, Record, Table
 from scalarviz.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
 
-Drawing = Any  # an array of the fields below, int64
 
-# How batches are drawn: which of the four ways, from which seed, how many samples there are in an
-# epoch and in a batch.
-DRAW, SEED_LOW, SEED_HIGH, SAMPLES, SIZE = [np.uint64(i) for i in range(5)]
-DRAWING_FIELDS = 5
-
-
-@kernel
-def count_drawn(drawing: Drawing, settings: Numbers, step: Index) -> Index:
+@inner
+def count_drawn(drawing: Record, settings: Numbers, step: Index) -> Index:
     """How many samples the batch of a step has."""
-    return min(drawing[SIZE], drawing[SAMPLES] - first_place(drawing, settings, step))
+    return min(drawing.size, drawing.samples - first_place(drawing, settings, step))
 
 
-@kernel
-def first_place(drawing: Drawing, settings: Numbers, step: Index) -> Index:
+@inner
+def first_place(drawing: Record, settings: Numbers, step: Index) -> Index:
     """How many samples of the epoch come before those of a step."""
-    size = drawing[SIZE]
-    steps = (drawing[SAMPLES] + size - 1) // size
-    if drawing[DRAW] == IN_ORDER:
+    size = drawing.size
+    steps = (drawing.samples + size - 1) // size
+    if drawing.draw == IN_ORDER:
         step = step - np.int64(settings[0])
     return np.int64(step) % steps * size
 
 
-@kernel
-def draw_rows(
-    drawing: Drawing, settings: Numbers, step: Index, rows: Any, goal_rows: Any, points: Numbers
-) -> Index:
+@inner
+def draw_rows(samples: SampleArrays, step: Index) -> Index:
     """Fill in the rows of the samples of a step; how many there are."""
+    drawing, settings, points = samples.drawing[0], samples.draw_settings, samples.points
+    rows, goal_rows = samples.rows, samples.goal_rows
     count = np.int64(count_drawn(drawing, settings, step))
     start = np.int64(first_place(drawing, settings, step))
-    if drawing[DRAW] == IN_ORDER:
+    if drawing.draw == IN_ORDER:
         for i in range(count):
             rows[i] = goal_rows[i] = start + i
-    elif drawing[DRAW] == SHUFFLED:
+    elif drawing.draw == SHUFFLED:
         shuffle_rows(drawing, step, start, count, rows, goal_rows)
-    elif drawing[DRAW] == PICKED:
+    elif drawing.draw == PICKED:
         for i in range(count):
             u, _ = draw_pair(drawing, STREAM_PICKS, step, i)
-            rows[i] = goal_rows[i] = np.int64(u * drawing[SAMPLES])
-    elif drawing[DRAW] == POINTS:
+            rows[i] = goal_rows[i] = np.int64(u * drawing.samples)
+    elif drawing.draw == POINTS:
         for i in range(count):
             u, v = draw_pair(drawing, STREAM_POINTS, step, i)
             points[i, 0] = u
@@ -61,26 +53,26 @@ def draw_rows(
     return count
 
 
-@kernel
-def draw_pair(drawing: Drawing, stream: Index, step: Index, i: Index) -> tuple[float, float]:
+@inner
+def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[float, float]:
     """Two numbers between 0 and 1, for draw number i of a step."""
     low, high, _, _ = philox(
         np.int64(i), np.int64(0), np.int64(step) & MASK, stream,
-        drawing[SEED_LOW], drawing[SEED_HIGH],
+        drawing.seed_low, drawing.seed_high,
     )  # fmt: skip
     return unit(low), unit(high)
 
 
-@kernel
+@inner
 def shuffle_rows(
-    drawing: Drawing, step: Index, start: Index, count: Index, rows: Any, goal_rows: Any
+    drawing: Record, step: Index, start: Index, count: Index, rows: Table, goal_rows: Table
 ) -> None:
     """The samples that stand at some places in the order of the step's epoch."""
-    samples, size = drawing[SAMPLES], drawing[SIZE]
+    samples, size = drawing.samples, drawing.size
     epoch = np.int64(step) // ((samples + size - 1) // size)
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
-        zero, zero, epoch & MASK, STREAM_ORDER, drawing[SEED_LOW], drawing[SEED_HIGH]
+        zero, zero, epoch & MASK, STREAM_ORDER, drawing.seed_low, drawing.seed_high
     )
     bits = np.int64(0)
     while (np.int64(1) << bits) < samples:
@@ -93,7 +85,7 @@ def shuffle_rows(
         rows[i] = goal_rows[i] = row
 
 
-@kernel
+@inner
 def texel(u: float, v: float, settings: Numbers) -> Index:
     """The row of the texel that a point looks at; see `batches.Points`."""
     width, height = settings[0], settings[1]

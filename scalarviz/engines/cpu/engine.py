@@ -17,7 +17,7 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.calls import CpuCalls, count_chunks, count_tiles
-from scalarviz.engines.cpu.passes import backward_passes, forward_passes
+from scalarviz.engines.cpu.passes import backward_passes, forward_passes, passes
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.tables import Tables, make_tables
 from scalarviz.formulas.losses import Loss
@@ -28,7 +28,7 @@ from scalarviz.model.program import Program
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class PendingBackward:
     """A batch on its way: what a forward has kept for its backward."""
 
     samples: int
@@ -47,32 +47,31 @@ class CpuEngine(Engine):
         super().__init__(layers, program, bank, precision)
         self._work = CpuCalls(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
-        self._waiting: list[Pass] = []
+        self._waiting: list[PendingBackward] = []
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((count_tiles(len(batch)), self._tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
-        passes = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
-        for what, low, high, gathers in passes:
-            self._work.do(
-                what | plans.DO_KEEP,
-                self._tables,
-                len(batch),
-                spaces,
-                np.empty((len(spaces), 0), self.bank.dtype),
-                data=self.array(batch),
-                outputs=outputs,
-                operations=range(low, high),
-                gathers=gathers,
-            )
-        self._waiting.append(Pass(len(batch), spaces))
+        todo = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
+        todo["what"] |= plans.DO_KEEP
+        self._work.do(
+            todo,
+            self._tables,
+            len(batch),
+            spaces,
+            np.empty((len(spaces), 0), self.bank.dtype),
+            data=self.array(batch),
+            outputs=outputs,
+        )
+        self._waiting.append(PendingBackward(len(batch), spaces))
         return outputs
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
         spaces = np.empty((count_chunks(len(batch)), self._tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
+        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
         self._work.do(
-            plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE,
+            passes(what, [0], [len(self.program.operations)], [0]),
             self._tables,
             len(batch),
             spaces,
@@ -94,21 +93,18 @@ class CpuEngine(Engine):
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
         flows = np.zeros((len(done.spaces), tables.flow), dtype)
-        goals = self.array(upstream * scale)
-        passes = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
-        for what, low, high, gathers in passes:
-            self._work.do(
-                what | plans.DO_KEEP,
-                tables,
-                done.samples,
-                done.spaces,
-                flows,
-                goals=goals,
-                outputs=by_inputs,
-                partial=partial,
-                operations=range(low, high),
-                gathers=gathers,
-            )
+        todo = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
+        todo["what"] |= plans.DO_KEEP
+        self._work.do(
+            todo,
+            tables,
+            done.samples,
+            done.spaces,
+            flows,
+            goals=self.array(upstream * scale),
+            outputs=by_inputs,
+            partial=partial,
+        )
         self._work.add_gradients(tables, partial, range(len(tables.operations)))
         by_inputs /= by_inputs.dtype.type(scale)
         return by_inputs

@@ -1,128 +1,152 @@
-"""What Python calls: a piece of work on a whole batch, or many training steps in one call."""
+"""What Python calls: passes of a program on a whole batch, or many training steps in one call."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import prange
 from numba.np.ufunc.parallel import get_thread_id
 
-from scalarviz.engines.codegen.dispatch import kernel, parallel_kernel
-from scalarviz.engines.cpu.draws import Drawing, draw_rows
-from scalarviz.engines.cpu.half import round_all
-from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers
-from scalarviz.engines.cpu.simd import borrowed
-from scalarviz.engines.cpu.step import (
-    DO_KEEP,
-    GATHERS,
-    HALF,
-    HIGH,
-    LOW,
-    MEAN_OF,
-    WHAT,
-    Plan,
-    chunk_work,
-    count_chunks,
-    first_tile,
-    row_stride,
+from scalarviz.engines.codegen.dispatch import inlined, inner, kernel, parallel_kernel
+from scalarviz.engines.cpu.arrays import (
+    BankArrays,
+    BankView,
+    BatchArrays,
+    ProgramTables,
+    Progress,
+    SampleArrays,
+    UpdateArrays,
+    Workspaces,
 )
+from scalarviz.engines.cpu.draws import draw_rows
+from scalarviz.engines.cpu.half import round_all
+from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
+from scalarviz.engines.cpu.simd import borrowed
+from scalarviz.engines.cpu.step import DO_KEEP, chunk_work
 from scalarviz.engines.cpu.table import gather, gather_back
-from scalarviz.engines.cpu.tiles import Table
+from scalarviz.engines.cpu.tiles import count_chunks, first_tile
 from scalarviz.engines.cpu.updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED, add_chunks, move
 
-
-@kernel
-def loss_scale(plan: Plan, factor: float, samples: Index) -> float:
-    """By what the errors of a batch are multiplied when they are added up."""
-    if plan[MEAN_OF] == ZERO:
-        return factor
-    return float(factor / (samples * plan[MEAN_OF]))
+# ---- a pass -------------------------------------------------------------------------------------
 
 
-@kernel
-def begin_step(
-    plan: Plan, value: Numbers, grad: Numbers, drawing: Drawing, draw_settings: Numbers,
-    points: Numbers, rows: Table, goal_rows: Table, weights: Numbers, step: Index,
-) -> Index:  # fmt: skip
-    """Draw the batch of a step, forget the gradients: how many samples there are."""
-    samples = draw_rows(drawing, draw_settings, step, rows, goal_rows, points)
-    if plan[HALF]:
-        round_all(value, weights)
-    for row in range(np.uint64(len(grad))):
-        grad[row] = 0
-    return np.uint64(samples)
-
-
-@kernel
+@inlined
 def gather_for(
-    which: Index, ops: Table, settings: Numbers, state: Numbers, frozen: Table, samples: Index,
-    spaces: Numbers, flows: Numbers,
-) -> None:  # fmt: skip
-    """What must be known of the whole batch before a pass; see the columns of passes."""
-    chunks, stride = count_chunks(samples), row_stride(samples)
+    program: ProgramTables, number: Index, bank: BankView, room: Workspaces, samples: Index
+) -> None:
+    """Gather from the whole batch what must be known before a pass."""
+    which = program.passes[number].gathers
     if which > 0:
         k = which - 1
-        gather(ops[k], settings[k], state, frozen, spaces, samples, chunks, stride)
+        gather(program.operations[k], program.settings[k], bank, room, samples)
     elif which < 0:
         k = -which - 1
-        gather_back(ops[k], settings[k], frozen, spaces, flows, samples, chunks, stride)
+        gather_back(program.operations[k], program.settings[k], bank, room, samples)
 
 
 @parallel_kernel
-def batch_work(
-    what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
-    value: Numbers, state: Numbers, steps: Index, data: Numbers, rows: Table, goals: Numbers,
-    goal_rows: Table, outputs: Numbers, samples: Index, spaces: Numbers, flows: Numbers,
-    partial: Numbers, scale: float, errors: Numbers,
+def pass_on_all_cores(
+    program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
+    errors: Numbers,
 ) -> None:  # fmt: skip
-    """Some work on all chunks of a batch, on all cores.
+    """A pass of a program on all chunks of a batch; their errors are added to `errors`.
 
     With fewer workspaces than chunks, each thread has one of its own.
     """
-    chunks = count_chunks(samples)
+    chunks = count_chunks(batch.samples)
     for chunk in prange(chunks):
         c = np.uint64(chunk)
-        if what & DO_KEEP:
-            place = first_tile(c, chunks, samples)
-        elif len(spaces) < np.int64(chunks):
+        if program.passes[number].what & DO_KEEP:
+            place = first_tile(c, chunks, batch.samples)
+        elif len(room.spaces) < np.int64(chunks):
             place = np.uint64(get_thread_id())  # type: ignore[no-untyped-call]  # numba's
         else:
             place = c
-        errors[c] += chunk_work(
-            what, low, high, plan, ops, settings, value, state, steps, data, rows, goals,
-            goal_rows, outputs, samples, c, chunks, place, spaces, flows, partial[c], scale,
-        )  # fmt: skip
+        errors[c] += chunk_work(program, number, bank, batch, room, c, place)
+
+
+@inlined
+def pass_on_one_core(
+    program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
+    errors: Numbers,
+) -> None:  # fmt: skip
+    """The same without threads."""
+    chunks = count_chunks(batch.samples)
+    for chunk in range(chunks):
+        c = np.uint64(chunk)
+        keep = program.passes[number].what & DO_KEEP
+        place = first_tile(c, chunks, batch.samples) if keep else ZERO
+        errors[c] += chunk_work(program, number, bank, batch, room, c, place)
 
 
 @kernel
+def run_passes(
+    plan: Table, passes: Table, operations: Table, settings: Numbers, value: Numbers,
+    state: Numbers, frozen: Table, data: Numbers, rows: Table, goals: Numbers, outputs: Numbers,
+    samples: Index, steps: Index, scale: float, spaces: Numbers, flows: Numbers,
+    partial: Numbers, errors: Numbers,
+) -> None:  # fmt: skip
+    """Some passes, one after the other, each on all cores; `rows` are those of data and goals."""
+    program = borrowed(ProgramTables(plan, passes, operations, settings))
+    bank = borrowed(BankView(value, state, frozen))
+    room = borrowed(Workspaces(spaces, flows, partial))
+    batch = borrowed(BatchArrays(data, rows, goals, rows, outputs, samples, steps, scale))
+    for number in range(len(passes)):
+        gather_for(program, number, bank, room, samples)
+        pass_on_all_cores(program, number, bank, batch, room, errors)
+
+
+# ---- a step -------------------------------------------------------------------------------------
+
+
+@inlined
+def loss_scale(plan: Record, factor: float, samples: Index) -> float:
+    """By what the errors of a batch are multiplied when they are added up."""
+    if plan.mean_of == ZERO:
+        return factor
+    return float(factor / (samples * plan.mean_of))
+
+
+@inlined
+def begin_step(plan: Record, bank: BankArrays, samples: SampleArrays, step: Index) -> Index:
+    """Draw the batch of a step, forget the gradients: how many samples there are."""
+    count = draw_rows(samples, step)
+    if plan.half:
+        round_all(bank.value, bank.halves)
+    for row in range(np.uint64(len(bank.grad))):
+        bank.grad[row] = 0
+    return np.uint64(count)
+
+
+@inlined
 def end_step(
-    plan: Plan, ops: Table, samples: Index, partial: Numbers, value: Numbers, grad: Numbers,
-    slots: Numbers, frozen: Table, state: Numbers, before: Numbers, how: Numbers,
-    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
-    counts: Numbers, done: Numbers,
+    program: ProgramTables, bank: BankArrays, room: Workspaces, samples: Index,
+    before: Numbers, update: UpdateArrays, progress: Progress,
 ) -> bool:  # fmt: skip
     """Add up what the chunks found, and move the weights: whether the step is a good one.
 
     `before` is the state before the step. Where no weight moves, no running statistic does.
     """
-    add_chunks(plan, ops, 0, len(ops), partial, count_chunks(samples), grad, state)
+    ops, counts, state = program.operations, progress.counts, bank.state
+    add_chunks(
+        program.plan, ops, 0, len(ops), room.partial, count_chunks(samples), bank.grad, state
+    )
     taken = counts[0]
-    bad = move(
-        plan, value, grad, slots, frozen, state, how, optimizer_settings, schedule_settings,
-        arguments, scratch, counts,
-    )  # fmt: skip
+    bad = move(program.plan[0], bank, update, counts)
     statistics = state[SKIPPED + ONE :]
     if counts[0] == taken:
         copy_numbers(before[SKIPPED + ONE :], statistics)
     elif not all_finite(statistics):
         bad = OVERFLOW
     if bad != NONE:
-        done[1] = bad
+        progress.done[1] = bad
         return False
-    done[0] += 1
+    progress.done[0] += 1
     return True
 
 
-@kernel
+@inner
 def all_finite(numbers: Numbers) -> bool:
     """Whether none of some numbers is NaN or infinite."""
     bad = False
@@ -131,90 +155,95 @@ def all_finite(numbers: Numbers) -> bool:
     return not bad
 
 
-@kernel
+@inner
 def copy_numbers(numbers: Numbers, others: Numbers) -> None:
     """Some numbers into an array of as many."""
     for i in range(len(numbers)):
         others[i] = numbers[i]
 
 
-@kernel
-def train_alone(
-    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
-    slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
-    drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
-    factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
-    arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
-    scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
-) -> None:  # fmt: skip
-    """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
+# ---- a training ---------------------------------------------------------------------------------
 
-    All on one core. `done` becomes how many steps were taken; and the row of a gradient that went
-    bad, before anything was changed by it, or NONE; or OVERFLOW, after the weights were changed, if
-    one of them, a slot or a running statistic is not finite.
-    """
-    ops, settings, errors = borrowed(ops), borrowed(settings), borrowed(errors)
-    passes, state = borrowed(passes), borrowed(state)
-    value, halves, slots = borrowed(value), borrowed(halves), borrowed(slots)
-    spaces, flows, partial = borrowed(spaces), borrowed(flows), borrowed(partial)
-    weights = halves if plan[HALF] else value
-    source = points if len(points) else data
-    before = state.copy()
-    for k in range(len(errors)):
-        copy_numbers(state, before)
-        samples = begin_step(
-            plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
-        )
-        mean = loss_scale(plan, factor, samples)
-        scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
-        chunks = count_chunks(samples)
-        for p in range(len(passes)):
-            what, low, high = passes[p, WHAT], passes[p, LOW], passes[p, HIGH]
-            gather_for(passes[p, GATHERS], ops, settings, state, frozen, samples, spaces, flows)
-            for chunk in range(chunks):
-                c = np.uint64(chunk)
-                place = first_tile(c, chunks, samples) if what & DO_KEEP else ZERO
-                errors[k, c] += chunk_work(
-                    what, low, high, plan, ops, settings, weights, state, counts[0], source, rows,
-                    goals, goal_rows, data, samples, c, chunks, place, spaces, flows, partial[c],
-                    scale,
-                )  # fmt: skip
-        if not end_step(
-            plan, ops, samples, partial, value, grad, slots, frozen, state, before, how,
-            optimizer_settings, schedule_settings, arguments, scratch, counts, done,
-        ):  # fmt: skip
-            break
+
+def steps_by(run_pass: Callable[..., None]) -> Callable[..., None]:
+    """The loop over the steps of a training, its passes done by one of the two kernels above."""
+
+    @inlined
+    def take_steps(
+        program: ProgramTables, bank: BankArrays, samples: SampleArrays, room: Workspaces,
+        update: UpdateArrays, factor: float, progress: Progress,
+    ) -> None:  # fmt: skip
+        program, bank, room = borrowed(program), borrowed(bank), borrowed(room)
+        samples, update, progress = borrowed(samples), borrowed(update), borrowed(progress)
+        plan, value, state = program.plan[0], bank.value, bank.state
+        view = BankView(bank.halves if plan.half else value, state, bank.frozen)
+        source = samples.points if len(samples.points) else samples.data
+        before = state.copy()
+        for k in range(len(progress.errors)):
+            copy_numbers(state, before)
+            count = begin_step(plan, bank, samples, progress.first + k)
+            mean = loss_scale(plan, factor, count)
+            scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
+            batch = BatchArrays(
+                source, samples.rows, samples.goals, samples.goal_rows, samples.data, count,
+                progress.counts[0], scale,
+            )  # fmt: skip
+            for number in range(len(program.passes)):
+                gather_for(program, number, view, room, count)
+                run_pass(program, number, view, batch, room, progress.errors[k])
+            if not end_step(program, bank, room, count, before, update, progress):
+                break
+
+    return take_steps
+
+
+steps_on_all_cores = steps_by(pass_on_all_cores)
+steps_on_one_core = steps_by(pass_on_one_core)
 
 
 @kernel
 def train(
-    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
-    slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
-    drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
-    factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
-    arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
-    scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
+    plan: Table, passes: Table, operations: Table, settings: Numbers,
+    value: Numbers, halves: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
+    data: Numbers, goals: Numbers, rows: Table, goal_rows: Table, points: Numbers, drawing: Table,
+    draw_settings: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers, how: Table,
+    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
+    factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
 ) -> None:  # fmt: skip
-    """`train_alone` on all cores: a chunk each."""
-    weights = halves if plan[HALF] else value
-    source = points if len(points) else data
-    before = state.copy()
-    for k in range(len(errors)):
-        copy_numbers(state, before)
-        samples = begin_step(
-            plan, value, grad, drawing, draw_settings, points, rows, goal_rows, weights, first + k
-        )
-        mean = loss_scale(plan, factor, samples)
-        scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
-        for p in range(len(passes)):
-            gather_for(passes[p, GATHERS], ops, settings, state, frozen, samples, spaces, flows)
-            batch_work(
-                passes[p, WHAT], passes[p, LOW], passes[p, HIGH], plan, ops, settings, weights,
-                state, counts[0], source, rows, goals, goal_rows, data, samples, spaces, flows,
-                partial, scale, errors[k],
-            )  # fmt: skip
-        if not end_step(
-            plan, ops, samples, partial, value, grad, slots, frozen, state, before, how,
-            optimizer_settings, schedule_settings, arguments, scratch, counts, done,
-        ):  # fmt: skip
-            break
+    """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
+
+    The arguments are those of the tuples below, in their order.
+    `done` becomes how many steps were taken; and the row of a gradient that went bad, before
+    anything was changed by it, or NONE; or OVERFLOW, after the weights were changed, if one of
+    them, a slot or a running statistic is not finite.
+    """
+    steps_on_all_cores(
+        ProgramTables(plan, passes, operations, settings),
+        BankArrays(value, halves, grad, slots, frozen, state),
+        SampleArrays(data, goals, rows, goal_rows, points, drawing, draw_settings),
+        Workspaces(spaces, flows, partial),
+        UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch),
+        factor,
+        Progress(first, counts, errors, done),
+    )
+
+
+@kernel
+def train_alone(
+    plan: Table, passes: Table, operations: Table, settings: Numbers,
+    value: Numbers, halves: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
+    data: Numbers, goals: Numbers, rows: Table, goal_rows: Table, points: Numbers, drawing: Table,
+    draw_settings: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers, how: Table,
+    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
+    factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
+) -> None:  # fmt: skip
+    """`train` without threads."""
+    steps_on_one_core(
+        ProgramTables(plan, passes, operations, settings),
+        BankArrays(value, halves, grad, slots, frozen, state),
+        SampleArrays(data, goals, rows, goal_rows, points, drawing, draw_settings),
+        Workspaces(spaces, flows, partial),
+        UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch),
+        factor,
+        Progress(first, counts, errors, done),
+    )

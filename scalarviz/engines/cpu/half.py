@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import kernel
+from scalarviz.engines.codegen.dispatch import inner, kernel
 from scalarviz.engines.cpu.products import Index, Numbers
 
 # Of the bits of a float32: all but the sign; the exponent and digits of the smallest normal half,
@@ -17,7 +17,7 @@ DROPPED = 13  # binary digits that a normal half has not
 UNIT = 2.0**-24  # the smallest half above 0
 
 
-@kernel
+@inner
 def half(x: Any) -> Any:
     """x rounded to the nearest half, to the even one of two; beyond 65,504 it is infinite."""
     bits: Any = np.int64(np.float32(x).view(np.int32))
@@ -46,7 +46,7 @@ def round_all(x: Numbers, out: Numbers) -> None:
         out[i] = half(x[i])
 
 
-@kernel
+@inner
 def round_rows(space: Numbers, start: Index, rows: Index, n: Index, stride: Index) -> None:
     """Every number of a buffer in a tile, rounded to half where it is."""
     for r in range(rows):

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.cpu.records import HOW, Records
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.optimizer import Optimizer
@@ -16,8 +17,8 @@ from scalarviz.model.optimizer import Optimizer
 class Order:
     """How weights move: the places of the formulas in their tables, and their numbers.
 
-    `numbers` is what `updates.move` takes: how to step, the settings of the optimizer and those
-    of the schedule.
+    `numbers` is what kernels take of it: how to step, the settings of the optimizer and those of
+    the schedule.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -28,8 +29,8 @@ class Order:
         self.slots = optimizer.row.slots
         self.arguments = len(optimizer.arguments(0))
         limits = optimizer.clip_norm, optimizer.clip_value
-        self.numbers: tuple[FloatArray, FloatArray, FloatArray] = (
-            np.array([optimizer.lr, *limits, optimizer.l1, optimizer.l2]),
+        self.numbers: tuple[Records, FloatArray, FloatArray] = (
+            np.array([(optimizer.lr, *limits, optimizer.l1, optimizer.l2)], HOW),
             np.array([*optimizer.settings.values()], np.float64),
             np.array([*optimizer.schedule.settings.values()], np.float64),
         )

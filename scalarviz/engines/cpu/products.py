@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import kernel
+from scalarviz.engines.codegen.dispatch import inner
 from scalarviz.engines.cpu.simd import (
     add_lanes,
     add_sums,
@@ -30,6 +30,8 @@ from scalarviz.engines.cpu.simd import (
 
 Numbers = Any  # a flat array of the bank's type
 Index = Any  # unsigned
+Table = Any  # whole numbers, or records
+Record = Any  # one of a table
 
 TILE = np.uint64(128)  # the most samples of a tile
 SHORTEST = np.uint64(16)  # and the least room for them in a row
@@ -38,7 +40,7 @@ FEW = np.uint64(2)  # samples for which vectors are not worth while
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(i) for i in range(5)]
 
 
-@kernel
+@inner
 def affine(
     w: Numbers, first: Index, across: Index, down: Index, biases: Numbers, bias: Index,
     x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
@@ -78,7 +80,7 @@ def affine(
             store_lanes(z, z0 + o3 * stride + t, s3)
 
 
-@kernel
+@inner
 def outer(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
@@ -123,7 +125,7 @@ def outer(
                 add_sums(grad, at + inputs, inputs - i, s10, s11, s12, s13)
 
 
-@kernel
+@inner
 def outer_of_few(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
@@ -137,7 +139,7 @@ def outer_of_few(
                 grad[row + i] += q * x[x0 + i * stride + t]
 
 
-@kernel
+@inner
 def add_row_sums(
     grad: Numbers, first: Index, g: Numbers, start: Index, rows: Index, n: Index, stride: Index
 ) -> None:

@@ -14,6 +14,7 @@ from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
 from scalarviz.engines.cpu.calls import TEMPLATE, CpuCalls, add_errors, means
 from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu.records import DRAWING
 from scalarviz.engines.cpu.run import Room, make_room
 from scalarviz.engines.cpu.tables import drawing_of, make_tables, plan_loss, set_order, workspaces
 from scalarviz.formulas.losses import Loss
@@ -51,7 +52,7 @@ class CpuMany:
         self.order = Order(optimizer)
         set_order(self.plan, self.order)
         self.counts = np.zeros((count, 1), np.int64)  # the steps that each network has taken
-        self.drawing = np.array([drawing_of(each) for each in batches])
+        self.drawing = np.array([drawing_of(each) for each in batches], DRAWING)
         work = CpuCalls(program, banks[0], precision)
         room = make_room(work, self.tables, self.batches, 1)
         groups = min(GROUPS, count)
@@ -119,27 +120,27 @@ class CpuMany:
                 self.tables.operations,
                 self.tables.settings,
                 stack.value,
+                room.halves,
                 stack.grad,
                 stack.slots,
                 stack.frozen,
                 stack.state,
-                self.counts,
                 *self.samples,
-                self.drawing,
-                np.array(self.batches.settings, np.float64),
-                room.points,
                 room.rows,
                 room.goal_rows,
-                self.loss.factor,
-                *self.order.numbers,
-                np.empty((len(room.spaces), self.order.arguments), stack.value.dtype),
-                room.halves,
+                room.points,
+                self.drawing,
+                np.array(self.batches.settings, np.float64),
                 room.spaces,
                 room.flows,
                 room.partial,
+                *self.order.numbers,
+                np.empty((len(room.spaces), self.order.arguments), stack.value.dtype),
                 room.scratch,
-                errors,
+                self.loss.factor,
                 first,
+                self.counts,
+                errors,
                 self.done,
             )
 

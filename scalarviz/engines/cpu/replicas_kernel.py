@@ -5,24 +5,21 @@ from __future__ import annotations
 from numba import prange
 
 from scalarviz.engines.codegen.dispatch import parallel_kernel
-from scalarviz.engines.cpu.draws import Drawing
 from scalarviz.engines.cpu.entry import train_alone
-from scalarviz.engines.cpu.products import Index, Numbers
-from scalarviz.engines.cpu.step import Plan
-from scalarviz.engines.cpu.tiles import Table
+from scalarviz.engines.cpu.products import Index, Numbers, Table
 from scalarviz.engines.cpu.updates import NONE
 
 
 @parallel_kernel
 def train_networks(
-    plan: Plan, passes: Table, ops: Table, settings: Numbers, value: Numbers, grad: Numbers,
-    slots: Numbers, frozen: Table, state: Numbers, counts: Numbers, data: Numbers, goals: Numbers,
-    drawing: Drawing, draw_settings: Numbers, points: Numbers, rows: Table, goal_rows: Table,
-    factor: float, how: Numbers, optimizer_settings: Numbers, schedule_settings: Numbers,
-    arguments: Numbers, halves: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers,
-    scratch: Numbers, errors: Numbers, first: Index, done: Numbers,
+    plan: Table, passes: Table, operations: Table, settings: Numbers,
+    value: Numbers, halves: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
+    data: Numbers, goals: Numbers, rows: Table, goal_rows: Table, points: Numbers, drawing: Table,
+    draw_settings: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers, how: Table,
+    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
+    factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
 ) -> None:  # fmt: skip
-    """`train` for every network that has not stopped.
+    """`train_alone` for every network that has not stopped.
 
     The numbers of networks have one row a network; what is only room, one for each group of
     networks that take turns.
@@ -32,9 +29,9 @@ def train_networks(
         for r in range(group, len(value), groups):
             if done[r, 1] == NONE:
                 train_alone(
-                    plan, passes, ops, settings, value[r], grad[r], slots[r], frozen[r], state[r],
-                    counts[r], data, goals, drawing[r], draw_settings, points[group], rows[group],
-                    goal_rows[group], factor, how, optimizer_settings, schedule_settings,
-                    arguments[group], halves[group], spaces[group], flows[group], partial[group],
-                    scratch[group], errors[r], first, done[r],
+                    plan, passes, operations, settings, value[r], halves[group], grad[r], slots[r],
+                    frozen[r], state[r], data, goals, rows[group], goal_rows[group], points[group],
+                    drawing[r : r + 1], draw_settings, spaces[group], flows[group],
+                    partial[group], how, optimizer_settings, schedule_settings, arguments[group],
+                    scratch[group], factor, first, counts[r], errors[r], done[r],
                 )  # fmt: skip

@@ -17,6 +17,7 @@ from scalarviz.engines.common.cores import ONE_AT_A_TIME
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.cpu.calls import CpuCalls, add_errors, count_chunks, count_tiles, means
 from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu.records import DRAWING, Records
 from scalarviz.engines.cpu.stepper import Moments
 from scalarviz.engines.cpu.tables import (
     Tables,
@@ -37,7 +38,7 @@ WORTH_CORES = 250_000  # multiplications; below, starting a second core costs mo
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Room for a training on batches of one size, in the order in which the kernels take it."""
+    """Room for a training on batches of one size."""
 
     halves: FloatArray  # the weights, rounded to half
     spaces: FloatArray  # the workspaces of tiles
@@ -67,6 +68,13 @@ def make_room(work: CpuCalls, tables: Tables, batches: Batches, places: int) -> 
     )
 
 
+def drawing_arrays(batches: Batches) -> tuple[Records, FloatArray]:
+    """How batches are drawn, for `draws`."""
+    drawing = np.empty(1, DRAWING)
+    drawing[0] = drawing_of(batches)
+    return drawing, np.array(batches.settings, np.float64)
+
+
 @final
 class CpuRun(Run):
     """Trains one network by the kernels of `entry`."""
@@ -88,7 +96,7 @@ class CpuRun(Run):
         if self._together:
             places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's
         self._sizes = batches.size, room_for_points(batches), places
-        self._samples = self._converted(batches)
+        self._samples, self._drawing = self._converted(batches), drawing_arrays(batches)
 
     def _take_room(self) -> Room:
         """Room for one call of the kernels, which nobody else has meanwhile."""
@@ -111,7 +119,9 @@ class CpuRun(Run):
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
         bank, batches = self.engine.bank, self.batches.block(first, count)
         order = self._ordered(optimizer)
-        data, goals = self._samples if batches is self.batches else self._converted(batches)
+        (data, goals), drawing = self._samples, self._drawing
+        if batches is not self.batches:
+            (data, goals), drawing = self._converted(batches), drawing_arrays(batches)
         room, counts = self._take_room(), np.array([bank.step_count])
         errors, done = np.zeros((count, count_chunks(batches.size))), np.array([0, NONE])
         kernels = self._work.kernels
@@ -123,28 +133,27 @@ class CpuRun(Run):
                 self._tables.operations,
                 self._tables.settings,
                 bank.value,
+                room.halves,
                 bank.grad,
                 bank.slot_block(order.slots),
                 bank.frozen,
                 bank.state,
-                counts,
                 data,
                 goals,
-                drawing_of(batches),
-                np.array(batches.settings, np.float64),
-                room.points,
                 room.rows,
                 room.goal_rows,
-                self.loss_function.factor,
-                *order.numbers,
-                np.empty(order.arguments, bank.dtype),
-                room.halves,
+                room.points,
+                *drawing,
                 room.spaces,
                 room.flows,
                 room.partial,
+                *order.numbers,
+                np.empty(order.arguments, bank.dtype),
                 room.scratch,
-                errors,
+                self.loss_function.factor,
                 first,
+                counts,
+                errors,
                 done,
             )
         self._work.rooms = {self._sizes: room}
@@ -181,7 +190,7 @@ class CpuRun(Run):
         bank = self.engine.bank
         order, counts = self._ordered(optimizer), np.array([bank.step_count])
         before = Before(bank, optimizer)
-        bad = self._work.kernels.move(
+        bad = self._work.kernels.take_step(
             self._plan,
             bank.value,
             bank.grad,

@@ -13,6 +13,7 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
+from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import populate_array
 
@@ -188,7 +189,7 @@ def add_sums_apart(
 
 @instruction
 def borrowed(context: Any, x: Any) -> Emitted:
-    """The same array, whose owner is not told of it.
+    """The same tuple of arrays, whose owners are not told of it.
 
     Numba counts who uses an array, and at every slice it locks the count against other threads: in
     a step of few samples that took more time than everything else. Whoever borrows must not
@@ -196,11 +197,15 @@ def borrowed(context: Any, x: Any) -> Emitted:
     """
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = target.make_array(x)
-        old, new = array(target, builder, arguments[0]), array(target, builder)
-        fields = old.data, old.shape, old.strides, old.itemsize
-        populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]  # numba's
-        return new._getvalue()
+        items = unpack_tuple(builder, arguments[0])  # type: ignore[no-untyped-call]  # numba's
+        for i, kind in enumerate(x):
+            if isinstance(kind, types.Array):
+                array = target.make_array(kind)
+                old, new = array(target, builder, items[i]), array(target, builder)
+                fields = old.data, old.shape, old.strides, old.itemsize
+                populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]
+                items[i] = new._getvalue()
+        return target.make_tuple(builder, x, items)
 
     return x(x), emit
 

@@ -8,37 +8,21 @@ at once or moment by moment.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import kernel, loss_backward, loss_forward
+from scalarviz.engines.codegen.dispatch import inner, loss_backward, loss_forward
+from scalarviz.engines.cpu.arrays import BankView, BatchArrays, ProgramTables, Tile, Workspaces
 from scalarviz.engines.cpu.half import round_rows
-from scalarviz.engines.cpu.products import FOUR, ONE, SHORTEST, TILE, ZERO, Index, Numbers
+from scalarviz.engines.cpu.products import ONE, TILE, ZERO, Index, Numbers, Record, Table
 from scalarviz.engines.cpu.table import input_gradient, operation_forward, parameter_gradient
 from scalarviz.engines.cpu.tiles import (
-    COUNT,
-    FLOW_IN,
-    GRADIENTS,
-    INPUTS,
-    OUTPUTS,
-    TARGET,
-    Table,
     chunk_bounds,
+    count_chunks,
     load_tile,
+    row_stride,
     store_tile,
     tile_of,
 )
-
-Plan = Any  # an array of the fields below, unsigned
-
-# The fields of a plan: where things are in a tile's workspace, and which formulas run. LAST_INPUT
-# is the last operation by whose inputs nobody needs the gradient.
-(
-    OUT, OUT_SIZE, GOALS, FLOW_OUT_0, FLOW_IN_0, FIRST_NEEDED, LOSS, OPTIMIZER, SCHEDULE,
-    REFUSE, HALF, DYNAMIC, PATIENCE, MEAN_OF,
-) = [np.uint64(i) for i in range(14)]  # fmt: skip
-PLAN_FIELDS = 14
 
 # What is to be done, added up.
 (
@@ -57,117 +41,79 @@ PLAN_FIELDS = 14
 ) = [1 << i for i in range(12)]
 
 
-# The columns of a table of passes: what is done, with the operations from LOW to before HIGH; and
-# what must be gathered from the whole batch before: k + 1 for operation k, -(k + 1) on its way
-# back, else 0.
-WHAT, LOW, HIGH, GATHERS = range(4)
-
-
-@kernel
+@inner
 def chunk_work(
-    what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
-    value: Numbers, state: Numbers, steps: Index, data: Numbers, rows: Table, goals: Numbers,
-    goal_rows: Table, outputs: Numbers, samples: Index, chunk: Index, chunks: Index, place: Index,
-    spaces: Numbers, flows: Numbers, partial: Numbers, scale: float,
+    program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
+    chunk: Index, place: Index,
 ) -> float:  # fmt: skip
-    """Do this to one chunk, with the operations from `low` to `high`: its sum of errors.
+    """Do a pass of a program, by its number, to one chunk: its sum of errors.
 
     `place` is the workspace of its first tile.
     """
-    first, end = chunk_bounds(chunk, chunks, samples)
-    size, stride = plan[OUT_SIZE], row_stride(samples)
+    todo, plan = program.passes[number], program.plan[0]
+    ops, settings, partial = program.operations, program.settings, room.partial[chunk]
+    what, low, high, samples = todo.what, todo.low, todo.high, batch.samples
+    first, end = chunk_bounds(chunk, count_chunks(samples), samples)
+    size, stride = plan.out_size, row_stride(samples)
     if what & DO_WEIGHTS:
         clear_gradients(ops, low, high, partial)
     total = 0.0
     while first < end:
         n = min(TILE, end - first)
-        space, flow = spaces[place], flows[place]
+        space, flow = room.spaces[place], room.flows[place]
+        tile = Tile(space, flow, first, n, stride, what & DO_LEARN != 0, batch.steps)
         if what & DO_LOAD:
-            load_tile(space, ZERO, data, rows, first, n, stride)
+            load_tile(space, ZERO, batch.data, batch.rows, first, n, stride)
         if what & DO_FORWARD:
             for k in range(low, high):
-                operation_forward(
-                    ops[k], settings[k], value, state, space, first, what & DO_LEARN != 0, steps,
-                    n, stride,
-                )  # fmt: skip
-                if plan[HALF]:
-                    round_rows(space, ops[k, TARGET], ops[k, OUTPUTS], n, stride)
+                operation_forward(ops[k], settings[k], bank, tile)
+                if plan.half:
+                    round_rows(space, ops[k].target, ops[k].outputs, n, stride)
         if what & DO_STORE:
-            store_tile(space, plan[OUT], outputs, first, n, stride)
+            store_tile(space, plan.out, batch.outputs, first, n, stride)
         if what & DO_AIM:
-            load_tile(space, plan[GOALS], goals, goal_rows, first, n, stride)
-        p = tile_of(space, plan[OUT], size, stride)
-        t = tile_of(space, plan[GOALS], size, stride)
+            load_tile(space, plan.goals, batch.goals, batch.goal_rows, first, n, stride)
+        p = tile_of(space, plan.out, size, stride)
+        t = tile_of(space, plan.goals, size, stride)
         if what & DO_ERROR:
-            total += loss_forward(plan[LOSS], p, t, n)
+            total += loss_forward(plan.loss, p, t, n)
         if what & DO_DELTA:
-            loss_backward(plan[LOSS], p, t, scale, tile_of(flow, plan[FLOW_OUT_0], size, stride), n)
+            gradient = tile_of(flow, plan.flow_out, size, stride)
+            loss_backward(plan.loss, p, t, batch.scale, gradient, n)
         if what & DO_UPSTREAM:
-            load_tile(flow, plan[FLOW_OUT_0], goals, goal_rows, first, n, stride)
-        if plan[HALF] and what & (DO_DELTA | DO_UPSTREAM):
-            round_rows(flow, plan[FLOW_OUT_0], size, n, stride)
+            load_tile(flow, plan.flow_out, batch.goals, batch.goal_rows, first, n, stride)
+        if plan.half and what & (DO_DELTA | DO_UPSTREAM):
+            round_rows(flow, plan.flow_out, size, n, stride)
         if what & (DO_WEIGHTS | DO_FLOW):
-            chunk_backward(
-                what, low, high, plan, ops, settings, value, space, flow, partial, n, stride
-            )
+            backward_of_tile(program, todo, bank, partial, tile)
         if what & DO_RETURN:
-            store_tile(flow, plan[FLOW_IN_0], outputs, first, n, stride)
+            store_tile(flow, plan.flow_in, batch.outputs, first, n, stride)
         if what & DO_KEEP:
             place += ONE
         first += n
     return total
 
 
-@kernel
-def chunk_backward(
-    what: Index, low: Index, high: Index, plan: Plan, ops: Table, settings: Numbers,
-    value: Numbers, space: Numbers, flow: Numbers, partial: Numbers, n: Index, stride: Index,
-) -> None:  # fmt: skip
-    """Operations of one tile backward, the last one first."""
-    for k in range(high - 1, low - 1, -1):
+@inner
+def backward_of_tile(
+    program: ProgramTables, todo: Record, bank: BankView, partial: Numbers, tile: Tile
+) -> None:
+    """The operations of a pass backward, the last one first, for one tile."""
+    ops, settings, plan, what = program.operations, program.settings, program.plan[0], todo.what
+    for k in range(todo.high - 1, todo.low - 1, -1):
         if what & DO_WEIGHTS:
-            parameter_gradient(ops[k], settings[k], partial, space, flow, n, stride)
-        if what & DO_FLOW and k >= np.int64(plan[FIRST_NEEDED]):
-            input_gradient(ops[k], settings[k], value, space, flow, n, stride)
-            if plan[HALF]:
-                round_rows(flow, ops[k, FLOW_IN], ops[k, INPUTS], n, stride)
+            parameter_gradient(ops[k], settings[k], partial, tile)
+        if what & DO_FLOW and k >= np.int64(plan.first_needed):
+            input_gradient(ops[k], settings[k], bank, tile)
+            if plan.half:
+                round_rows(tile.flow, ops[k].flow_in, ops[k].inputs, tile.n, tile.stride)
 
 
-@kernel
+@inner
 def clear_gradients(ops: Table, low: Index, high: Index, partial: Numbers) -> None:
     """The gradients of some operations' parameters become 0, in one chunk."""
     zero = partial.dtype.type(0)
     for k in range(low, high):
-        first = ops[k, GRADIENTS]
-        for row in range(first, first + ops[k, COUNT]):
+        first = ops[k].gradients
+        for row in range(first, first + ops[k].count):
             partial[row] = zero
-
-
-@kernel
-def row_stride(samples: Index) -> Index:
-    """How far apart the rows of a tile lie: room for all samples, in whole vector registers.
-
-    Rows that lie a power of 2 apart would share a few places of the processor's cache.
-    """
-    chunks = count_chunks(samples)
-    longest = min(TILE, (samples + chunks - ONE) // chunks)
-    lines = max(ONE, (longest + SHORTEST - ONE) // SHORTEST)
-    if lines % FOUR == ZERO:
-        lines += ONE
-    return lines * SHORTEST
-
-
-@kernel
-def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
-    """How many tiles come before those of a chunk."""
-    tiles = ZERO
-    for c in range(chunk):
-        first, end = chunk_bounds(np.uint64(c), chunks, samples)
-        tiles += (end - first + TILE - ONE) // TILE
-    return tiles
-
-
-@kernel
-def count_chunks(samples: Index) -> Index:
-    """Into how many chunks a batch is cut: at most 8, of at least 64 samples."""
-    return max(ONE, min(np.uint64(8), samples // np.uint64(64)))

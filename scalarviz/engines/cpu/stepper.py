@@ -13,6 +13,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.calls import CpuCalls, add_errors, count_chunks, row_stride, tile_starts
+from scalarviz.engines.cpu.passes import passes
 from scalarviz.engines.cpu.tables import make_tables, plan_loss, workspaces
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.program import Moment
@@ -74,7 +75,7 @@ class Moments:
         mean = self.loss_function.scale(self.targets.shape)
         scale = bank.value.dtype.type(mean) * bank.value.dtype.type(self.work.loss_scale)
         return self.work.do(
-            what | plans.DO_KEEP,
+            passes(what | plans.DO_KEEP, [operations.start], [operations.stop], [gathers]),
             self.tables,
             self.samples,
             self.spaces,
@@ -82,10 +83,8 @@ class Moments:
             data=data,
             goals=goals,
             partial=self.partial,
-            operations=operations,
             plan=self.plan,
             scale=scale,
-            gathers=gathers,
         )
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:

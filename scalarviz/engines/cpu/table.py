@@ -6,14 +6,14 @@ with `run = chosen(KERNELS, kind)[PURPOSE]` asks in the compiled file which kind
 
 from __future__ import annotations
 
-from scalarviz.engines.codegen.dispatch import chosen, kernel
+from scalarviz.engines.codegen.dispatch import chosen, inner
+from scalarviz.engines.cpu.arrays import BankView, Tile, Workspaces
 from scalarviz.engines.cpu.batch_norm import (
     batch_norm_forward,
     batch_norm_inputs,
     gather_batch_norm,
     gather_batch_norm_back,
     nothing_to_gather,
-    nothing_to_gather_back,
 )
 from scalarviz.engines.cpu.convolution import (
     convolution_forward,
@@ -39,11 +39,10 @@ from scalarviz.engines.cpu.elementwise import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cpu.products import Index, Numbers
-from scalarviz.engines.cpu.tiles import KIND, Table
+from scalarviz.engines.cpu.products import Index, Numbers, Record
 
 FORWARD, PARAMETERS, INPUT, GATHER, GATHER_BACK = range(5)
-ALONE = nothing_to_gather, nothing_to_gather_back
+ALONE = nothing_to_gather, nothing_to_gather
 
 # In the order of `operations.KINDS`.
 KERNELS = {
@@ -62,51 +61,38 @@ KERNELS = {
 }  # fmt: skip
 
 
-@kernel
-def operation_forward(
-    op: Table, settings: Numbers, value: Numbers, state: Numbers, space: Numbers, first: Index,
-    learning: bool, steps: Index, n: Index, stride: Index,
-) -> None:  # fmt: skip
+@inner
+def operation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """One operation on one tile."""
-    run = chosen(KERNELS, op[KIND])[FORWARD]
-    run(op, settings, value, state, space, first, learning, steps, n, stride)
+    run = chosen(KERNELS, op.kind)[FORWARD]
+    run(op, settings, bank, tile)
 
 
-@kernel
-def parameter_gradient(
-    op: Table, settings: Numbers, grad: Numbers, space: Numbers, flow: Numbers, n: Index,
-    stride: Index,
-) -> None:  # fmt: skip
+@inner
+def parameter_gradient(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
     """What one tile adds to the gradient of an operation's weights and biases."""
-    run = chosen(KERNELS, op[KIND])[PARAMETERS]
-    run(op, settings, grad, space, flow, n, stride)
+    run = chosen(KERNELS, op.kind)[PARAMETERS]
+    run(op, settings, grad, tile)
 
 
-@kernel
-def input_gradient(
-    op: Table, settings: Numbers, value: Numbers, space: Numbers, flow: Numbers, n: Index,
-    stride: Index,
-) -> None:  # fmt: skip
+@inner
+def input_gradient(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """The gradient by what an operation read, from that by what it wrote, in one tile."""
-    run = chosen(KERNELS, op[KIND])[INPUT]
-    run(op, settings, value, space, flow, n, stride)
+    run = chosen(KERNELS, op.kind)[INPUT]
+    run(op, settings, bank, tile)
 
 
-@kernel
-def gather(
-    op: Table, settings: Numbers, state: Numbers, frozen: Table, spaces: Numbers, samples: Index,
-    chunks: Index, stride: Index,
-) -> None:  # fmt: skip
+@inner
+def gather(op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index) -> None:
     """What an operation must know of the whole batch before it can be done."""
-    run = chosen(KERNELS, op[KIND])[GATHER]
-    run(op, settings, state, frozen, spaces, samples, chunks, stride)
+    run = chosen(KERNELS, op.kind)[GATHER]
+    run(op, settings, bank, room, samples)
 
 
-@kernel
+@inner
 def gather_back(
-    op: Table, settings: Numbers, frozen: Table, spaces: Numbers, flows: Numbers, samples: Index,
-    chunks: Index, stride: Index,
-) -> None:  # fmt: skip
+    op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
+) -> None:
     """The same on the way back."""
-    run = chosen(KERNELS, op[KIND])[GATHER_BACK]
-    run(op, settings, frozen, spaces, flows, samples, chunks, stride)
+    run = chosen(KERNELS, op.kind)[GATHER_BACK]
+    run(op, settings, bank, room, samples)

@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import POINTS, Batches
-from scalarviz.engines.cpu import step as plans
-from scalarviz.engines.cpu.draws import DRAWING_FIELDS
 from scalarviz.engines.cpu.optimizer_args import Order
-from scalarviz.engines.cpu.passes import Passes, training_passes
+from scalarviz.engines.cpu.passes import training_passes
 from scalarviz.engines.cpu.products import LONGEST
-from scalarviz.engines.cpu.tiles import COLUMNS
+from scalarviz.engines.cpu.records import OPERATION, PLAN, Records
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
 from scalarviz.model.operations import KINDS, NONE, Buffer
@@ -35,10 +33,10 @@ MOST_SETTINGS = 7  # of an operation
 class Tables:
     """What the kernels are told about a program."""
 
-    plan: Unsigned
-    operations: Unsigned
+    plan: Records  # one
+    passes: Records
+    operations: Records
     settings: FloatArray
-    passes: Passes
     space: int  # the size of a tile's workspace, in numbers
     flow: int  # and of the one for gradients
     flows: dict[Buffer, int]  # where in it, in rows, the gradient by each buffer lies
@@ -55,54 +53,43 @@ def make_tables(
     """
     width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
-    rows: list[list[int]] = []
+    operations = np.zeros(len(program.operations), OPERATION)
     settings = np.zeros((len(program.operations), MOST_SETTINGS), dtype)
     goals = program.workspace
     memo = goals + program.outputs.size
     gradients = 0
     for i, operation in enumerate(program.operations):
-        source, target = operation.source, operation.target
-        rows.append(
-            [
-                list(KINDS).index(operation.kind),
-                operation.formula_place,
-                source.offset,
-                target.offset,
-                source.size,
-                target.size,
-                max(operation.weights, 0),
-                max(operation.biases, 0),
-                int(operation.biases != NONE),
-                memo,
-                flows[source],
-                flows[target],
-                gradients,
-                len(operation.parameters),
-                operation.outputs_per_bias,
-                max(operation.state, 0),
-                operation.other.offset if operation.other else 0,
-                flows[operation.other] if operation.other else 0,
-                operation.held_by.start,
-                operation.held_by.stop,
-            ]
-        )
+        source, target, other = operation.source, operation.target, operation.other
+        op = operations[i]
+        op["kind"] = list(KINDS).index(operation.kind)
+        op["formula"] = operation.formula_place
+        op["source"], op["target"] = source.offset, target.offset
+        op["inputs"], op["outputs"] = source.size, target.size
+        op["weights"], op["biases"] = max(operation.weights, 0), max(operation.biases, 0)
+        op["has_biases"] = operation.biases != NONE
+        op["memo"] = memo
+        op["flow_in"], op["flow_out"] = flows[source], flows[target]
+        op["gradients"], op["count"] = gradients, len(operation.parameters)
+        op["each"] = operation.outputs_per_bias
+        op["state"] = max(operation.state, 0)
+        if other:
+            op["other"], op["flow_other"] = other.offset, flows[other]
+        op["held_from"], op["held_to"] = operation.held_by.start, operation.held_by.stop
         gradients += len(operation.parameters)
         settings[i, : len(operation.settings)] = operation.settings
         memo += operation.about.memo(operation)
-    plan = np.zeros(plans.PLAN_FIELDS, np.uint64)
-    plan[plans.OUT] = program.outputs.offset
-    plan[plans.OUT_SIZE] = program.outputs.size
-    plan[plans.GOALS] = goals
-    plan[plans.FLOW_OUT_0] = flows[program.outputs]
-    plan[plans.FLOW_IN_0] = flows[program.inputs]
-    plan[plans.HALF] = precision.mixed
-    plan[plans.DYNAMIC] = precision.mixed and precision.dynamic
-    plan[plans.PATIENCE] = precision.patience
+    plan = np.zeros(1, PLAN)
+    plan["out"], plan["out_size"] = program.outputs.offset, program.outputs.size
+    plan["goals"] = goals
+    plan["flow_out"], plan["flow_in"] = flows[program.outputs], flows[program.inputs]
+    plan["half"] = precision.mixed
+    plan["dynamic"] = precision.mixed and precision.dynamic
+    plan["patience"] = precision.patience
     return Tables(
         plan,
-        np.array(rows, np.uint64).reshape(len(rows), COLUMNS),
-        settings,
         training_passes(program),
+        operations,
+        settings,
         memo * width,
         flow_size * width,
         flows,
@@ -117,28 +104,27 @@ def workspaces(places: int, size: int, dtype: str) -> FloatArray:
     return room[first : first + places * size].reshape(places, size)
 
 
-def plan_loss(tables: Tables, program: Program, loss: Loss) -> Unsigned:
+def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
     """The plan of a training: that of the tables, and its loss."""
-    plan = tables.plan.copy()
-    plan[plans.FIRST_NEEDED] = program.first_parameters + 1
-    plan[plans.LOSS] = [*LOSSES, *ROW_LOSSES].index(loss.name)
-    plan[plans.MEAN_OF] = loss.divisor(program.outputs.size)
+    # numpy's own copy of a record takes ten times as long.
+    plan = np.ndarray(1, PLAN, bytearray(tables.plan.tobytes()))
+    plan["first_needed"] = program.first_parameters + 1
+    plan["loss"] = [*LOSSES, *ROW_LOSSES].index(loss.name)
+    plan["mean_of"] = loss.divisor(program.outputs.size)
     return plan
 
 
-def set_order(plan: Unsigned, order: Order) -> None:
+def set_order(plan: Records, order: Order) -> None:
     """Note in a plan how weights move; with mixed precision no gradient is refused."""
-    plan[plans.OPTIMIZER] = order.optimizer
-    plan[plans.SCHEDULE] = order.schedule
-    plan[plans.REFUSE] = order.refuses and not plan[plans.HALF]
+    plan["optimizer"] = order.optimizer
+    plan["schedule"] = order.schedule
+    plan["refuse"] = order.refuses and not plan["half"][0]
 
 
-def drawing_of(batches: Batches) -> npt.NDArray[np.int64]:
-    """How batches are drawn, for `draws`."""
+def drawing_of(batches: Batches) -> tuple[int, ...]:
+    """How batches are drawn: the fields of a DRAWING."""
     seed = batches.seed
-    fields = [batches.draw, seed & MASK, seed >> 32, batches.samples, batches.size]
-    assert len(fields) == DRAWING_FIELDS
-    return np.array(fields, np.int64)
+    return batches.draw, seed & MASK, seed >> 32, batches.samples, batches.size
 
 
 def room_for_points(batches: Batches) -> int:

@@ -7,33 +7,28 @@ places are counted in rows. All indices are unsigned: see `products`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import kernel
-from scalarviz.engines.cpu.products import ONE, Index, Numbers
-
-Table = Any  # the operations: one row each, unsigned
-
-# The columns of the table of operations. GRADIENTS is where in a chunk's gradient those of its
-# parameters begin, COUNT how many they are, EACH how many numbers share a bias, STATE where its
-# numbers are in the bank's state; OTHER and FLOW_OTHER are places of the other buffer. Its
-# statistics stand still while the rows from HELD_FROM to before HELD_TO are frozen.
-(
-    KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHTS, BIASES, HAS_BIASES, MEMO, FLOW_IN,
-    FLOW_OUT, GRADIENTS, COUNT, EACH, STATE, OTHER, FLOW_OTHER, HELD_FROM, HELD_TO,
-) = [np.uint64(i) for i in range(20)]  # fmt: skip
-COLUMNS = 20
+from scalarviz.engines.codegen.dispatch import inlined, inner
+from scalarviz.engines.cpu.products import (
+    FOUR,
+    ONE,
+    SHORTEST,
+    TILE,
+    ZERO,
+    Index,
+    Numbers,
+    Table,
+)
 
 
-@kernel
+@inlined
 def tile_of(space: Numbers, start: Index, rows: Index, stride: Index) -> Numbers:
     """The buffer that begins at the row `start`, as an array of (rows, stride)."""
     return space[start * stride : (start + rows) * stride].reshape((rows, stride))
 
 
-@kernel
+@inner
 def load_tile(
     space: Numbers, start: Index, data: Numbers, order: Table, first: Index, n: Index, stride: Index
 ) -> None:
@@ -45,7 +40,7 @@ def load_tile(
             space[at + i * stride] = data[row, i]
 
 
-@kernel
+@inner
 def store_tile(
     space: Numbers, start: Index, data: Numbers, first: Index, n: Index, stride: Index
 ) -> None:
@@ -56,7 +51,37 @@ def store_tile(
             data[first + t, i] = space[at + t]
 
 
-@kernel
+@inner
 def chunk_bounds(chunk: Index, chunks: Index, samples: Index) -> tuple[Index, Index]:
     """The first sample of a chunk, and the one after its last."""
     return chunk * samples // chunks, (chunk + ONE) * samples // chunks
+
+
+@inner
+def row_stride(samples: Index) -> Index:
+    """How far apart the rows of a tile lie: room for all samples, in whole vector registers.
+
+    Rows that lie a power of 2 apart would share a few places of the processor's cache.
+    """
+    chunks = count_chunks(samples)
+    longest = min(TILE, (samples + chunks - ONE) // chunks)
+    lines = max(ONE, (longest + SHORTEST - ONE) // SHORTEST)
+    if lines % FOUR == ZERO:
+        lines += ONE
+    return lines * SHORTEST
+
+
+@inner
+def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
+    """How many tiles come before those of a chunk."""
+    tiles = ZERO
+    for c in range(chunk):
+        first, end = chunk_bounds(np.uint64(c), chunks, samples)
+        tiles += (end - first + TILE - ONE) // TILE
+    return tiles
+
+
+@inner
+def count_chunks(samples: Index) -> Index:
+    """Into how many chunks a batch is cut: at most 8, of at least 64 samples."""
+    return max(ONE, min(np.uint64(8), samples // np.uint64(64)))

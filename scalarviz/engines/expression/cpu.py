@@ -10,8 +10,8 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import kernel_file
 from scalarviz.engines.common.before import Before
-from scalarviz.engines.cpu import step as cpu_step
 from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu.records import HOW, PLAN
 from scalarviz.engines.expression import kernels as expression_kernels
 from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
 from scalarviz.engines.expression.tables import ExpressionTables
@@ -49,8 +49,8 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._whole = len(rows) == len(bank)
         self._error = np.zeros(1)
         self._order: Order | None = None
-        self._orders: tuple[FloatArray, ...] = ()
-        self._plan = np.zeros(cpu_step.PLAN_FIELDS, np.uint64)
+        self._orders: tuple[Any, ...] = ()
+        self._plan = np.zeros(1, PLAN)
         self._counts = np.zeros(1, np.int64)
         self._spare: list[FloatArray] = []  # workspaces that no backward waits for
         self._factors = np.zeros(len(tables.signs), bank.dtype)
@@ -121,7 +121,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
             return
         before = self._prepare(optimizer)
         self._moved(
-            self.kernels.move(self._plan, bank.value, *self._moving(self._orders)),
+            self.kernels.take_step(self._plan, bank.value, *self._moving(self._orders)),
             before,
             optimizer,
         )
@@ -130,7 +130,8 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         if not self._whole:
             return self.learn_by_verbs(inputs, targets, loss)
         bank, none = self.bank, np.empty(0)
-        still = np.empty((0, len(bank)), bank.dtype), none, none, none, np.empty(0, bank.dtype)
+        how, arguments = np.zeros(1, HOW), np.empty(0, bank.dtype)
+        still = np.empty((0, len(bank)), bank.dtype), how, none, none, arguments
         self._kernel(inputs, targets, loss, *self._moving(still))
         return float(self._error[0])
 
@@ -148,7 +149,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def _kernel(self, inputs: FloatArray, targets: FloatArray, loss: Loss, *moving: Any) -> int:
         """The kernel of a whole step: the row of a bad gradient, NONE or OVERFLOW."""
-        self._plan[cpu_step.LOSS] = LOSS_NUMBERS[loss.name]
+        self._plan["loss"] = LOSS_NUMBERS[loss.name]
         bad: int = self.kernels.train(
             *self._program,
             self._array(inputs),
@@ -170,15 +171,15 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         order = Order.of(optimizer, self._order)
         if order is not self._order:
             self._order = order
-            self._plan[cpu_step.OPTIMIZER] = order.optimizer
-            self._plan[cpu_step.SCHEDULE] = order.schedule
-            self._plan[cpu_step.REFUSE] = order.refuses
+            self._plan["optimizer"] = order.optimizer
+            self._plan["schedule"] = order.schedule
+            self._plan["refuse"] = order.refuses
             slots = self.bank.slot_block(order.slots)
             arguments = np.empty(order.arguments, self.bank.dtype)
             self._orders = slots, *order.numbers, arguments
         return Before(self.bank, optimizer)
 
-    def _moving(self, orders: tuple[FloatArray, ...]) -> tuple[Any, ...]:
+    def _moving(self, orders: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a kernel needs to take a step, from the gradients on."""
         bank, (slots, *numbers) = self.bank, orders
         self._counts[0] = bank.step_count

@@ -18,6 +18,7 @@ import numpy as np
 from scalarviz.engines.codegen.dispatch import (
     binary_backward,
     binary_forward,
+    inner,
     kernel,
     loss_backward,
     loss_forward,
@@ -26,9 +27,8 @@ from scalarviz.engines.codegen.dispatch import (
     unary_backward,
     unary_forward,
 )
-from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, Index, Numbers
-from scalarviz.engines.cpu.step import LOSS
-from scalarviz.engines.cpu.tiles import Table
+from scalarviz.engines.cpu.arrays import BankArrays, UpdateArrays
+from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, Index, Numbers, Record, Table
 from scalarviz.engines.cpu.updates import move
 
 # The kinds of steps.
@@ -50,7 +50,7 @@ class Terms(NamedTuple):
     factors: Numbers
 
 
-@kernel
+@inner
 def combine(
     terms: Terms, first: Index, last: Index, space: Numbers, target: Index, n: Index
 ) -> None:
@@ -73,9 +73,9 @@ def combine(
         k += ONE
 
 
-@kernel
+@inner
 def slopes(
-    terms: Terms, step: Table, space: Numbers, flow: Numbers, sums: Numbers, n: Index
+    terms: Terms, step: Record, space: Numbers, flow: Numbers, sums: Numbers, n: Index
 ) -> None:
     """What one sum adds to the gradients of the parameters that are factors in it."""
     signs, scalars, rows = terms.signs, terms.scalars, terms.rows
@@ -112,8 +112,8 @@ def slopes(
         k += ONE
 
 
-@kernel
-def tile_forward(sizes: Table, code: Table, terms: Terms, space: Numbers, n: Index) -> None:
+@inner
+def tile_forward(sizes: Record, code: Table, terms: Terms, space: Numbers, n: Index) -> None:
     """Every step forward, for a tile whose inputs are in their rows."""
     for i in range(sizes.steps):
         step = code[i]
@@ -142,9 +142,9 @@ def tile_forward(sizes: Table, code: Table, terms: Terms, space: Numbers, n: Ind
             )
 
 
-@kernel
+@inner
 def tile_backward(
-    sizes: Table, code: Table, terms: Terms, space: Numbers, flow: Numbers, sums: Numbers, n: Index
+    sizes: Record, code: Table, terms: Terms, space: Numbers, flow: Numbers, sums: Numbers, n: Index
 ) -> None:
     """Every step backward; `flow` holds the gradients by the outputs, and 0 elsewhere.
 
@@ -180,9 +180,9 @@ def tile_backward(
                 )
 
 
-@kernel
+@inner
 def make_factors(
-    sizes: Table, terms: Terms, constants: Numbers, owned: Table, value: Numbers
+    sizes: Record, terms: Terms, constants: Numbers, owned: Table, value: Numbers
 ) -> None:
     """The factor of each term: a parameter or a constant, with its sign."""
     for k in range(len(terms.factors)):
@@ -193,7 +193,7 @@ def make_factors(
             terms.factors[k] = terms.signs[k] * constants[scalar - sizes.parameters]
 
 
-@kernel
+@inner
 def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
     """Samples `first`, ... of a table, one row a sample, as the first rows of a tile."""
     for i in range(np.uint64(data.shape[1])):
@@ -201,7 +201,7 @@ def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
             space[i * n + t] = data[first + t, i]
 
 
-@kernel
+@inner
 def store_rows(space: Numbers, rows: Table, data: Numbers, first: Index, n: Index) -> None:
     """Some rows of a tile as samples of a table, one row a sample."""
     for i in range(np.uint64(len(rows))):
@@ -261,7 +261,7 @@ def train(
     plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
     outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, goals: Numbers,
     space: Numbers, flow: Numbers, sums: Numbers, ends: Numbers, loss_scale: float,
-    training: Table, grad: Numbers, slots: Numbers, frozen: Table, scaling: Numbers, how: Numbers,
+    training: Table, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers, how: Table,
     optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
     counts: Table, errors: Numbers,
 ) -> int:  # fmt: skip
@@ -284,8 +284,8 @@ def train(
             for k in range(n):
                 p[i, k] = space[outputs[i] * n + k]
                 t[i, k] = goals[first + k, i]
-        total += loss_forward(training[LOSS], p, t, n)
-        loss_backward(training[LOSS], p, t, loss_scale, g, n)
+        total += loss_forward(training[0].loss, p, t, n)
+        loss_backward(training[0].loss, p, t, loss_scale, g, n)
         for i in range(np.uint64(len(outputs))):
             for k in range(n):
                 flow[outputs[i] * n + k] += g[i, k]
@@ -296,8 +296,7 @@ def train(
         grad[owned[i]] = sums[i]
     if len(arguments) == 0:
         return -1
-    bad: int = move(
-        training, value, grad, slots, frozen, scaling, how, optimizer_settings,
-        schedule_settings, arguments, scratch, counts,
-    )  # fmt: skip
+    bank = BankArrays(value, value, grad, slots, frozen, state)
+    update = UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch)
+    bad: int = move(training[0], bank, update, counts)
     return bad
