@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.tables import make_tables
 from scalarviz.engines.expression import tables as expression_tables
+from scalarviz.model import operations
 from scalarviz.model.precision import Precision
 from tests.strategies import RUNNABLE
 
@@ -106,6 +107,23 @@ def test_a_table_has_the_places_of_its_program() -> None:
         assert record["outputs"] == operation.target.size
         assert record["count"] == len(operation.parameters)
     assert tables.passes["gathers"].tolist().count(0) == len(tables.passes) - 2
+
+
+@pytest.fixture
+def another_kind_first() -> Iterator[None]:
+    rows = dict(operations.KINDS)
+    operations.KINDS.clear()
+    operations.KINDS.update({"mine": operations.Kind("mine", "y = x"), **rows})
+    yield
+    operations.KINDS.clear()
+    operations.KINDS.update(rows)
+
+
+@pytest.mark.usefixtures("another_kind_first")
+def test_a_kind_has_its_kernels_wherever_its_row_stands() -> None:
+    net = sv.Network(layers(), seed=0)
+    expected = net(X)
+    assert net.to("cpu")(X) == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("steps", [1, 4])

@@ -18,9 +18,10 @@ from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.passes import training_passes
 from scalarviz.engines.cpu.products import LONGEST
 from scalarviz.engines.cpu.records import OPERATION, PLAN, Records
+from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.randomness import MASK
-from scalarviz.model.operations import KINDS, NONE, Buffer
+from scalarviz.model.operations import NONE, Buffer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
@@ -61,7 +62,7 @@ def make_tables(
     for i, operation in enumerate(program.operations):
         source, target, other = operation.source, operation.target, operation.other
         op = operations[i]
-        op["kind"] = list(KINDS).index(operation.kind)
+        op["kind"] = list(KERNELS).index(operation.kind)
         op["formula"] = operation.formula_place
         op["source"], op["target"] = source.offset, target.offset
         op["inputs"], op["outputs"] = source.size, target.size

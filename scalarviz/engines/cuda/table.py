@@ -57,7 +57,6 @@ Index = Any
 FORWARD, PARAMETERS, INPUT, GATHER, GATHER_BACK = range(5)
 ALONE = nothing_to_gather, nothing_to_gather
 
-# In the order of `operations.KINDS`.
 KERNELS = {
     "affine": (affine_forward, affine_parameters, affine_inputs, *ALONE),
     "activation": (activation_forward, no_parameters, activation_inputs, *ALONE),

@@ -10,12 +10,13 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
+from scalarviz.engines.cuda.table import KERNELS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import MASK
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.bank import Bank
-from scalarviz.model.operations import KINDS, NONE, Operation
+from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
@@ -148,7 +149,7 @@ def fill_operations(
     memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
         table[i] = [
-            list(KINDS).index(operation.kind),
+            list(KERNELS).index(operation.kind),
             operation.formula_place,
             operation.source.offset,
             operation.target.offset,
