@@ -28,6 +28,7 @@ from scalarviz.controller import precompile
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
+from scalarviz.engines.codegen import compile_kernel
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
@@ -42,7 +43,7 @@ COMMAND = precompile.COMMAND
 NEVER = ("-c", "import time; time.sleep(600)")
 
 compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
-_compile = Dispatcher._compile_for_args
+_compile, _run_child = Dispatcher._compile_for_args, compile_kernel.run_child
 
 
 def noted(self: Any, *given: Any, **named: Any) -> Any:
@@ -53,6 +54,12 @@ def noted(self: Any, *given: Any, **named: Any) -> Any:
     finally:
         if sum(self._cache_misses.values()) > missed:
             compiled.append((self.py_func.__name__, threading.current_thread().name))
+
+
+def noted_child(path: str, name: str, types: Any) -> bool:
+    """Note what a child process compiles for this one."""
+    compiled.append((name, threading.current_thread().name))
+    return _run_child(path, name, types)
 
 
 class Open:
@@ -263,5 +270,5 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
 
 if __name__ == "__main__":
-    Dispatcher._compile_for_args = noted
+    Dispatcher._compile_for_args, compile_kernel.run_child = noted, noted_child
     main(sys.argv[1:] or list(CASES), CASES)

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, float_bits
+from scalarviz.engines.codegen.compile_kernel import compile_elsewhere
 from scalarviz.engines.codegen.compiling import aside, keep_whole
 from scalarviz.engines.codegen.kernel_cache import keep_apart
 from scalarviz.engines.codegen.kernel_choice import with_choices, write_dispatcher
@@ -204,6 +205,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     aside(spec.loader.exec_module, module)
     keep_apart(module)
+    compile_elsewhere(module)
     keep_whole(module)
     start_threads(module)
     return module
