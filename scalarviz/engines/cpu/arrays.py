@@ -1,7 +1,8 @@
-"""The arrays that kernels hand to each other, in named tuples.
+"""Named tuples of arrays that kernels pass to each other.
 
-A call from Python takes plain arrays: looking through tuples would cost it more than some steps
-take. What it calls makes these tuples; none is part of another, which `prange` would refuse.
+A kernel that Python calls takes plain arrays, because unpacking tuples would cost more time than
+some steps take; it packs them into these tuples. Tuples are not nested: `prange` does not support
+it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from scalarviz.engines.cpu.products import Index, Numbers, Table
 
 
 class ProgramTables(NamedTuple):
-    """A program; `records` says what its plan, passes and operations consist of."""
+    """A program; see `records` for the fields of its plan, passes and operations."""
 
     plan: Table  # one record
     passes: Table
@@ -21,10 +22,10 @@ class ProgramTables(NamedTuple):
 
 
 class BankArrays(NamedTuple):
-    """A bank as a training changes it."""
+    """The arrays of a bank that training changes."""
 
     value: Numbers
-    halves: Numbers  # with mixed precision the same, rounded to half; else empty
+    halves: Numbers  # values rounded to half precision; empty unless precision is mixed
     grad: Numbers
     slots: Numbers
     frozen: Table
@@ -32,72 +33,72 @@ class BankArrays(NamedTuple):
 
 
 class BankView(NamedTuple):
-    """A bank as a pass reads it."""
+    """The arrays of a bank that a pass reads."""
 
-    value: Numbers  # with mixed precision the rounded ones
+    value: Numbers  # rounded to half in mixed precision
     state: Numbers
     frozen: Table
 
 
 class SampleArrays(NamedTuple):
-    """Where the samples of a training come from, and which of them a step has drawn."""
+    """The data set of a training, and the samples that a step has drawn from it."""
 
-    data: Numbers  # a row a sample
-    goals: Numbers
-    rows: Table  # of `data`
-    goal_rows: Table
-    points: Numbers  # what is drawn and is in no table, else empty
+    data: Numbers  # inputs, one row per sample
+    goals: Numbers  # targets, one row per sample
+    rows: Table  # rows of `data` drawn by the step
+    goal_rows: Table  # rows of `goals` drawn by the step
+    points: Numbers  # inputs drawn at random instead of from `data`; else empty
     drawing: Table  # one record
     draw_settings: Numbers
 
 
 class BatchArrays(NamedTuple):
-    """One batch."""
+    """One batch: where its samples are read and its results are written."""
 
-    data: Numbers  # a row a sample
-    rows: Table  # of `data`: the samples
-    goals: Numbers  # the targets, or the gradients by the outputs
-    goal_rows: Table
-    outputs: Numbers  # where outputs, or gradients by the inputs, are stored
-    samples: Index
-    steps: Index  # how many the network has taken
-    scale: float  # by what the gradients of the loss are multiplied
+    data: Numbers  # inputs, one row per sample
+    rows: Table  # rows of `data` in the batch
+    goals: Numbers  # targets, or gradients of the outputs
+    goal_rows: Table  # rows of `goals` in the batch
+    outputs: Numbers  # receives the outputs, or the gradients of the inputs
+    samples: Index  # size of the batch
+    steps: Index  # number of steps that the network has taken
+    scale: float  # factor of the gradients of the loss
 
 
 class Workspaces(NamedTuple):
-    """Room for the numbers of tiles, the gradients by them, and the gradient of each chunk."""
+    """Workspaces of the tiles, and the parameter gradients of each chunk."""
 
-    spaces: Numbers
-    flows: Numbers
-    partial: Numbers
+    spaces: Numbers  # values, one row per workspace
+    flows: Numbers  # gradients of the values, one row per workspace
+    partial: Numbers  # gradients of the parameters, one row per chunk
 
 
 class UpdateArrays(NamedTuple):
-    """How weights move; and room for the arguments of a formula, and for a gradient."""
+    """Settings of optimizer and schedule, and buffers for an update."""
 
-    how: Table  # one record
+    how: Table  # one record: learning rate, clipping, l1 and l2
     optimizer_settings: Numbers
     schedule_settings: Numbers
-    arguments: Numbers
-    scratch: Numbers
+    arguments: Numbers  # buffer for the arguments of the update formula
+    scratch: Numbers  # buffer for the clipped and regularized gradients
 
 
 class Progress(NamedTuple):
-    """How far a training has got."""
+    """Progress of a training during one call."""
 
-    first: Index  # the number of the first step
-    counts: Table  # one number: how many steps the network has taken
-    errors: Numbers  # a row a step, a column a chunk
-    done: Table  # how many steps were taken in this call, and what stopped it or NONE
+    first: Index  # index of the first step of the call
+    counts: Table  # one number: steps that the network has taken
+    errors: Numbers  # sums of errors, shape (steps, chunks)
+    done: Table  # steps taken in this call; then the reason it stopped, or NONE
 
 
 class Tile(NamedTuple):
-    """Some samples on their way through the network."""
+    """Up to TILE samples, and their workspaces; see `tiles`."""
 
-    space: Numbers  # their numbers
-    flow: Numbers  # the gradients by them
-    first: Index  # the place of the first sample in the batch
-    n: Index  # how many samples there are
-    stride: Index  # how far apart rows lie
-    learning: bool  # whether a backward may follow
-    steps: Index  # how many the network has taken
+    space: Numbers  # workspace of values
+    flow: Numbers  # workspace of gradients
+    first: Index  # index in the batch of the first sample
+    n: Index  # number of samples
+    stride: Index  # numbers from one row of a workspace to the next
+    learning: bool  # True in training, False in evaluation
+    steps: Index  # number of steps that the network has taken

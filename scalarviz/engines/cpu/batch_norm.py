@@ -1,8 +1,8 @@
-"""Batch norm: every feature brought to one scale over the whole batch.
+"""Kernels of batch norm: each feature standardized over the whole batch.
 
-Before the tiles can go on, the numbers of all of them must be there. `gather` then finds the mean
-and the scale of every feature and leaves them in the memo of each tile, a row a feature; on the way
-back it leaves there by how much the gradients move and stretch the feature as a whole.
+Before a number can be standardized, those of all tiles are needed. `gather` writes mean and scale
+of each feature to the memo of every tile, one row per feature; in the backward pass, the means of
+the gradients that are removed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from scalarviz.engines.cpu.arrays import BankView, Tile, Workspaces
 from scalarviz.engines.cpu.products import ONE, TILE, ZERO, Index, Numbers, Record, Table
 from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride
 
-MEAN, DEVIATION, SHIFT, STRETCH = [np.uint64(i) for i in range(4)]  # places in a row of the memo
+MEAN, DEVIATION, SHIFT, STRETCH = [np.uint64(i) for i in range(4)]  # indices in a row of the memo
 
 
 @inner
 def batch_norm_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = (x - mean) * scale, of this batch, or of all that were seen if the network only runs."""
+    """y = (x - mean) * scale: statistics of the batch in training, else running statistics."""
     space, n, stride = tile.space, tile.n, tile.stride
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     for f in range(features):
@@ -40,7 +40,7 @@ def batch_norm_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile
 
 @inner
 def batch_norm_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """What moves a feature as a whole, or stretches it, has no effect: it is taken out."""
+    """Remove the components of a gradient that shift or scale a feature as a whole."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     for f in range(features):
@@ -61,9 +61,9 @@ def batch_norm_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 def gather_batch_norm(
     op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """Mean and scale of every feature over all tiles; the running ones go some way to them.
+    """Compute mean and scale of each feature over all tiles, and update the running statistics.
 
-    Of a frozen layer they are the running ones.
+    A frozen layer uses its running statistics, and does not change them.
     """
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     count, held = float(samples * pixels), is_held(op, bank.frozen)
@@ -81,7 +81,7 @@ def gather_batch_norm(
         variance = squares / count
         put(spaces, op.memo + f, MEAN, mean, stride)
         put(spaces, op.memo + f, DEVIATION, 1.0 / math.sqrt(variance + settings[2]), stride)
-        # The variance of a sample, as one estimates by it that of all there could be.
+        # The unbiased estimate.
         estimate = squares / max(count - 1.0, 1.0)
         state[a] += settings[3] * (mean - state[a])
         state[b] += settings[3] * (estimate - state[b])
@@ -91,7 +91,7 @@ def gather_batch_norm(
 def gather_batch_norm_back(
     op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """The mean of g and of g y of every feature over all tiles; 0 of a frozen layer."""
+    """Compute the mean of g and of g y of each feature over all tiles; 0 for a frozen layer."""
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     count, held = float(samples * pixels), is_held(op, bank.frozen)
     spaces, flows, stride = room.spaces, room.flows, row_stride(samples)
@@ -109,7 +109,7 @@ def gather_batch_norm_back(
 
 @inner
 def is_held(op: Record, frozen: Table) -> bool:
-    """Whether all parameters of the layer are frozen, so that its statistics stand still."""
+    """Whether all parameters of the layer are frozen, so that running statistics do not change."""
     for row in range(op.held_from, op.held_to):
         if not frozen[row]:
             return False
@@ -118,14 +118,14 @@ def is_held(op: Record, frozen: Table) -> bool:
 
 @inner
 def put(spaces: Numbers, row: Index, place: Index, number: Any, stride: Index) -> None:
-    """A number into the memo of every tile."""
+    """Write a number to the memo of every tile, at a row of the workspace and an index in it."""
     for tile in range(np.uint64(len(spaces))):
         spaces[tile, row * stride + place] = number
 
 
 @inner
 def sum_over(spaces: Numbers, start: Index, rows: Index, samples: Index) -> float:
-    """The sum of some rows over the samples of all tiles, in float64."""
+    """Sum rows of a workspace over the samples of all tiles, in float64."""
     chunks, stride = count_chunks(samples), row_stride(samples)
     total, tile = 0.0, ZERO
     for chunk in range(chunks):
@@ -144,7 +144,7 @@ def sum_over(spaces: Numbers, start: Index, rows: Index, samples: Index) -> floa
 def products_over(
     ones: Numbers, a0: Index, others: Numbers, b0: Index, rows: Index, mean: float, samples: Index
 ) -> float:
-    """The same of the products of two, each less the mean."""
+    """Sum products of two sets of rows over all tiles, `mean` subtracted from each number."""
     chunks, stride = count_chunks(samples), row_stride(samples)
     total, tile = 0.0, ZERO
     for chunk in range(chunks):
@@ -164,4 +164,4 @@ def products_over(
 def nothing_to_gather(
     op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """Of an operation that takes each sample by itself, on the way there and back."""
+    """No-op: this kind needs no statistics of the batch."""

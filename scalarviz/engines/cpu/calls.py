@@ -1,4 +1,4 @@
-"""The kernels of the cpu engine, with what they are always given: a network's bank and tables."""
+"""CpuCalls: calls of the cpu engine's kernels for one network; sizes of chunks and tiles."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
-# One file for all kernels, so that what they share is compiled once.
+# One file for all kernels, so that shared functions are compiled once.
 TEMPLATE = replicas_kernel.__name__
 
 
 @final
 class CpuCalls:
-    """What can be done to a batch by the kernels, for one network."""
+    """Calls kernels for one network, with its bank and precision."""
 
     def __init__(self, program: Program, bank: Bank, precision: Precision) -> None:
         self.program = program
@@ -35,16 +35,16 @@ class CpuCalls:
         self.kernels: Any = kernel_file.load(TEMPLATE, bank.dtype)
         self.rooms: dict[
             tuple[int, ...], Any
-        ] = {}  # by its sizes, that of the last call which no run has
+        ] = {}  # buffers of the last call that no run uses, by sizes
         self._none = np.empty((0, 0), bank.dtype)
 
     @property
     def loss_scale(self) -> float:
-        """By what gradients are multiplied on their way; 1 unless precision is mixed."""
+        """Factor of the gradients during backward; 1 unless precision is mixed."""
         return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
 
     def weights(self) -> FloatArray:
-        """The weights as kernels see them: with mixed precision a copy, rounded to half."""
+        """Return the weights that kernels read: in mixed precision a copy, rounded to half."""
         if not self.precision.mixed:
             return self.bank.value
         rounded = np.empty_like(self.bank.value)
@@ -66,7 +66,7 @@ class CpuCalls:
         plan: Records | None = None,
         scale: float = 1.0,
     ) -> FloatArray:
-        """Some passes, done to a whole batch: the errors of its chunks."""
+        """Run passes on a whole batch, and return the sum of errors of each chunk."""
         chunks, none = count_chunks(samples), self._none
         errors, weights = np.zeros(chunks), self.weights()
         with ONE_AT_A_TIME:
@@ -93,7 +93,7 @@ class CpuCalls:
         return errors
 
     def add_gradients(self, tables: Tables, partial: FloatArray, operations: range) -> None:
-        """Add to the bank what the chunks found for some operations."""
+        """Add the gradients of all chunks, for a range of operations, to those of the bank."""
         self.kernels.add_chunks(
             tables.plan,
             tables.operations,
@@ -108,17 +108,17 @@ class CpuCalls:
 
 
 def count_chunks(samples: int) -> int:
-    """Into how many chunks a batch is cut; that depends on nothing but its size."""
+    """Return the number of chunks of a batch; it depends on the size only."""
     return int(tiles.count_chunks(np.uint64(samples)))
 
 
 def row_stride(samples: int) -> int:
-    """How far apart the rows of a tile lie, in a batch of so many samples."""
+    """Return how many numbers lie between two rows of a tile, for a batch of this size."""
     return int(tiles.row_stride(np.uint64(samples)))
 
 
 def add_errors(errors: FloatArray) -> FloatArray:
-    """The sums of the errors of chunks, which are the columns, in the order of the chunks."""
+    """Sum errors of shape (steps, chunks) over the chunks, in order."""
     total = np.zeros(len(errors))
     for column in errors.T:
         total += column
@@ -126,7 +126,7 @@ def add_errors(errors: FloatArray) -> FloatArray:
 
 
 def means(loss: Loss, batches: Batches, outputs: int, first: int, count: int) -> FloatArray:
-    """By what the errors of each of some steps are multiplied when they are added up."""
+    """Return the normalisation factor of the loss for each step from `first` on."""
     whole, last = [loss.scale((n, outputs)) for n in (batches.size, batches.count(-1))]
     if whole == last:
         return np.full(count, whole)
@@ -135,12 +135,12 @@ def means(loss: Loss, batches: Batches, outputs: int, first: int, count: int) ->
 
 
 def count_tiles(samples: int) -> int:
-    """How many tiles all chunks of a batch have."""
+    """Return the number of tiles of all chunks of a batch."""
     return len(tile_starts(samples)) - 1
 
 
 def tile_starts(samples: int) -> list[int]:
-    """The first sample of each tile, and the end of the last one."""
+    """Return the index of the first sample of each tile, then the number of samples."""
     chunks = count_chunks(samples)
     bounds = [chunk * samples // chunks for chunk in range(chunks + 1)]
     starts = [start for first, end in pairwise(bounds) for start in range(first, end, int(TILE))]

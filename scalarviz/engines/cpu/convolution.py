@@ -1,8 +1,16 @@
-"""Convolution of a tile: its pictures are looked at through a small window, everywhere alike.
+"""Kernels of convolution, on one tile.
 
-Each number of a picture is a row of samples, so that a window is a handful of rows, and what is in
-the vector registers is one number of many pictures. Four kernels are done at a time; at the end of
-them the last one stands in for those that are missing.
+A pixel of a channel is a row of a workspace, one number per sample, so that a vector register
+holds the same pixel of several samples. The loops compute four convolution kernels at a time; if
+fewer are left, the last one is computed several times.
+
+    channels, height, width   shape of a picture
+    tall, broad               height and width of a window
+    apart, padding            stride of the windows, and zeros around the picture
+    high, wide                number of windows from top to bottom and from left to right
+    fan                       number of weights of a convolution kernel
+    o, c                      index of a convolution kernel, and of a channel
+    z0, g0, h0, ...           index of the first output, output gradient, input gradient
 """
 
 from __future__ import annotations
@@ -29,9 +37,9 @@ from scalarviz.engines.cpu.simd import (
 
 @inner
 def geometry(op: Record, settings: Numbers) -> Any:
-    """Of a picture: channels, height, width. Of a window: height, width, stride, padding.
+    """Return channels, height, width of the picture; height, width, stride, padding of a window.
 
-    Then how many windows there are from top to bottom and from left to right, and kernels.
+    Then the number of windows from top to bottom and from left to right, and of kernels.
     """
     channels, height, width = (
         np.uint64(settings[0]), np.uint64(settings[1]), np.uint64(settings[2])
@@ -46,18 +54,19 @@ def geometry(op: Record, settings: Numbers) -> Any:
 
 @inner
 def inside(place: Index, length: Index, size: Index, padding: Index) -> tuple[Index, Index]:
-    """Which of the `size` places of a window that begins at `place` lie on a picture.
+    """Return the range of indices in a window, of `size` numbers, that lie on the picture.
 
-    Places are counted from `padding` before the edge; from the first to before the second.
+    The window begins at `place`, counted from `padding` before the edge.
     """
     return padding - min(place, padding), min(size, length + padding - place)
 
 
 @inner
 def seeing(place: Index, count: Index, size: Index, apart: Index) -> tuple[Index, Index]:
-    """At which of its places, every `apart`-th, a window of `size` has this one of a picture.
+    """Return the range of indices, in steps of `apart`, at which windows of `size` read a number.
 
-    `place` is counted from `padding` before the edge; there are `count` windows, `apart` away.
+    `place` is the number's, counted from `padding` before the edge; there are `count` windows,
+    `apart` numbers from one to the next.
     """
     far = (count - ONE) * apart
     first = place - far if place > far else place % apart
@@ -66,7 +75,7 @@ def seeing(place: Index, count: Index, size: Index, apart: Index) -> tuple[Index
 
 @inner
 def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """z = b + the sum over a window of w x, for every window and every kernel."""
+    """z = b + the sum over a window of w x, for each window and each kernel."""
     space, n, stride = tile.space, tile.n, tile.stride
     (
         channels, height, width, tall, broad, apart, padding, high, wide, kernels,
@@ -110,7 +119,7 @@ def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Til
 
 @inner
 def convolution_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """Each weight's gradient comes from all windows: the sum of g x over them and the samples."""
+    """Add the gradient of each weight: the sum of g x over samples and windows."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     (
         channels, height, width, tall, broad, apart, padding, high, wide, kernels,
@@ -143,7 +152,7 @@ def convolution_parameters(op: Record, settings: Numbers, grad: Numbers, tile: T
 def windows_at(
     place: Index, length: Index, apart: Index, padding: Index, count: Index
 ) -> tuple[Index, Index]:
-    """The windows that have this place of theirs on the picture, from the first to before one."""
+    """Return the range of windows whose index `place` is on the picture."""
     first = ZERO if place >= padding else (padding - place + apart - ONE) // apart
     end = ZERO if place >= length + padding else (length + padding - place - ONE) // apart + ONE
     return first, min(end, count)
@@ -156,7 +165,7 @@ def weight_sums(
     right: Index, wide: Index, g0: Index, g1: Index, g2: Index, g3: Index, n: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """The gradient of one weight of four kernels: at grad[at], grad[at + fan], ..."""
+    """Add the gradient of one weight of four kernels to grad[at], grad[at + fan], ..."""
     step = lane_count(space)
     tail = (n - ONE) // step * step
     some = n - tail
@@ -186,7 +195,7 @@ def bias_sums(
     grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, g0: Index, g1: Index,
     g2: Index, g3: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """The gradient of the biases of four kernels: the sum of g over all windows and samples."""
+    """Add the gradient of the biases of four kernels: the sum of g over windows and samples."""
     step = lane_count(flow)
     tail = (n - ONE) // step * step
     some = n - tail
@@ -209,7 +218,7 @@ def bias_sums(
 
 @inner
 def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """The sum of w g over all windows that see a number, and over all kernels."""
+    """Gradient of each input: the sum of w g over kernels and the windows that read it."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     (
         channels, height, width, tall, broad, apart, padding, high, wide, kernels,

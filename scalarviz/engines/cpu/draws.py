@@ -1,4 +1,4 @@
-"""Which samples a step sees, drawn inside the kernels: the same ones as in `batches.py`."""
+"""Drawing the samples of a step in a kernel: the same ones as in `data/batches.py`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scalarviz.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STRE
 
 @inner
 def count_drawn(drawing: Record, settings: Numbers, step: Index) -> Index:
-    """How many samples the batch of a step has."""
+    """Return the number of samples in the batch of a step."""
     return min(drawing.size, drawing.samples - first_place(drawing, settings, step))
 
 
 @inner
 def first_place(drawing: Record, settings: Numbers, step: Index) -> Index:
-    """How many samples of the epoch come before those of a step."""
+    """Return how many samples of the epoch come before those of a step."""
     size = drawing.size
     steps = (drawing.samples + size - 1) // size
     if drawing.draw == IN_ORDER:
@@ -29,7 +29,7 @@ def first_place(drawing: Record, settings: Numbers, step: Index) -> Index:
 
 @inner
 def draw_rows(samples: SampleArrays, step: Index) -> Index:
-    """Fill in the rows of the samples of a step; how many there are."""
+    """Write the rows of a step's samples to `samples`, and return their number."""
     drawing, settings, points = samples.drawing[0], samples.draw_settings, samples.points
     rows, goal_rows = samples.rows, samples.goal_rows
     count = np.int64(count_drawn(drawing, settings, step))
@@ -55,7 +55,7 @@ def draw_rows(samples: SampleArrays, step: Index) -> Index:
 
 @inner
 def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[float, float]:
-    """Two numbers between 0 and 1, for draw number i of a step."""
+    """Return two numbers between 0 and 1, for draw number i of a step."""
     low, high, _, _ = philox(
         np.int64(i), np.int64(0), np.int64(step) & MASK, stream,
         drawing.seed_low, drawing.seed_high,
@@ -67,7 +67,7 @@ def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[fl
 def shuffle_rows(
     drawing: Record, step: Index, start: Index, count: Index, rows: Table, goal_rows: Table
 ) -> None:
-    """The samples that stand at some places in the order of the step's epoch."""
+    """Write the `count` samples from position `start` on of the shuffled epoch of a step."""
     samples, size = drawing.samples, drawing.size
     epoch = np.int64(step) // ((samples + size - 1) // size)
     zero = np.int64(0)
@@ -87,7 +87,7 @@ def shuffle_rows(
 
 @inner
 def texel(u: float, v: float, settings: Numbers) -> Index:
-    """The row of the texel that a point looks at; see `batches.Points`."""
+    """Return the row of the texel of a point; see `batches.Points`."""
     width, height = settings[0], settings[1]
     x = np.floor((settings[2] * u + settings[3] * v + settings[6]) * width)
     y = np.floor((settings[4] * u + settings[5] * v + settings[7]) * height)

@@ -1,8 +1,15 @@
-"""Operations on a tile: the kinds that need no more than a loop or a product.
+"""Kernels of the simple kinds of operations, on one tile.
 
-For each kind there are up to three kernels, and all of a purpose take the same arguments: forward;
-the gradient by the parameters, added to that of the chunk; the gradient by what was read, from that
-by what was written. `op` is a record of the table of operations.
+A kind has up to three kernels; all kernels of a purpose have the same arguments: forward; the
+gradient of the parameters, added to that of the chunk; the gradient of the inputs.
+
+    op, settings   the operation's record (see `records`), and its settings
+    bank, grad     weights and state of the bank; gradient of the chunk
+    space, flow    workspaces of values and of gradients
+    n, stride      number of samples, and of numbers from one row to the next
+    x, y           index in `space` of the first input and output
+    g, h           index in `flow` of the gradient of the first output and input
+    memo           index in `space` of what forward keeps for backward
 """
 
 from __future__ import annotations
@@ -34,7 +41,7 @@ from scalarviz.engines.cpu.tiles import tile_of
 
 @inner
 def no_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """Of an operation that has none."""
+    """No-op: this kind has no parameters."""
 
 
 # ---- affine -------------------------------------------------------------------------------------
@@ -54,7 +61,7 @@ def affine_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 @inner
 def affine_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """Outer products, added up over the samples."""
+    """Add the gradients of W and b: outer products, summed over the samples."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     inputs, outputs, first = op.inputs, op.outputs, op.gradients
     x, g = op.source * stride, op.flow_out * stride
@@ -65,7 +72,7 @@ def affine_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) 
 
 @inner
 def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """W, the other way."""
+    """Gradient of the inputs: W transposed, times g."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     inputs, outputs = op.inputs, op.outputs
     affine(
@@ -79,10 +86,10 @@ def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 
 @inner
 def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
-    """How often, and to how many numbers, an activation is applied.
+    """Return the number of calls of an activation, and of numbers per call.
 
-    To all rows in one go, and then also to what lies between them and is nobody's, unless that is
-    the greater part.
+    One call for all rows is faster, and includes the unused numbers at the end of each row; where
+    these are the greater part, there is one call per row.
     """
     if TWO * n >= stride or stride == SHORTEST:
         return ONE, rows * stride
@@ -102,7 +109,7 @@ def activation_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def activation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """It may have both gradients at one place: then it is changed where it is."""
+    """Gradient of the inputs: f'(x) times g; in place if both gradients share a buffer."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     x, y = op.source * stride, op.target * stride
     g, h = op.flow_out * stride, op.flow_in * stride
@@ -123,7 +130,7 @@ def activation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 @inner
 def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = f(x), a sample at a time."""
+    """y = f(x), sample by sample."""
     space, n, stride = tile.space, tile.n, tile.stride
     memo = op.memo * stride
     row_forward(
@@ -138,7 +145,7 @@ def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
 
 @inner
 def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """By the formula's own backward."""
+    """Gradient of the inputs by the formula's backward, sample by sample."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     memo = op.memo * stride
     row_backward(
@@ -172,7 +179,7 @@ def scale_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 
 @inner
 def scale_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """Sums over the samples, and over the rows that share a weight."""
+    """Add the gradients of w and b: sums over samples, and over the rows that share them."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     x, g, outputs, first = op.source * stride, op.flow_out * stride, op.outputs, op.gradients
     biases = first + outputs // op.each
@@ -189,7 +196,7 @@ def scale_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -
 
 @inner
 def scale_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """w times the gradient."""
+    """Gradient of the inputs: w times g."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     g, h = op.flow_out * stride, op.flow_in * stride
     for r in range(op.outputs):
@@ -213,7 +220,7 @@ def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 @inner
 def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """What comes back on both ways adds up."""
+    """Gradient of the inputs: the sum of those of both paths."""
     flow, stride = tile.flow, tile.stride
     g, h, other = op.flow_out * stride, op.flow_in * stride, op.flow_other * stride
     for i in range(op.outputs * stride):
@@ -231,7 +238,7 @@ def sum_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> No
 
 @inner
 def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """It goes on as it is; the other buffer's part is taken up where the ways part."""
+    """Pass the gradient on; that of the other buffer is added by the branch."""
     flow, stride = tile.flow, tile.stride
     g, h = op.flow_out * stride, op.flow_in * stride
     for i in range(op.outputs * stride):
@@ -243,7 +250,7 @@ def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> Non
 
 @inner
 def dropout_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Times 0 or 1 / (1 - rate), which is kept; as it is if the network does not learn."""
+    """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
     space, n, stride = tile.space, tile.n, tile.stride
     x, y, memo = op.source * stride, op.target * stride, op.memo * stride
     if not tile.learning:
@@ -266,7 +273,7 @@ def dropout_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def dropout_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Times the same."""
+    """Gradient of the inputs: g times the factor that forward kept."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     g, h, memo = op.flow_out * stride, op.flow_in * stride, op.memo * stride
     for r in range(op.outputs):

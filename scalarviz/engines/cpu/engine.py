@@ -1,7 +1,6 @@
-"""The cpu engine: a network's program, run by numba kernels on whole batches.
+"""CpuEngine: runs the program of a network by numba kernels on whole batches.
 
-It knows operations and buffers, and no layers. Kernels are compiled when a machine first meets
-them, and kept on disk.
+It uses operations and buffers, not layers. Kernels are compiled on first use, and cached on disk.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from scalarviz.model.program import Program
 
 @dataclass(frozen=True, slots=True)
 class PendingBackward:
-    """A batch on its way: what a forward has kept for its backward."""
+    """A batch whose backward has not run: values that its forward kept."""
 
     samples: int
-    spaces: FloatArray  # a workspace for each tile
+    spaces: FloatArray  # workspaces, one row per tile
 
 
 @final

@@ -1,4 +1,4 @@
-"""What Python calls: passes of a program on a whole batch, or many training steps in one call."""
+"""Kernels that Python calls: passes on a whole batch, and many training steps in one call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from scalarviz.engines.cpu.updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED, a
 def gather_for(
     program: ProgramTables, number: Index, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """Gather from the whole batch what must be known before a pass."""
+    """Compute statistics of the whole batch that pass `number` needs."""
     which = program.passes[number].gathers
     if which > 0:
         k = which - 1
@@ -50,9 +50,9 @@ def pass_on_all_cores(
     program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
     errors: Numbers,
 ) -> None:  # fmt: skip
-    """A pass of a program on all chunks of a batch; their errors are added to `errors`.
+    """Run pass `number` on all chunks in parallel; add their sums of errors to `errors`.
 
-    With fewer workspaces than chunks, each thread has one of its own.
+    If there are fewer workspaces than chunks, each thread uses one.
     """
     chunks = count_chunks(batch.samples)
     for chunk in prange(chunks):
@@ -71,7 +71,7 @@ def pass_on_one_core(
     program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
     errors: Numbers,
 ) -> None:  # fmt: skip
-    """The same without threads."""
+    """Run pass `number` on all chunks without threads; add their sums of errors to `errors`."""
     chunks = count_chunks(batch.samples)
     for chunk in range(chunks):
         c = np.uint64(chunk)
@@ -87,7 +87,7 @@ def run_passes(
     samples: Index, steps: Index, scale: float, spaces: Numbers, flows: Numbers,
     partial: Numbers, errors: Numbers,
 ) -> None:  # fmt: skip
-    """Some passes, one after the other, each on all cores; `rows` are those of data and goals."""
+    """Run passes in order, each on all cores; `rows` are the samples in `data` and `goals`."""
     program = borrowed(ProgramTables(plan, passes, operations, settings))
     bank = borrowed(BankView(value, state, frozen))
     room = borrowed(Workspaces(spaces, flows, partial))
@@ -102,7 +102,7 @@ def run_passes(
 
 @inlined
 def loss_scale(plan: Record, factor: float, samples: Index) -> float:
-    """By what the errors of a batch are multiplied when they are added up."""
+    """Return the normalisation factor of the loss for a batch of this size."""
     if plan.mean_of == ZERO:
         return factor
     return float(factor / (samples * plan.mean_of))
@@ -110,7 +110,7 @@ def loss_scale(plan: Record, factor: float, samples: Index) -> float:
 
 @inlined
 def begin_step(plan: Record, bank: BankArrays, samples: SampleArrays, step: Index) -> Index:
-    """Draw the batch of a step, forget the gradients: how many samples there are."""
+    """Draw the batch of a step, set gradients to 0, and return the number of samples."""
     count = draw_rows(samples, step)
     if plan.half:
         round_all(bank.value, bank.halves)
@@ -124,9 +124,10 @@ def end_step(
     program: ProgramTables, bank: BankArrays, room: Workspaces, samples: Index,
     before: Numbers, update: UpdateArrays, progress: Progress,
 ) -> bool:  # fmt: skip
-    """Add up what the chunks found, and move the weights: whether the step is a good one.
+    """Add up the gradients of the chunks and run the optimizer; return False to stop training.
 
-    `before` is the state before the step. Where no weight moves, no running statistic does.
+    `before` is the bank's state before the step. A step that is skipped or refused does not change
+    running statistics.
     """
     ops, counts, state = program.operations, progress.counts, bank.state
     add_chunks(
@@ -148,7 +149,7 @@ def end_step(
 
 @inner
 def all_finite(numbers: Numbers) -> bool:
-    """Whether none of some numbers is NaN or infinite."""
+    """Whether all numbers of an array are finite."""
     bad = False
     for i in range(len(numbers)):
         bad |= numbers[i] * 0.0 != 0.0
@@ -157,7 +158,7 @@ def all_finite(numbers: Numbers) -> bool:
 
 @inner
 def copy_numbers(numbers: Numbers, others: Numbers) -> None:
-    """Some numbers into an array of as many."""
+    """Copy `numbers` to `others`, an array of the same length."""
     for i in range(len(numbers)):
         others[i] = numbers[i]
 
@@ -166,7 +167,7 @@ def copy_numbers(numbers: Numbers, others: Numbers) -> None:
 
 
 def steps_by(run_pass: Callable[..., None]) -> Callable[..., None]:
-    """The loop over the steps of a training, its passes done by one of the two kernels above."""
+    """Return a kernel that takes many steps, and runs each pass by `run_pass`."""
 
     @inlined
     def take_steps(
@@ -210,12 +211,12 @@ def train(
     optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
     factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
 ) -> None:  # fmt: skip
-    """A step for each row of `errors`, from the step `first` on; it becomes the chunks' errors.
+    """Take a step for each row of `errors`, the first being step `first`, on all cores.
 
-    The arguments are those of the tuples below, in their order.
-    `done` becomes how many steps were taken; and the row of a gradient that went bad, before
-    anything was changed by it, or NONE; or OVERFLOW, after the weights were changed, if one of
-    them, a slot or a running statistic is not finite.
+    The arguments are the fields of the tuples below, in order; see `arrays`. Writes the sums of
+    errors of the chunks to `errors`, and to `done` the number of steps taken and the reason why
+    training stopped: NONE; or the row of a gradient that is not finite, nothing having changed; or
+    OVERFLOW if after the update a weight, a slot or a running statistic is not finite.
     """
     steps_on_all_cores(
         ProgramTables(plan, passes, operations, settings),
@@ -237,7 +238,7 @@ def train_alone(
     optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
     factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
 ) -> None:  # fmt: skip
-    """`train` without threads."""
+    """Do the same as `train`, without threads."""
     steps_on_one_core(
         ProgramTables(plan, passes, operations, settings),
         BankArrays(value, halves, grad, slots, frozen, state),

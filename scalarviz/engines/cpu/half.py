@@ -1,4 +1,4 @@
-"""Half precision on a processor that has none: float32 numbers rounded to what fp16 can hold."""
+"""Half precision in software: float32 numbers rounded to the nearest float16."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from scalarviz.engines.codegen.dispatch import inner, kernel
 from scalarviz.engines.cpu.products import Index, Numbers
 
-# Of the bits of a float32: all but the sign; the exponent and digits of the smallest normal half,
-# of the first number too large for it, and of infinity.
+# Bits of a float32: mask of all but the sign; the smallest normal half; the smallest number that
+# rounds to infinity; and infinity.
 MAGNITUDE, SMALLEST, TOO_LARGE, INFINITE = 0x7FFFFFFF, 0x38800000, 0x477FF000, 0x7F800000
 FRACTION, LEADING_ONE = 0x7FFFFF, 0x800000
-DROPPED = 13  # binary digits that a normal half has not
+DROPPED = 13  # binary digits that a float32 has more than a normal half
 UNIT = 2.0**-24  # the smallest half above 0
 
 
 @inner
 def half(x: Any) -> Any:
-    """x rounded to the nearest half, to the even one of two; beyond 65,504 it is infinite."""
+    """Round x to the nearest half, ties to even; beyond 65,504 to infinity."""
     bits: Any = np.int64(np.float32(x).view(np.int32))
     magnitude = bits & MAGNITUDE
     rounded: Any = magnitude + ((1 << (DROPPED - 1)) - 1) + ((magnitude >> DROPPED) & 1)
@@ -27,7 +27,7 @@ def half(x: Any) -> Any:
     rounded = INFINITE if magnitude >= TOO_LARGE else rounded
     rounded = magnitude if magnitude > INFINITE else rounded  # NaN
     normal = np.int32(rounded).view(np.float32)
-    # Below the smallest normal one, halves are whole multiples of a unit.
+    # Below the smallest normal half, halves are integer multiples of UNIT.
     exponent = magnitude >> 23
     digits = (magnitude & FRACTION) | LEADING_ONE
     shift: Any = max(min(126 - exponent, 30), 0)
@@ -41,14 +41,14 @@ def half(x: Any) -> Any:
 
 @kernel
 def round_all(x: Numbers, out: Numbers) -> None:
-    """out = x, rounded to half."""
+    """Write x, rounded to half, to `out`."""
     for i in range(np.uint64(len(x))):
         out[i] = half(x[i])
 
 
 @inner
 def round_rows(space: Numbers, start: Index, rows: Index, n: Index, stride: Index) -> None:
-    """Every number of a buffer in a tile, rounded to half where it is."""
+    """Round rows of a workspace to half, in place."""
     for r in range(rows):
         a = (start + r) * stride
         for t in range(n):

@@ -1,4 +1,4 @@
-"""An optimizer as arrays, for the kernels that move weights."""
+"""Order: an optimizer and its schedule as table indices and argument arrays, for kernels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scalarviz.model.optimizer import Optimizer
 
 @final
 class Order:
-    """How weights move: the places of the formulas in their tables, and their numbers.
+    """Optimizer and schedule as table indices and argument arrays.
 
-    `numbers` is what kernels take of it: how to step, the settings of the optimizer and those of
-    the schedule.
+    `numbers` are the arrays that kernels read: a HOW record (see `records`), the settings of the
+    optimizer, and those of the schedule.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -37,14 +37,14 @@ class Order:
 
     @staticmethod
     def of(optimizer: Optimizer, last: Order | None) -> Order:
-        """That of an optimizer: the last one, if nothing has changed since."""
+        """Return the Order of an optimizer: `last` if no setting has changed since."""
         if last is not None and last.state == state_of(optimizer):
             return last
         return Order(optimizer)
 
 
 def state_of(optimizer: Optimizer) -> tuple[object, ...]:
-    """Everything that an optimizer consists of, for comparison."""
+    """Return all settings of an optimizer, for comparison."""
     return (
         optimizer.row,
         optimizer.schedule,

@@ -1,10 +1,9 @@
-"""The passes of a program: how far all chunks of a batch go at once, forward and back.
+"""The passes of a program: ranges of operations that each chunk runs without waiting for others.
 
-Without statistics of the whole batch it is one: each chunk does everything. With them all chunks
-must have arrived before some operations, so that there is one pass up to each of these, and on the
-way back one from each.
-
-A pass is a record; see `records`.
+A program without statistics of the whole batch has one pass. An operation that needs such
+statistics, as batch norm, waits for all chunks: forward, a new pass begins at it; backward, a pass
+ends after it. A pass is a record of the type PASS in `records`; `what` is a sum of the flags of
+`step`.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from scalarviz.model.program import Program
 
 
 def gathering(program: Program) -> list[int]:
-    """The operations that need something of the whole batch."""
+    """Return the indices of operations that need statistics of the whole batch."""
     return [i for i, each in enumerate(program.operations) if each.about.statistics(each)]
 
 
 def forward_passes(program: Program, first: int, last: int) -> Records:
-    """All operations forward; `first` and `last` is what else the first and last pass do."""
+    """Return the forward passes; `first` and `last` are additional flags of the first and last."""
     places = gathering(program)
     bounds = [0, *places, len(program.operations)]
     asked = [0, *[place + 1 for place in places]]
@@ -31,7 +30,7 @@ def forward_passes(program: Program, first: int, last: int) -> Records:
 
 
 def backward_passes(program: Program, first: int, last: int) -> Records:
-    """The same backward, from the last operation to the first."""
+    """Return the backward passes, the last operations first; arguments as `forward_passes`."""
     places = gathering(program)[::-1]
     ends = [len(program.operations), *[place + 1 for place in places]]
     asked = [0, *[-place - 1 for place in places]]
@@ -42,7 +41,10 @@ def backward_passes(program: Program, first: int, last: int) -> Records:
 def passes(
     what: int, lows: list[int], highs: list[int], asked: list[int], first: int = 0, last: int = 0
 ) -> Records:
-    """Passes that do the same with different operations; the first and the last do more."""
+    """Return passes over the operations from each low to before its high, with the flags `what`.
+
+    `asked` is the field `gathers` of each; `first` and `last` are additional flags.
+    """
     rows = [(what, *row) for row in zip(lows, highs, asked, strict=True)]
     table = np.array(rows, PASS)
     table["what"][0] |= first
@@ -51,7 +53,7 @@ def passes(
 
 
 def training_passes(program: Program) -> Records:
-    """Those of a whole step, but for its optimizer."""
+    """Return the passes of a training step: forward, loss and backward, without the optimizer."""
     aim = plans.DO_AIM | plans.DO_ERROR | plans.DO_DELTA
     forward = forward_passes(program, plans.DO_LOAD, aim)
     backward = backward_passes(program, 0, 0)

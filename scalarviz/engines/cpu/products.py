@@ -1,11 +1,17 @@
-"""The products of a tile, which take nearly all of the time.
+"""Matrix products of a tile, which take nearly all of the time.
 
-The innermost loops keep sums in vector registers, one sample a lane; see `simd`. At the edges
-of a matrix the last row stands in for those that are missing: it is then computed several times,
-with the same bits, and there is one loop for all sizes.
+The innermost loops keep sums in vector registers, one sample per lane; see `simd`. The loops
+compute four rows of a matrix at a time; if fewer are left, the last row is computed several times,
+with the same bits, so that one loop serves all sizes.
 
-All indices are unsigned: a signed one costs a test for "counted from the end" at every number, and
-the loop is no longer vectorised. Hence ONE for 1.
+All indices are unsigned: numba tests a signed index for being negative at every access, which
+prevents vectorisation. Hence ONE for 1.
+
+    first, start, x0, g0, z0   index of the first number of a matrix or buffer in its array
+    n, stride                  number of samples, and of numbers from one row to the next
+    step                       numbers in a vector
+    tail, left                 samples in whole vectors, and the remaining ones
+    o, i, t                    index of an output, an input, a sample
 """
 
 from __future__ import annotations
@@ -28,15 +34,15 @@ from scalarviz.engines.cpu.simd import (
     store_lanes,
 )
 
-Numbers = Any  # a flat array of the bank's type
-Index = Any  # unsigned
-Table = Any  # whole numbers, or records
-Record = Any  # one of a table
+Numbers = Any  # an array of the bank's type
+Index = Any  # an unsigned integer
+Table = Any  # an array of integers, or of records
+Record = Any  # a record of a table
 
-TILE = np.uint64(128)  # the most samples of a tile
-SHORTEST = np.uint64(16)  # and the least room for them in a row
-LONGEST = TILE + SHORTEST  # the most room
-FEW = np.uint64(2)  # samples for which vectors are not worth while
+TILE = np.uint64(128)  # maximum number of samples in a tile
+SHORTEST = np.uint64(16)  # minimum stride of a tile's rows
+LONGEST = TILE + SHORTEST  # maximum stride
+FEW = np.uint64(2)  # number of samples up to which vectors are slower
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(i) for i in range(5)]
 
 
@@ -48,7 +54,7 @@ def affine(
 ) -> None:  # fmt: skip
     """z[o] = biases[bias + o] + sum over i of w[first + o * across + i * down] * x[i].
 
-    For n samples of a tile whose rows lie `stride` apart; without biases their array is empty.
+    For n samples of a tile. An empty array of biases stands for zeros.
     """
     step, last = lane_count(x), outputs - ONE
     c0 = c1 = c2 = c3 = w.dtype.type(0)
@@ -130,7 +136,7 @@ def outer_of_few(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """The same for so few samples that to add up lanes would take longer than to multiply."""
+    """Do the same as `outer`, without vectors: faster for at most FEW samples."""
     for t in range(n):
         for o in range(outputs):
             q = g[g0 + o * stride + t]
@@ -143,7 +149,7 @@ def outer_of_few(
 def add_row_sums(
     grad: Numbers, first: Index, g: Numbers, start: Index, rows: Index, n: Index, stride: Index
 ) -> None:
-    """grad[first + r] += sum over the samples of g[r]: the gradient of the biases."""
+    """Add the gradient of the biases: grad[first + r] += sum over the samples of g[r]."""
     step, last = lane_count(g), rows - ONE
     tail = (n - ONE) // step * step
     left = n - tail
