@@ -1,1 +1,1 @@
-"""From the tables of formulas to a file of kernels, compiled once and kept on disk."""
+"""Generation of kernel files from the tables of formulas, compiled once and cached on disk."""

@@ -1,9 +1,9 @@
-"""Compiling on a thread of its own, which Ctrl-C does not break off.
+"""Compilation of kernels on a separate thread, which Ctrl-C does not interrupt.
 
-A KeyboardInterrupt in the wrong place spoils numba: what it was registering just then it never
-registers again, and an error in what LLVM calls back is lost. Python raises one in the main thread
-only. So the main thread waits while another one compiles; when Ctrl-C ends the waiting, the kernel
-that is under way is compiled to its end, or to that of the program.
+A KeyboardInterrupt during compilation leaves numba in an inconsistent state: a registration that is
+cut short is never repeated, and an error in a callback of LLVM is lost. Python raises
+KeyboardInterrupt in the main thread only. So the main thread waits while another one compiles; if
+Ctrl-C ends the wait, that thread goes on until the kernel is compiled or the program ends.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-LAST = 5.0  # seconds that the end of the program waits, at most
-LOOK = 0.05  # seconds between two looks
+LAST = 5.0  # maximum seconds that the end of the program waits
+LOOK = 0.05  # seconds between two checks
 
 _threads: WeakSet[threading.Thread] = WeakSet()
 
 
 def keep_whole(module: ModuleType) -> None:
-    """Have the kernels of a module compiled, or loaded from disk, on threads of their own."""
+    """Make the kernels of a module compile, or load from disk, on separate threads."""
     for kernel in vars(module).values():
-        if hasattr(kernel, "_compile_for_args"):  # numba calls it where there is nothing compiled
+        if hasattr(kernel, "_compile_for_args"):  # called by numba if no compiled version exists
             kernel._compile_for_args = partial(aside, kernel._compile_for_args)
 
 
 def aside(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns, which is called on another thread if this is the main thread."""
+    """Call a function, on another thread if this is the main thread, and return its result."""
     if threading.current_thread() is not threading.main_thread():
         return function(*args)
     future: Future[Any] = Future()
     thread = threading.Thread(target=fulfil, args=[future, function, *args], daemon=True)
     _threads.add(thread)
     thread.start()
-    while not wait([future], LOOK).done:  # on Windows, Ctrl-C is heard only between two looks
+    while not wait([future], LOOK).done:  # on Windows, Ctrl-C is noticed only between two checks
         pass
     return future.result()
 
 
 def fulfil(future: Future[Any], function: Callable[..., Any], *args: Any) -> None:
-    """Call a function, and note what came of it."""
+    """Call a function, and set its result or its exception in a future."""
     try:
         future.set_result(function(*args))
-    except BaseException as error:  # it must not be lost with the thread
+    except BaseException as error:  # else it would be lost with the thread
         future.set_exception(error)
 
 
 @atexit.register
 def end() -> None:
-    """Break off what is being compiled: a thread within LLVM could crash a program that ends."""
+    """Stop compiling threads: a thread within LLVM could crash the interpreter as it exits."""
     limit = time.monotonic() + LAST
     going_on = [thread for thread in _threads if thread.is_alive()]
     if going_on:
-        sys.unraisablehook = lambda lost: None  # what LLVM calls back may lose a SystemExit
+        sys.unraisablehook = lambda lost: None  # a callback of LLVM may lose a SystemExit
     for thread in going_on:
         while thread.is_alive() and time.monotonic() < limit:
             number, error = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)

@@ -1,8 +1,11 @@
-"""What a CUDA kernel may call: the tables of formulas, for one number or one sample at a time.
+"""Functions for CUDA kernels that select a formula by index, for one number or one sample.
 
-This is to `dispatch.py` what a thread of a GPU is to a loop: the same tables, and the same way of
-becoming fast (see there). `kernel_file.load` for the target "cuda" writes these functions, and
-those of dispatch.py for schedules, constants and draws.
+The counterpart of `dispatch.py`, without the loops: a thread computes one number or sample. The
+functions are compiled in the same way (see there). `kernel_file.load` for the target "cuda" writes
+these functions, and those of dispatch.py for schedules, constants and draws.
+
+`formula` is the index of a row in its table; `x` and `y` are inputs and outputs of a formula, `p`
+and `t` predictions and targets.
 """
 
 from __future__ import annotations
@@ -46,24 +49,24 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 def launched(function: FunctionT) -> FunctionT:
-    """Marks what is launched on a GPU; what is marked with `kernel` is called by it."""
+    """Mark a kernel that is launched on a GPU; one marked with `kernel` is called by others."""
     return function
 
 
 def activation_value(formula: Index, x: Any) -> Any:
-    """f(x)."""
+    """Return f(x)."""
     row = nth(ACTIVATIONS, formula)
     return row.value(x)
 
 
 def activation_slope(formula: Index, x: Any, y: Any) -> Any:
-    """f'(x), y being f(x)."""
+    """Return f'(x), where y = f(x)."""
     row = nth(ACTIVATIONS, formula)
     return row.derivative(x, y)
 
 
 def row_value(formula: Index, x: FloatArray, y: FloatArray, settings: FloatArray) -> Any:
-    """y = f(x) for one sample, all 1-D; the number that the way back needs."""
+    """Compute y = f(x) for one sample, 1-D; return the number that backward needs."""
     row = nth(ROW_FORMULAS, formula)
     return row.forward(x, y, *typed(row.forward, settings))
 
@@ -72,20 +75,20 @@ def row_gradient(
     formula: Index, x: FloatArray, y: FloatArray, memo: Any, upstream: FloatArray,
     gradient: FloatArray, settings: FloatArray,
 ) -> None:  # fmt: skip
-    """gradient becomes the derivative by x, for one sample; all 1-D."""
+    """Write the gradient of the inputs of one sample to `gradient`; all 1-D."""
     row = nth(ROW_FORMULAS, formula)
     row.backward(x, y, memo, upstream, gradient, *typed(row.backward, settings))
 
 
 def sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
-    """The weighted error of one sample; p and t are 1-D."""
+    """Return the weighted error of one sample; p and t are 1-D."""
     if formula < len(LOSSES):
         return scalar_sample_error(formula, p, t)
     return row_sample_error(formula, p, t)
 
 
 def sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
-    """gradient = derivative of the error by p, the weight being held; all 1-D."""
+    """gradient = derivative of the error with respect to p, the weight held constant; all 1-D."""
     if formula < len(LOSSES):
         scalar_sample_gradient(formula, p, t, gradient)
     else:
@@ -93,7 +96,7 @@ def sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: Floa
 
 
 def scalar_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
-    """`sample_error` of a row of `LOSSES`."""
+    """Return `sample_error` for a row of `LOSSES`."""
     row = nth(LOSSES, formula)
     total = 0.0
     for k in range(len(p)):
@@ -104,20 +107,20 @@ def scalar_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
 def scalar_sample_gradient(
     formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray
 ) -> None:
-    """`sample_gradient` of a row of `LOSSES`."""
+    """Compute `sample_gradient` for a row of `LOSSES`."""
     row = nth(LOSSES, formula)
     for k in range(len(p)):
         gradient[k] = row.derivative(p[k], t[k]) * row.weight(p[k], t[k])
 
 
 def row_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
-    """`sample_error` of a row of `ROW_LOSSES`."""
+    """Return `sample_error` for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     return row.value(p, t)
 
 
 def row_sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
-    """`sample_gradient` of a row of `ROW_LOSSES`."""
+    """Compute `sample_gradient` for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     row.gradient(p, t, gradient)
 
@@ -125,21 +128,21 @@ def row_sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: 
 def move_one(
     formula: Index, value: FloatArray, gradient: Any, slots: FloatArray, arguments: FloatArray
 ) -> None:
-    """Move value[0] and its slots, 1-D; `arguments` as for `optimizer_update`."""
+    """Update value[0] and its slots, 1-D; `arguments` as for `optimizer_update`."""
     row = nth(OPTIMIZERS, formula)
     value[0], *slots[:] = row.update(value[0], gradient, *slots[:], *arguments)
 
 
 def condition_one(g: Any, w: Any, scale: Any, limit: Any, l1: Any, l2: Any) -> Any:
-    """A gradient as an update sees it: clipped, then with those of l1 and l2 added."""
+    """Return a gradient after clipping, plus the gradients of l1 and l2 regularization."""
     return regularize(clip(g, scale, limit), w, l1, l2)
 
 
 def clip_factor(squares: float, most: float) -> float:
-    """By what gradients are multiplied so that their norm is at most `most`; in float64."""
+    """Return the factor that makes the norm of the gradients at most `most`; in float64."""
     return min(1.0, most / (sqrt(squares) + 1e-6))
 
 
 def deviation_factor(variance: float, eps: float) -> float:
-    """By what numbers of this variance are multiplied so that it becomes 1; in float64."""
+    """Return the factor that scales numbers of this variance to variance 1; in float64."""
     return 1.0 / sqrt(variance + eps)

@@ -1,19 +1,24 @@
-"""What a kernel may call: the tables of formulas behind plain functions, one for each purpose.
+"""Functions for kernels that select a formula by index: one function for each purpose.
 
-This is both the readable version and the source of the fast one. Called as it stands, it runs in
-plain Python. `kernel_file.load` turns each function that begins with `row = nth(TABLE, formula)`
-into one that asks once which row it is and then runs a loop of that row's own formula; so the
-question is outside the loop, and the loop runs on several numbers at a time.
+This is both the readable version, which runs in plain Python, and the source of the fast one.
+`kernel_file.load` turns each function that begins with `row = nth(TABLE, formula)` into one that
+compares `formula` once and then runs a loop with that row's formula; so the comparison is outside
+the loop, and the loop can be vectorised.
 
 A file of kernels imports from here, decorates its functions with one of the marks below, and can be
-read and checked without being compiled. A formula is told by its place in its table; the row losses
-follow the losses.
+read and type-checked without being compiled.
 
-An index that may count from the end costs a question for every number, and the loop is then one at
-a time: hence `np.uint64`.
+numba tests a signed index for being negative at every access, which prevents vectorisation: hence
+`np.uint64`.
 
-Arrays are C-contiguous. A *tile* is 2-D, (numbers, samples): its first `samples` columns are used.
-`first` and `last` bound the rows of the bank that are looked at.
+    formula            index of a row in its table; row losses are counted after the losses
+    first, last        the rows of the bank from `first` to before `last`
+    samples            number of columns of a tile that are used
+    memo               numbers that forward keeps for backward, one per sample
+    upstream           gradients of the outputs
+    gradient           gradients of the inputs
+
+Arrays are C-contiguous. A *tile* is 2-D, of shape (numbers, samples).
 """
 
 from __future__ import annotations
@@ -48,8 +53,8 @@ BLOCK = 64
 
 Table = Mapping[str, Any]
 
-# The operations of an expression by how many inputs they take; and the derivatives of those with
-# several inputs, each a row of its own, called "divide by 1" if it is that by the second input.
+# The operations of an expression by number of inputs; and the partial derivatives of those with
+# several inputs, each a row of its own: "divide by 1" is the one with respect to the second input.
 UNARY, BINARY, TERNARY = [
     {k: row for k, row in {**OPERATIONS, **COMPARISONS}.items() if len(row.partials) == inputs}
     for inputs in (1, 2, 3)
@@ -67,39 +72,39 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 def kernel(function: FunctionT) -> FunctionT:
-    """Marks what is compiled; kept on disk, it runs without the GIL. Here it does nothing."""
+    """Mark a kernel: compiled, cached on disk, run without the GIL. In Python it does nothing."""
     return function
 
 
 def parallel_kernel(function: FunctionT) -> FunctionT:
-    """The same, and `numba.prange` in it runs on all cores."""
+    """Mark a kernel whose loops over `numba.prange` run on all cores."""
     return function
 
 
 def inner(function: FunctionT) -> FunctionT:
-    """Marks what only other kernels call; without a way in from Python it is compiled sooner."""
+    """Mark a function that only kernels call: without a wrapper for Python it compiles faster."""
     return function
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Marks what is written out where it is called.
+    """Mark a function that is inlined where it is called.
 
-    numba optimizes the whole of what a kernel calls, and again for each kernel above it: where the
-    calls of a step go one level deeper, compiling takes several seconds more.
+    numba optimizes everything that a kernel calls, again for each level of calls above it: one more
+    level of calls in a step makes compiling several seconds slower.
     """
     return function
 
 
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
-    """A row of a table, by its number; the rows of the table `before` are counted first."""
+    """Return a row of a table by index; the rows of the table `before` are counted first."""
     return [*(before or {}).values(), *table.values()][formula]
 
 
 def chosen(kernels: Mapping[str, tuple[Any, ...]], kind: Index) -> tuple[Any, ...]:
-    """The row of a table of kernels for a kind of operation, by its number.
+    """Return the row of a table of kernels for a kind of operation, by index.
 
-    A kernel whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` becomes one that asks once
-    which kind it is, and then calls that kind's own; see `kernel_choice.with_choices`.
+    A kernel whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` is compiled to one that
+    compares the kind once and then calls its kernel; see `kernel_choice.with_choices`.
     """
     return list(kernels.values())[int(kind)]
 
@@ -112,14 +117,14 @@ def activation_forward(formula: Index, z: FloatArray, y: FloatArray) -> None:
 
 
 def activation_backward(formula: Index, z: FloatArray, y: FloatArray, gradient: FloatArray) -> None:
-    """gradient[i] is multiplied by f'(z[i]), y being f(z); 1-D."""
+    """gradient[i] *= f'(z[i]), where y = f(z); 1-D."""
     row = nth(ACTIVATIONS, formula)
     for i in range(len(z)):
         gradient[i] *= row.derivative(z[i], y[i])
 
 
 def unary_forward(formula: Index, x: FloatArray, out: FloatArray) -> None:
-    """out[i] = f(x[i]), f being a row of `UNARY`; 1-D."""
+    """out[i] = f(x[i]), where f is a row of `UNARY`; 1-D."""
     row = nth(UNARY, formula)
     for i in range(len(x)):
         out[i] = row.value(x[i])
@@ -128,14 +133,14 @@ def unary_forward(formula: Index, x: FloatArray, out: FloatArray) -> None:
 def unary_backward(
     formula: Index, x: FloatArray, out: FloatArray, upstream: FloatArray, gradient: FloatArray
 ) -> None:
-    """upstream[i] f'(x[i]) is added to gradient[i], `out` being f(x); 1-D."""
+    """gradient[i] += upstream[i] f'(x[i]), where out = f(x); 1-D."""
     row = nth(UNARY, formula)
     for i in range(len(x)):
         gradient[i] += upstream[i] * row.derivative(x[i], out[i])
 
 
 def binary_forward(formula: Index, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
-    """out[i] = f(x[i], y[i]), f being a row of `BINARY`; 1-D."""
+    """out[i] = f(x[i], y[i]), where f is a row of `BINARY`; 1-D."""
     row = nth(BINARY, formula)
     for i in range(len(x)):
         out[i] = row.value(x[i], y[i])
@@ -145,7 +150,7 @@ def binary_backward(
     formula: Index, x: FloatArray, y: FloatArray, out: FloatArray, upstream: FloatArray,
     gradient: FloatArray,
 ) -> None:  # fmt: skip
-    """The same as `unary_backward` for one derivative, a row of `BINARY_PARTIALS`; 1-D."""
+    """Do the same as `unary_backward` for one derivative, a row of `BINARY_PARTIALS`; 1-D."""
     row = nth(BINARY_PARTIALS, formula)
     for i in range(len(x)):
         gradient[i] += upstream[i] * row.value(x[i], y[i], out[i])
@@ -154,7 +159,7 @@ def binary_backward(
 def ternary_forward(
     formula: Index, x: FloatArray, y: FloatArray, z: FloatArray, out: FloatArray
 ) -> None:
-    """out[i] = f(x[i], y[i], z[i]), f being a row of `TERNARY`; 1-D."""
+    """out[i] = f(x[i], y[i], z[i]), where f is a row of `TERNARY`; 1-D."""
     row = nth(TERNARY, formula)
     for i in range(len(x)):
         out[i] = row.value(x[i], y[i], z[i])
@@ -164,7 +169,7 @@ def ternary_backward(
     formula: Index, x: FloatArray, y: FloatArray, z: FloatArray, out: FloatArray,
     upstream: FloatArray, gradient: FloatArray,
 ) -> None:  # fmt: skip
-    """The same as `unary_backward` for one derivative, a row of `TERNARY_PARTIALS`; 1-D."""
+    """Do the same as `unary_backward` for one derivative, a row of `TERNARY_PARTIALS`; 1-D."""
     row = nth(TERNARY_PARTIALS, formula)
     for i in range(len(x)):
         gradient[i] += upstream[i] * row.value(x[i], y[i], z[i], out[i])
@@ -174,7 +179,7 @@ def row_forward(
     formula: Index, x: FloatArray, y: FloatArray, memo: FloatArray, settings: FloatArray,
     samples: Index,
 ) -> None:  # fmt: skip
-    """y[:, n] = f(x[:, n]), and memo[n] for the way back; tiles, memo and settings 1-D."""
+    """Compute y[:, n] = f(x[:, n]) and memo[n]; x and y are tiles, memo and settings 1-D."""
     row = nth(ROW_FORMULAS, formula)
     for n in range(samples):
         memo[n] = row.forward(x[:, n], y[:, n], *typed(row.forward, settings))
@@ -184,7 +189,7 @@ def row_backward(
     formula: Index, x: FloatArray, y: FloatArray, memo: FloatArray, upstream: FloatArray,
     gradient: FloatArray, settings: FloatArray, samples: Index,
 ) -> None:  # fmt: skip
-    """gradient[:, n] becomes the derivative by x[:, n]; upstream has the shape of y."""
+    """Write the gradient of x[:, n] to gradient[:, n]; upstream has the shape of y."""
     row = nth(ROW_FORMULAS, formula)
     for n in range(samples):
         row.backward(
@@ -198,7 +203,7 @@ def row_backward(
 
 
 def loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """The sum of the weighted errors of a tile of predictions p and targets t."""
+    """Return the sum of the weighted errors of a tile of predictions p and targets t."""
     if formula < len(LOSSES):
         return scalar_loss_forward(formula, p, t, samples)
     return row_loss_forward(formula, p, t, samples)
@@ -207,7 +212,10 @@ def loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -
 def loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """gradient = derivative of the error by p * scale, the weight being held; all are tiles."""
+    """gradient = scale * derivative of the error with respect to p, the weight held constant.
+
+    p, t and gradient are tiles.
+    """
     if formula < len(LOSSES):
         scalar_loss_backward(formula, p, t, scale, gradient, samples)
     else:
@@ -215,7 +223,7 @@ def loss_backward(
 
 
 def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """`loss_forward` of a row of `LOSSES`."""
+    """Return `loss_forward` for a row of `LOSSES`."""
     row = nth(LOSSES, formula)
     total = 0.0
     for k in range(len(p)):
@@ -227,7 +235,7 @@ def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: I
 def scalar_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """`loss_backward` of a row of `LOSSES`."""
+    """Compute `loss_backward` for a row of `LOSSES`."""
     row = nth(LOSSES, formula)
     for k in range(len(p)):
         for n in range(samples):
@@ -236,7 +244,7 @@ def scalar_loss_backward(
 
 
 def row_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """`loss_forward` of a row of `ROW_LOSSES`."""
+    """Return `loss_forward` for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     errors = np.empty(samples, p.dtype)
     for n in range(samples):
@@ -247,7 +255,7 @@ def row_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Inde
 def row_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """`loss_backward` of a row of `ROW_LOSSES`."""
+    """Compute `loss_backward` for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     for n in range(samples):
         row.gradient(p[:, n], t[:, n], gradient[:, n])
@@ -260,10 +268,10 @@ def optimizer_update(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, frozen: FloatArray, first: Index, last: Index,
 ) -> bool:  # fmt: skip
-    """Move value[first:last] and its slots (slot, row); what is frozen stays as it is.
+    """Update value[first:last] and slots, shape (slots, rows); frozen rows do not change.
 
-    `arguments` is what `Optimizer.arguments` gives, in the type of the weights. Returns whether
-    all that has moved is finite.
+    `arguments` is the result of `Optimizer.arguments`, in the type of the weights. Returns whether
+    all updated weights and slots are finite.
     """
     start, stop = np.uint64(first), np.uint64(last)
     zero = value.dtype.type(0)
@@ -277,7 +285,7 @@ def optimizer_update(
 
 
 def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Index:
-    """The end of the rows from `first` on whose `frozen` is `kind`; a block at a time."""
+    """Return the end of the run of rows from `first` on where `frozen` is `kind`."""
     while first < last:
         stop = min(first + np.uint64(BLOCK), last)
         others = 0
@@ -295,7 +303,7 @@ def move_rows(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, first: Index, last: Index,
 ) -> Any:  # fmt: skip
-    """`optimizer_update` of rows of which none is frozen: 0, or NaN if not all are finite then."""
+    """Update rows, none of them frozen; return 0, or NaN if a result is not finite."""
     row = nth(OPTIMIZERS, formula)
     zero = value.dtype.type(0)
     excess = zero
@@ -310,13 +318,13 @@ def condition_gradients(
     gradient: FloatArray, value: FloatArray, scale: float, limit: float, l1: float, l2: float,
     first: Index, last: Index, out: FloatArray,
 ) -> None:  # fmt: skip
-    """out = the gradients as an update sees them: clipped, then with those of l1 and l2 added."""
+    """out = gradients after clipping, plus the gradients of l1 and l2 regularization."""
     for i in range(np.uint64(first), np.uint64(last)):
         out[i] = regularize(clip(gradient[i], scale, limit), value[i], l1, l2)
 
 
 def schedule_factor(formula: Index, step: float, settings: FloatArray) -> float:
-    """By what the learning rate is multiplied at a step; always in float64."""
+    """Return the schedule's factor of the learning rate at a step; always in float64."""
     row = nth(SCHEDULES, formula)
     return float(row.factor(step, *settings))
 
@@ -324,6 +332,6 @@ def schedule_factor(formula: Index, step: float, settings: FloatArray) -> float:
 def optimizer_constants(
     formula: Index, step: float, settings: FloatArray, constants: FloatArray
 ) -> None:
-    """The constants of a step, the first being step 1; always in float64."""
+    """Compute the optimizer's constants of a step, counted from 1; always in float64."""
     row = nth(OPTIMIZERS, formula)
     (*constants[:],) = row.constants(step, *settings)

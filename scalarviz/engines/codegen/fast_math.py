@@ -1,15 +1,15 @@
-"""exp, tanh, sin, ... for kernels: arithmetic that a processor does on many numbers at once.
+"""Elementary functions (exp, tanh, sin, ...) that LLVM can vectorise.
 
-The compiler's own functions take one number at a time. These have no branches and no tables: the
-range is reduced, a polynomial does the rest, and a power of two is put together from its bits. They
-are formulas like any other and are compiled like them, only without reordering of sums.
+The compiler's own functions take one number at a time. These have no branches and no tables: they
+reduce the range of x, evaluate a polynomial, and construct powers of two from bits. They are
+compiled like formulas, but without reordering of sums.
 
-The polynomials are Chebyshev fits, good to the last bits of their type. NaN stays NaN, and the
-limits at infinity are right. What is too small for a normal number may become 0. sin and cos are
-right as long as x is not so large that its last digit is worth a radian or more.
+The polynomials are Chebyshev fits, accurate to the last bits of their type. NaN stays NaN, and the
+limits at infinity are exact. Subnormal results may become 0. sin and cos are accurate unless x is
+so large that the spacing of floats exceeds a radian.
 
-A function whose name ends in 32 or in 64 is for that type; any other serves both. A whole number n
-is what is left when ROUND is added and taken away again.
+A function whose name ends in 32 or in 64 is for that type; any other serves both. Adding and
+subtracting ROUND rounds a number to the nearest integer n.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ NAN = math.nan
 LOG2_E = 1.4426950408889634
 ONE_OVER_PI = 1.0 / pi
 
-# log 2 and pi in parts: a whole number times the first ones is exact.
+# log 2 and pi split in parts: the product of an integer n and all parts but the last is exact.
 LN2_32, LN2_LOW_32 = 0.693145751953125, 1.428606765330187e-06
 LN2_64, LN2_LOW_64 = 0.6931471803691238, 1.9082149292705877e-10
 PI_32, PI_MIDDLE_32, PI_LOW_32 = 3.140625, 0.0009675025939941406, 1.5099579909783765e-07
 PI_64, PI_MIDDLE_64, PI_LOW_64 = 3.1415926534682512, 1.215420100718692e-10, 5.825464112186712e-20
 
-# Between these, e to the power x is a normal number; above the smallest of those, log is exact.
+# Bounds of x between which exp(x) is a normal number, and the smallest normal number.
 LOWEST32, HIGHEST32, SMALLEST32 = -87.33654, 88.72283, 1.1754943508222875e-38
 LOWEST64, HIGHEST64, SMALLEST64 = -708.3964185322641, 709.782712893384, 2.2250738585072014e-308
 
@@ -60,12 +60,12 @@ def power(x: float, y: float) -> Any:
 
 
 def within(x: float, low: float, high: float) -> float:
-    """x, or the nearer bound; the lower one for NaN."""
+    """Clip x to the bounds; the lower one for NaN."""
     x = x if x > low else low
     return x if x < high else high
 
 
-# These three stand for the one of the working type.
+# These three are replaced by the function for the working type.
 def short_expm1(x: float) -> float:
     raise NotImplementedError
 
@@ -82,7 +82,7 @@ def upper_half(x: float) -> float:
 
 
 def power_series32(r: float) -> float:
-    """exp(r) - 1 for r between -log(2)/2 and log(2)/2."""
+    """Return exp(r) - 1 for r between -log(2)/2 and log(2)/2."""
     p = 0.008363179052722578 + r * 0.0013926183587713494
     p = 0.16666576989698775 + r * (0.041666554617204574 + r * p)
     return r + r * r * (0.5 + r * p)
@@ -116,7 +116,7 @@ def exp64(x: float) -> float:
 
 
 def short_expm1_32(x: float) -> Any:
-    """exp(x) - 1 for x between -80 and 80."""
+    """Return exp(x) - 1 for x between -80 and 80."""
     rounded = x * LOG2_E + ROUND32
     n = rounded - ROUND32
     scale = times_power_of_two32(1.0, rounded)
@@ -124,7 +124,7 @@ def short_expm1_32(x: float) -> Any:
 
 
 def short_expm1_64(x: float) -> Any:
-    """exp(x) - 1 for x between -700 and 700."""
+    """Return exp(x) - 1 for x between -700 and 700."""
     rounded = x * LOG2_E + ROUND64
     n = rounded - ROUND64
     scale = times_power_of_two64(1.0, rounded)
@@ -147,7 +147,7 @@ def tanh(x: float) -> float:
 
 
 def log_series32(f: float) -> float:
-    """log(1 + f) for 1 + f between sqrt(1/2) and sqrt(2)."""
+    """Return log(1 + f) for 1 + f between sqrt(1/2) and sqrt(2)."""
     s = f / (2.0 + f)
     z = s * s
     p = 0.6666668509542907 + z * (0.39988757716604845 + z * 0.29580985929974424)
@@ -179,7 +179,7 @@ def log64(x: float) -> float:
 
 
 def log_limits(x: float, y: float) -> float:
-    """y, but what log(x) is where x is no positive number."""
+    """Return y, or log(x) where x is not positive, infinite or NaN."""
     y = y if x > 0.0 else NAN
     y = -INF if x == 0.0 else y
     return y if x < INF else x
@@ -187,7 +187,7 @@ def log_limits(x: float, y: float) -> float:
 
 def log1p(x: float) -> float:
     u = 1.0 + x
-    lost = x - (u - 1.0)  # by rounding
+    lost = x - (u - 1.0)  # rounding error of u
     y = log(u)
     exact = y + lost / u
     exact = exact if u > 0.0 else y
@@ -198,7 +198,7 @@ def log1p(x: float) -> float:
 
 
 def sine_series32(r: float) -> float:
-    """sin(r) for r between -pi/2 and pi/2."""
+    """Return sin(r) for r between -pi/2 and pi/2."""
     r = within(r, -1.7, 1.7)
     z = r * r
     p = -0.00019822735835019672 + z * 2.6347445557912756e-06
@@ -231,7 +231,7 @@ def sin64(x: float) -> float:
     return y if x - x == 0.0 else NAN
 
 
-# cos(x) is the sine of x - pi/2, but for the sign: as many halves of pi are taken out as are odd.
+# cos(x) = -sin(x - pi/2): an odd multiple of pi/2 is subtracted from x.
 def cos32(x: float) -> float:
     rounded = (x * ONE_OVER_PI - 0.5) + ROUND32
     n = (rounded - ROUND32) + 0.5
@@ -249,7 +249,7 @@ def cos64(x: float) -> float:
 
 
 def scaled_erfc32(t: float) -> float:
-    """exp(x * x) * erfc(x) for x >= 0, t being 1 / (1 + x / 3)."""
+    """Return exp(x * x) * erfc(x) for x >= 0, where t = 1 / (1 + x / 3)."""
     p = 0.5654842475499057 + t * (-0.20351408123958475 + t * 0.016103269631383248)
     p = 0.468647035649463 + t * (-0.45258044240491896 + t * p)
     p = 0.208175526591456 + t * (0.02527628786656114 + t * p)
@@ -278,7 +278,7 @@ def erfc(x: float) -> float:
     return y if x == x else x
 
 
-# ---- what a formula gets ------------------------------------------------------------------------
+# ---- replacements of the functions of formulas ---------------------------------------------------
 
 
 STANDARD: Mapping[Callable[..., Any], Callable[..., Any]] = {

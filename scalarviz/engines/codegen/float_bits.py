@@ -1,7 +1,7 @@
-"""Numbers taken apart: powers of two, signs, exponents and digits, through the bits of a float.
+"""Functions on the bits of a float: powers of two, signs, exponents and fractions.
 
-Each function is here twice, for float32 and for float64. A whole number n comes as what n becomes
-when ROUND is added to it: then it stands in the lowest bits.
+Each function has a version for float32 and one for float64. An integer n is passed as the float
+`rounded` = n + ROUND, whose lowest bits are those of n.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 ROUND32 = 1.5 * 2.0**23
 ROUND64 = 1.5 * 2.0**52
 
-# The bits of sqrt(1/2), and those bits of a number that are not its sign or exponent.
+# The bits of sqrt(1/2), and the mask of a number's fraction.
 SQRT_HALF32, FRACTION32 = 0x3F3504F3, 0x7FFFFF
 SQRT_HALF64, FRACTION64 = 0x3FE6A09E667F3BCD, 0xFFFFFFFFFFFFF
 
 
 def times_power_of_two32(x: Any, rounded: Any) -> Any:
-    """x times 2**n, rounded being n + ROUND."""
+    """Return x times 2**n, where rounded = n + ROUND."""
     bits = np.float32(x).view(np.int32) + (np.float32(rounded).view(np.int32) << 23)
     return np.int32(bits).view(np.float32)
 
@@ -30,7 +30,7 @@ def times_power_of_two64(x: Any, rounded: Any) -> Any:
 
 
 def negated_if_odd32(x: Any, rounded: Any) -> Any:
-    """x where n is even, -x where it is odd, rounded being n + ROUND."""
+    """Return x if n is even, -x if it is odd, where rounded = n + ROUND."""
     bits = np.float32(x).view(np.int32) ^ (np.float32(rounded).view(np.int32) << 31)
     return np.int32(bits).view(np.float32)
 
@@ -41,7 +41,7 @@ def negated_if_odd64(x: Any, rounded: Any) -> Any:
 
 
 def exponent32(x: Any) -> Any:
-    """The n for which x / 2**n is between sqrt(1/2) and sqrt(2)."""
+    """Return the integer n for which x / 2**n is between sqrt(1/2) and sqrt(2)."""
     n = (np.float32(x).view(np.int32) - SQRT_HALF32) >> 23
     return np.int32(n + np.float32(ROUND32).view(np.int32)).view(np.float32) - ROUND32
 
@@ -52,7 +52,7 @@ def exponent64(x: Any) -> Any:
 
 
 def fraction32(x: Any) -> Any:
-    """x / 2**n, for that n."""
+    """Return x / 2**n for the n of `exponent32`."""
     bits = ((np.float32(x).view(np.int32) - SQRT_HALF32) & FRACTION32) + SQRT_HALF32
     return np.int32(bits).view(np.float32)
 
@@ -63,7 +63,7 @@ def fraction64(x: Any) -> Any:
 
 
 def upper_half32(x: Any) -> Any:
-    """x without the lower half of its digits, so that its square is exact."""
+    """Return x with the lower half of its digits set to 0, so that its square is exact."""
     return np.int32(np.float32(x).view(np.int32) & -0x1000).view(np.float32)
 
 

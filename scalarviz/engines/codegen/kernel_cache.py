@@ -1,8 +1,8 @@
-"""What numba keeps of compiled kernels, when several processes compile at the same time.
+"""Names of numba's cache files, unique to each process.
 
-numba counts the files of a kernel: 1, 2, ... Two processes that compile it for different arguments
-would both write the first; the index of one would then name the code of the other, and who follows
-it crashes. So each process gives its files names of its own.
+numba numbers the cache files of a kernel: 1, 2, ... Two processes that compile it for different
+arguments would both write the first; the index of one would then name the machine code of the
+other, and a call would crash. So each process uses unique file names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OWN = f".{os.getpid():x}{secrets.token_hex(4)}_{{number:d}}."
 
 
 def keep_apart(module: ModuleType) -> None:
-    """Name what will be kept of the kernels of a module as no other process does."""
+    """Make the kernels of a module use cache file names that are unique to this process."""
     for kernel in vars(module).values():
         file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
         pattern = getattr(file, "_data_name_pattern", "")

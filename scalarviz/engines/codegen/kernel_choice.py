@@ -1,7 +1,7 @@
-"""The functions of `dispatch.py` for a compiler: for every row of a table a loop of its own.
+"""Source of the functions of `dispatch.py` for the compiler: a loop for each row of a table.
 
-What dispatch.py says once, with `row.value(z[i])`, is written for every row, with the name of that
-row's formula; rows that come out alike share one branch.
+The body of a function, with `row.value(z[i])`, is repeated for every row with the name of that
+row's formula; rows with the same text share one branch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INDENT = "    "
 
 
 def write_dispatcher(writer: KernelWriter, function: AnyFunction) -> str:
-    """The text of a function of dispatch.py."""
+    """Return the source of a function of dispatch.py or cuda_dispatch.py."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
     head = f"@kernel\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
@@ -43,9 +43,9 @@ def write_dispatcher(writer: KernelWriter, function: AnyFunction) -> str:
 
 
 def with_choices(module: str, text: str) -> str:
-    """The text of a module with `run = chosen(KERNELS, kind)[PURPOSE]` written out.
+    """Return the source of a module with each `run = chosen(KERNELS, kind)[PURPOSE]` expanded.
 
-    What follows in such a function stands there for every kind, with the name of its kernel.
+    The statements after it are repeated for every kind, with the name of its kernel.
     """
     if "= chosen(" not in text:
         return text
@@ -72,7 +72,7 @@ def with_choices(module: str, text: str) -> str:
 
 
 def renamed(text: str, name: str, other: str) -> str:
-    """A text with one name in place of another."""
+    """Return a source text with the variable `name` renamed to `other`."""
     syntax = ast.parse(text)
     for node in ast.walk(syntax):
         if isinstance(node, ast.Name) and node.id == name:
@@ -81,7 +81,7 @@ def renamed(text: str, name: str, other: str) -> str:
 
 
 class Lengths(ast.NodeTransformer):
-    """`len(TABLE)` becomes the number of its rows."""
+    """Replaces `len(TABLE)` by the number of its rows."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self.known = known
@@ -93,19 +93,19 @@ class Lengths(ast.NodeTransformer):
 
 
 def body_text(writer: KernelWriter, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
-    """A function without its first line."""
+    """Return the source of a function without its first line."""
     return writer.translate(syntax, known).partition("\n")[2]
 
 
 def numbered_rows(first: ast.stmt, known: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
-    """The rows of the table of `row = nth(TABLE, formula, before=OTHER)`, and their numbers."""
+    """Iterate over indices and rows of the table of `row = nth(TABLE, formula, OTHER)`."""
     assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Call)
     table, _, *before = [ast.unparse(argument) for argument in first.value.args]
     return enumerate(known[table].values(), sum(len(known[other]) for other in before))
 
 
 def branches(bodies: Mapping[str, list[int]]) -> str:
-    """if formula == 0: ... elif ...: the last body needs no question."""
+    """Return the text of `if formula == 0: ... elif ...: ... else: ...`, one branch a body."""
     if len(bodies) == 1:
         return next(iter(bodies))
     parts = []
@@ -117,10 +117,11 @@ def branches(bodies: Mapping[str, list[int]]) -> str:
 
 
 class RowBody(ast.NodeTransformer):
-    """The body of a dispatcher for one row.
+    """Rewrites the body of a function of dispatch.py for one row.
 
     `row.value` becomes the name of that formula. `*slots[:, i]` becomes as many numbers as the row
-    has slots, and `*arguments` as many as its formula still takes; they are read before the loop.
+    has slots, and `*arguments` as many as its formula has parameters left; these are read before
+    the loop.
     """
 
     def __init__(self, writer: KernelWriter, row: Any) -> None:
@@ -129,11 +130,11 @@ class RowBody(ast.NodeTransformer):
         self.read: dict[str, str] = {}
 
     def read_before(self) -> list[ast.stmt]:
-        """The statements that read what stays the same for all numbers."""
+        """Return the statements that read arguments before the loop."""
         return [ast.parse(f"{name} = {value}").body[0] for name, value in self.read.items()]
 
     def visit_For(self, node: ast.For) -> Any:
-        """A loop over samples with one call of a row formula is a call for the whole tile."""
+        """Replace a loop over samples around one call of a row formula by a call for the tile."""
         (statement, *more) = node.body
         call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
         if not more and isinstance(call, ast.Call) and ast.unparse(call.func).startswith("row."):
@@ -178,14 +179,14 @@ class RowBody(ast.NodeTransformer):
         return node
 
     def _formula(self, node: ast.expr) -> AnyFunction | None:
-        """The function that `row.value` is for this row; None for anything else."""
+        """Return the function of an expression such as `row.value`; None for anything else."""
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "row":
             function: AnyFunction = getattr(self.row, node.attr)
             return function
         return None
 
     def _spread(self, items: list[ast.expr], function: AnyFunction | None) -> Iterator[ast.expr]:
-        """The items, with those that have a star written out."""
+        """Iterate over the items, starred ones expanded."""
         parameters = list(inspect.signature(function).parameters.values()) if function else []
         done = 0
         for item in items:
@@ -206,7 +207,7 @@ class RowBody(ast.NodeTransformer):
                 done += 1
 
     def _length(self, name: str, still_taken: int) -> int:
-        """How many a row has of something, or else how many its function still takes."""
+        """Return how many items the row has of `name`; `still_taken` if it has no such field."""
         found = getattr(self.row, name, None)
         if callable(found):
             found = found(1.0, *[value for _, value in self.row.settings])
@@ -214,7 +215,7 @@ class RowBody(ast.NodeTransformer):
 
 
 def kind_of(argument: ast.expr, sample: str) -> str:
-    """What a row formula is given: a column of a tile, a number a sample, or one for all."""
+    """Return the kind of an argument: a column of a tile, a number per sample, or one for all."""
     if isinstance(argument, ast.Subscript):
         index = ast.unparse(argument.slice).strip("()")
         return {f":, {sample}": ROW, sample: SAMPLE}.get(index, WHOLE)

@@ -1,9 +1,9 @@
-"""Kernels as real files: written from the tables of formulas, compiled once, kept on disk.
+"""Files of kernels: written from the tables of formulas, compiled once, cached on disk.
 
-A file of kernels holds the formulas of all tables for one working type, the dispatchers of
-`dispatch.py`, and a *template*: a module of ours whose functions are marked as kernels. Its name
-holds a hash of its own text, and with it of everything that a kernel is made of: whoever changes a
-formula, a constant or a row gets another file. So what numba keeps beside it is never out of date.
+A file of kernels contains the formulas of all tables for one working type, the functions of
+`dispatch.py`, and a *template*: a module of scalarviz whose functions are marked as kernels. The
+file name contains a hash of the text, and so of everything that a kernel depends on: a change of a
+formula, a constant or a row results in another file. So numba's cache for it is never out of date.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ kernel = numba.njit(fastmath=REORDERED, cache=True, **OPTIONS)
 parallel_kernel = numba.njit(fastmath=REORDERED, cache=True, parallel=True, **OPTIONS)
 '''
 
-# On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels as plain
-# Python, where math.exp(1000) would raise.
+# On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
+# Python, where math.exp(1000) would raise an OverflowError.
 CUDA_HEAD = '''"""Written by scalarviz from its tables; what you change here will be lost.
 
 {versions}
@@ -93,7 +93,8 @@ launched = cuda.jit(cache=True)
 Real = types.{dtype}
 '''
 
-# The first kind works in the working type, the second always in float64.
+# Functions of dispatch.py in the working type, and those always in float64; then functions of
+# cuda_dispatch.py in the working type; then formulas that kernels call directly.
 IN_WORKING_TYPE = (
     "activation_forward", "activation_backward", "row_forward", "row_backward",
     "scalar_loss_forward", "scalar_loss_backward", "row_loss_forward", "row_loss_backward",
@@ -111,13 +112,13 @@ PLAIN = (
     "philox", "scramble", "unit", "uniform", "normal", "drop_word", "lowered_scale", "raised_scale",
 )  # fmt: skip
 
-# What each target calls in the working type, and what in float64.
+# For each target: the module of its functions, those in the working type, and those in float64.
 FORMULAS: dict[Target, tuple[ModuleType, tuple[str, ...], tuple[str, ...]]] = {
     "cpu": (dispatch, IN_WORKING_TYPE, IN_FLOAT64),
     "cuda": (cuda_dispatch, ONE_AT_A_TIME, (*IN_FLOAT64, "clip_factor", "deviation_factor")),
 }
 
-SECONDS = 40  # about what compiling takes
+SECONDS = 40  # approximate time of compiling
 DAYS_KEPT = 14
 
 _lock = Guard()
@@ -127,7 +128,7 @@ _modules: dict[str, ModuleType] = {}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, the functions that it was made of, and what they were made of at the time."""
+    """The text of a file of kernels, the functions in it, and their `ingredients` at that time."""
 
     text: str
     functions: tuple[AnyFunction, ...]
@@ -135,11 +136,11 @@ class Text:
 
 
 def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType | Refused:
-    """The kernels of a template, such as "scalarviz.engines.cpu.entry", in a working type.
+    """Return the kernels of a template, such as "scalarviz.engines.cpu.entry", in a working type.
 
-    Each kernel is compiled when it is first called, if it is not on disk. A row that was added to a
-    table, or a constant that was changed, in this very process counts from the next `load` on.
-    After a fork, each kernel raises an EngineError when it is called.
+    Each kernel is compiled on its first call, unless it is cached on disk. A row added to a table
+    or a constant changed in this process takes effect at the next `load`. After a fork, each kernel
+    raises an EngineError when it is called.
     """
     if not may_call_kernels():
         return Refused()
@@ -151,7 +152,7 @@ def load(template: str, dtype: Dtype, target: Target = "cpu") -> ModuleType | Re
 
 
 def text_of(template: str, dtype: Dtype, target: Target = "cpu") -> str:
-    """The text of a file of kernels, as the tables are just now."""
+    """Return the text of a file of kernels for the current tables."""
     with _lock:
         known = _texts.get((template, dtype, target))
         if known is None or known.ingredients != ingredients(known.functions):
@@ -160,7 +161,7 @@ def text_of(template: str, dtype: Dtype, target: Target = "cpu") -> str:
 
 
 def written(template: str, dtype: Dtype, target: Target = "cpu") -> Path:
-    """The file of the kernels that `load` would load; another process can `adopt` it."""
+    """Write the file of kernels that `load` would load, and return it for `adopt`."""
     text = text_of(template, dtype, target)
     path = path_of(text, stem_of(template, dtype))
     write(path, text)
@@ -168,7 +169,7 @@ def written(template: str, dtype: Dtype, target: Target = "cpu") -> Path:
 
 
 def adopt(path: Path, template: str, dtype: Dtype, target: Target = "cpu") -> None:
-    """Load the kernels that another process has written, with the formulas that it has."""
+    """Use the file of kernels that another process has written, with the formulas in it."""
     _texts[template, dtype, target] = Text(path.read_text(encoding="utf-8"), (), [])
 
 
@@ -178,7 +179,7 @@ def stem_of(template: str, dtype: Dtype) -> str:
 
 
 def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
-    """The code of functions, and what the names in it stand for just now."""
+    """Return the code of functions, and the current values of their outer variables."""
     return [
         (
             getattr(function, "__code__", None),
@@ -193,7 +194,7 @@ def path_of(text: str, stem: str) -> Path:
 
 
 def import_text(text: str, stem: str) -> ModuleType:
-    """The module of a text, by way of its file."""
+    """Write a text to its file, and return the module imported from it."""
     write(path := path_of(text, stem), text)
     remove_old(path, stem)
     drop_damaged(path)
@@ -215,7 +216,7 @@ def import_text(text: str, stem: str) -> ModuleType:
 
 
 def source(template: str, dtype: Dtype, target: Target = "cpu") -> Text:
-    """The whole text of a file of kernels."""
+    """Generate the text of a file of kernels."""
     marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
     functions = fast_math.FAST[dtype] if target == "cpu" else fast_math.STANDARD
     writer = KernelWriter(f"np.{dtype}", functions, "formula", marks)
@@ -241,16 +242,17 @@ def source(template: str, dtype: Dtype, target: Target = "cpu") -> Text:
 
 
 def versions(target: Target = "cpu") -> str:
-    """Everything that compiles."""
+    """Return the versions of Python and of the packages that compile kernels."""
     names = ["numba", "numpy", "llvmlite", *(["numba-cuda"] if target == "cuda" else [])]
     packages = [f"{name} {version(name)}" for name in names]
     return ", ".join([f"Python {platform.python_version()}", *packages])
 
 
 def template_parts(module: str, done: list[str]) -> Iterator[str]:
-    """A template, after those that it imports from; what is in the file already is left out.
+    """Iterate over the text of a template's imported kernel modules, then that of the template.
 
-    Anything else that it imports from scalarviz stays outside, and is named with its hash.
+    Modules in `done` are left out. Other modules of scalarviz are not copied; a comment has their
+    name and hash.
     """
     done.append(module)
     text = module_text(module)
@@ -275,10 +277,10 @@ def template_parts(module: str, done: list[str]) -> Iterator[str]:
 
 
 def check_names(text: str) -> None:
-    """Raise an EngineError if a text gives one name two meanings.
+    """Raise an EngineError if a text has two different definitions of one name.
 
-    The modules of a template share one namespace: a later definition would take the place of an
-    earlier one in everything that uses it.
+    The modules of a template share one namespace: a later definition would replace an earlier one
+    everywhere.
     """
     found: dict[str, ast.stmt] = {}
     for node in ast.parse(text).body:
@@ -292,7 +294,7 @@ def check_names(text: str) -> None:
 
 
 def names_defined(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement of a module gives a meaning to, imports apart."""
+    """Iterate over the names that a statement of a module defines, except imports."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Assign):
@@ -301,7 +303,7 @@ def names_defined(node: ast.stmt) -> Iterator[str]:
 
 
 def module_text(module: str) -> str:
-    """The source of a module, which need not have been imported."""
+    """Return the source of a module, without importing it."""
     found = importlib.util.find_spec(module)
     assert found is not None and found.origin is not None
     return Path(found.origin).read_text(encoding="utf-8")
@@ -311,7 +313,7 @@ def module_text(module: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Where the files are kept: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder."""
+    """Return the cache folder: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder."""
     asked = os.environ.get("SCALARVIZ_CACHE_DIR")
     if asked and can_write(Path(asked)):
         return Path(asked)
@@ -319,7 +321,7 @@ def cache_folder() -> Path:
         folder = user_cache()
         if can_write(folder) and is_private(folder):
             return folder
-    # Whoever can write here could have us run their code.
+    # A folder that others can write to is unsafe: its files are imported.
     user = os.getuid() if sys.platform != "win32" else "user"
     folder = Path(tempfile.gettempdir()) / f"scalarviz-{user}"
     if can_write(folder) and is_private(folder):
@@ -328,7 +330,7 @@ def cache_folder() -> Path:
 
 
 def user_cache() -> Path:
-    """The folder that this system has for such files."""
+    """Return the cache folder of this user on this operating system."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "scalarviz"
     if sys.platform == "darwin":
@@ -337,7 +339,7 @@ def user_cache() -> Path:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether a file can be made there; the folder is made if need be."""
+    """Whether a file can be created in a folder; creates the folder if needed."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -347,7 +349,7 @@ def can_write(folder: Path) -> bool:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether the folder is the user's own and nobody else can write to it."""
+    """Whether the folder belongs to the user and nobody else can write to it."""
     if sys.platform == "win32":
         return True
     found = folder.lstat()
@@ -355,9 +357,9 @@ def is_private(folder: Path) -> bool:
 
 
 def write(path: Path, text: str) -> None:
-    """Make the file, unless it is there and right. Another process may do so at the same time.
+    """Write a text to a file, unless it has it; another process may do so at the same time.
 
-    Raises EngineError if the text gives one name two meanings.
+    Raises EngineError if the text has two different definitions of one name.
     """
     content = text.encode()
     if path.is_file() and path.read_bytes() == content:
@@ -368,7 +370,7 @@ def write(path: Path, text: str) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
-    except PermissionError:  # on Windows, while another process reads the one it has just made
+    except PermissionError:  # on Windows, while another process reads the file it has written
         if path.read_bytes() != content:
             raise
     finally:
@@ -376,13 +378,13 @@ def write(path: Path, text: str) -> None:
 
 
 def compiled_files(path: Path) -> list[Path]:
-    """What numba keeps of a file of kernels."""
+    """Return numba's cache files for a file of kernels."""
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or path.parent)
     return list(folder.rglob(f"{path.stem}.*.nb?"))
 
 
 def drop_damaged(path: Path) -> None:
-    """Forget what numba kept if a file of it was cut short; numba itself would stop there."""
+    """Delete numba's cache files if one of them is truncated, which numba would not handle."""
     files = compiled_files(path)
     if not all(file.read_bytes()[-1:] == b"." for file in files):  # a pickle ends with a full stop
         for file in files:
@@ -390,7 +392,7 @@ def drop_damaged(path: Path) -> None:
 
 
 def remove_old(path: Path, stem: str) -> None:
-    """Remove earlier generations of a file that nobody has read for a while."""
+    """Remove earlier versions of a file that were not read for DAYS_KEPT days."""
     limit = time.time() - DAYS_KEPT * 24 * 3600
     for other in path.parent.glob(f"{stem}_*.py"):
         with suppress(OSError):  # another process may be faster

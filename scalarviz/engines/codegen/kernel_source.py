@@ -1,9 +1,9 @@
-"""Formulas as source for a compiler: every number in one working type, every name its own.
+"""Source of formulas for the compiler: constants in the working type, unique names.
 
-A formula says `exp` and 0.5. In a kernel of float32 a Python float would turn all that it touches
-into float64, and `exp` is a function of `fast_math`. So the source of a formula is taken and
-written again: without docstring and annotations, its constants as numbers of the working type, the
-functions that it calls under names that no other formula has.
+A formula contains, for example, `exp` and 0.5. In a float32 kernel a Python float would turn every
+result into float64, and `exp` should be that of `fast_math`. So the source of a formula is
+rewritten: docstring and annotations are removed, constants become numbers of the working type, and
+the functions that it calls get unique names.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ AnyFunction = Callable[..., Any]
 
 
 class KernelWriter:
-    """Writes formulas, and every function that they call, each of them once.
+    """Writes the source of formulas, and of every function that they call, each of them once.
 
-    number      how the file makes a number of the working type
-    functions   what the elementary functions are replaced by
-    mark        the decorator of a formula; `marks`, of what comes from certain modules
-    prefix      keeps the names apart from those of another writer for the same file
+    number      name of the working type's constructor
+    functions   replacements of the elementary functions
+    mark        decorator of a formula
+    marks       decorators of functions from other modules, by name of the module
+    prefix      prefix of all names, different for each writer of the same file
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class KernelWriter:
         self.names: dict[Any, str] = {}
 
     def name(self, function: AnyFunction) -> str:
-        """What a function is called in the file; it is written there if it is not yet."""
+        """Return the name of a function in the file, and write its source on first use."""
         function = self.functions.get(function, function)
         library = (getattr(function, "__module__", None) or "numpy").partition(".")[0]
         if library in ("math", "numpy"):
@@ -61,7 +62,7 @@ class KernelWriter:
         return self.names[function]
 
     def new_name(self, function: AnyFunction, ending: str = "") -> str:
-        """A name that nothing else has: that of the file and that of the function."""
+        """Return a unique name, made of those of the function's module and of the function."""
         file = function.__module__.rpartition(".")[2].strip("_")
         stem = f"{self.prefix}{file}_{function.__name__}{ending}"
         taken = set(self.names.values())
@@ -69,18 +70,18 @@ class KernelWriter:
         return next(name for name in names if name not in taken)
 
     def add(self, syntax: ast.FunctionDef, function: AnyFunction) -> None:
-        """Write a function, after all that it calls."""
+        """Write the source of a function, after those of the functions that it calls."""
         mark = self.marks.get(function.__module__, self.mark)
         syntax.decorator_list = [expression(mark)]
         self.sources.append(self.translate(syntax, variables(function)))
 
     def translate(self, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
-        """The text of a function in the working type; `known` are the names from outside."""
+        """Return the source of a function in the working type; `known` has its outer variables."""
         translated = KernelTranslation(self, known, syntax).visit(syntax)
         return ast.unparse(ast.fix_missing_locations(translated))
 
     def constant(self, value: float) -> str:
-        """The name of a number of the working type."""
+        """Return the name of a constant of the working type, and define it."""
         digits = repr(value).translate(str.maketrans(".-+", "_mp"))
         name = f"{self.prefix}_{digits}"
         text = repr(value) if math.isfinite(value) else f'"{value!r}"'
@@ -89,7 +90,7 @@ class KernelWriter:
 
 
 def parse(function: AnyFunction) -> ast.FunctionDef:
-    """The syntax of a function that was written with def: no docstring, no annotations."""
+    """Return the syntax tree of a function written with def, without docstring or annotations."""
     (syntax,) = ast.parse(_plain_text(function)).body
     assert isinstance(syntax, ast.FunctionDef)
     return syntax
@@ -119,7 +120,7 @@ def _plain_text(function: AnyFunction) -> str:
 
 
 def is_source(syntax: ast.FunctionDef, function: AnyFunction) -> bool:
-    """Whether a function was made of this; its file may have been edited after it was loaded."""
+    """Whether a function was compiled from this source; its file may have been edited since."""
     code = function.__code__
     made = codes("".join(inspect.findsource(function)[0])).get((code.co_name, code.co_firstlineno))
     return (
@@ -133,7 +134,7 @@ def is_source(syntax: ast.FunctionDef, function: AnyFunction) -> bool:
 
 @cache
 def codes(text: str) -> dict[tuple[str, int], CodeType]:
-    """Every function in the text of a file, by its name and its first line."""
+    """Return the code of every function in the text of a file, by name and first line."""
     found = {}
     left = [compile(text, "", "exec", dont_inherit=True)]
     while left:
@@ -144,23 +145,23 @@ def codes(text: str) -> dict[tuple[str, int], CodeType]:
 
 
 def expression(text: str) -> ast.expr:
-    """The syntax of an expression."""
+    """Return the syntax tree of an expression."""
     return ast.parse(text, mode="eval").body
 
 
 def variables(function: AnyFunction) -> dict[str, Any]:
-    """What the names from outside stand for in a function."""
+    """Return the values of a function's global and nonlocal variables."""
     found = inspect.getclosurevars(function)
     return {**found.globals, **found.nonlocals}
 
 
 def assigned_names(syntax: ast.AST) -> set[str]:
-    """The names that are assigned to somewhere in here."""
+    """Return the names that a syntax tree assigns to."""
     names = [node for node in ast.walk(syntax) if isinstance(node, ast.Name)]
     return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
-# What only whole numbers do. Where none of it is done, the 2 of 2 * x may as well be a 2.0.
+# Syntax that needs integers. In a function without it, the 2 of 2 * x is replaced by 2.0.
 COUNTING = (
     ast.For, ast.While, ast.Subscript,
     ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor,
@@ -168,7 +169,7 @@ COUNTING = (
 
 
 class KernelTranslation(ast.NodeTransformer):
-    """Replaces, in one function, the numbers and the names from outside."""
+    """Replaces the constants and the outer variables of one function."""
 
     def __init__(
         self, writer: KernelWriter, known: Mapping[str, Any], syntax: ast.FunctionDef
@@ -184,7 +185,7 @@ class KernelTranslation(ast.NodeTransformer):
         return self.visit(ast.Assign([node.target], node.value)) if node.value else None
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
-        # x**2 is a multiplication as long as the 2 is an integer.
+        # The compiler turns x**2 into a multiplication only if the 2 is an integer.
         power = isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant)
         node.left = self.visit(node.left)
         node.right = node.right if power else self.visit(node.right)
@@ -196,7 +197,7 @@ class KernelTranslation(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> Any:
-        # What is neither the function's own nor known is something else in the file of kernels.
+        # A name that is neither local nor known is defined elsewhere in the file of kernels.
         if node.id in self.local or node.id not in self.known:
             return node
         return self._value(node.id, self.known[node.id])
@@ -211,7 +212,7 @@ class KernelTranslation(ast.NodeTransformer):
         return self._value(ast.unparse(node), value)
 
     def _value(self, text: str, value: Any) -> ast.expr:
-        """What a name from outside is in the file of kernels."""
+        """Return the expression for the value of an outer variable in the file of kernels."""
         if isinstance(value, float):
             return expression(self.writer.constant(float(value)))
         if isinstance(value, int | str | None):

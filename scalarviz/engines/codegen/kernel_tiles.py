@@ -1,8 +1,8 @@
-"""A row formula for a whole tile: its every statement done to all samples before the next one.
+"""Source of row formulas for a whole tile: each statement becomes a loop over samples.
 
-A row formula looks at one sample. The numbers of a sample lie far apart in a tile, but those of
-neighbouring samples lie side by side, so a processor works on several samples at a time: what is a
-number in the formula becomes an array, one number a sample, and each statement a loop over it.
+A row formula computes one sample. In a tile the numbers of a sample are far apart, but those of
+neighbouring samples are adjacent, so loops over samples can be vectorised: a scalar variable of the
+formula becomes an array with one number per sample, and each statement a loop over samples.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scalarviz.engines.codegen.kernel_source import (
     variables,
 )
 
-# What an argument is: a column of a tile, one number for each sample, or the same for all.
+# Kinds of arguments: a column of a tile, one number per sample, or one value for all.
 ROW, SAMPLE, WHOLE = "row", "sample", "whole"
 
 LANE = "sample_"
@@ -28,14 +28,15 @@ COUNT = "samples_"
 
 
 class NotByTileError(Exception):
-    """A formula that must be called for one sample after the other."""
+    """Raised for a formula that must be called for each sample."""
 
 
 def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]) -> str | None:
-    """The name of a row formula that does a whole tile, or None if it must go by samples.
+    """Write the version of a row formula for a whole tile, and return its name.
 
-    It takes what the formula takes, with arrays for rows and numbers; then, if the formula returns
-    a number, an array for it; then the number of samples.
+    Returns None if the formula must be called for each sample. The new function has the formula's
+    parameters, with arrays for rows and for numbers per sample; then, if the formula returns a
+    number, an array for the results; then the number of samples.
     """
     key = (function, *kinds)
     if key not in writer.names:
@@ -57,7 +58,7 @@ def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]
 
 
 class Tile(ast.NodeTransformer):
-    """The body of a row formula, as loops over samples."""
+    """Rewrites the body of a row formula as loops over samples."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Tile(ast.NodeTransformer):
         self.body += list(self._statements(syntax.body))
 
     def _depending_on_samples(self, syntax: ast.FunctionDef, found: set[str]) -> set[str]:
-        """The names of numbers that differ from sample to sample."""
+        """Return the names of variables that differ between samples; `found` are known ones."""
         found = set(found)
         while True:
             before = len(found)
@@ -93,7 +94,7 @@ class Tile(ast.NodeTransformer):
                 return found
 
     def _depends(self, node: ast.AST, by_sample: set[str]) -> bool:
-        """Whether an expression differs from sample to sample; len(x) does not."""
+        """Whether an expression differs between samples; len(x) does not."""
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
             return False
         if isinstance(node, ast.Name):
@@ -128,7 +129,7 @@ class Tile(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id in self.rows
 
     def _call(self, target: ast.expr, call: ast.Call) -> ast.stmt:
-        """`number = function(row)`: that function for the whole tile, too."""
+        """Rewrite `number = function(row)` as a call of that function's version for a tile."""
         function = self.known.get(ast.unparse(call.func))
         kinds = [ROW if self._is_row(argument) else WHOLE for argument in call.args]
         others = [a for a in call.args if not self._is_row(a) and self._depends(a, self.by_sample)]
@@ -141,7 +142,7 @@ class Tile(ast.NodeTransformer):
         return statement(f"{tile}({', '.join(arguments)})")
 
     def _for_all(self, node: ast.stmt) -> ast.stmt:
-        """A statement, done to every sample."""
+        """Return a loop that runs a statement for every sample."""
         loop = ast.parse(f"for {LANE} in range({COUNT}): pass").body[0]
         assert isinstance(loop, ast.For)
         loop.body = [self.visit(node)]
@@ -169,5 +170,5 @@ class Tile(ast.NodeTransformer):
 
 
 def statement(text: str) -> ast.stmt:
-    """The syntax of a statement."""
+    """Return the syntax tree of a statement."""
     return ast.parse(text).body[0]

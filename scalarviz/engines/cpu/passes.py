@@ -1,9 +1,8 @@
 """The passes of a program: ranges of operations that each chunk runs without waiting for others.
 
 A program without statistics of the whole batch has one pass. An operation that needs such
-statistics, as batch norm, waits for all chunks: forward, a new pass begins at it; backward, a pass
-ends after it. A pass is a record of the type PASS in `records`; `what` is a sum of the flags of
-`step`.
+statistics, as batch norm, waits for all chunks, so a new pass begins with it, both forward and
+backward. A pass is a record of the type PASS in `records`; `what` is a sum of the flags of `step`.
 """
 
 from __future__ import annotations

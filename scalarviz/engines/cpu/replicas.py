@@ -1,4 +1,4 @@
-"""The cpu engine for many networks of one shape at once."""
+"""CpuMany: trains many networks of one shape at once on the cpu engine."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
-GROUPS = 16  # how many networks can be at work at a time
+GROUPS = 16  # maximum number of networks trained at the same time
 
 
 @final
 class CpuMany:
-    """Trains networks of one program on banks of their own, each on batches of its own."""
+    """Trains networks of one program, each with its own bank and its own batches."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class CpuMany:
         self.plan = plan_loss(self.tables, program, loss)
         self.order = Order(optimizer)
         set_order(self.plan, self.order)
-        self.counts = np.zeros((count, 1), np.int64)  # the steps that each network has taken
+        self.counts = np.zeros((count, 1), np.int64)  # steps that each network has taken
         self.drawing = np.array([drawing_of(each) for each in batches], DRAWING)
         work = CpuCalls(program, banks[0], precision)
         room = make_room(work, self.tables, self.batches, 1)
@@ -64,19 +64,20 @@ class CpuMany:
         self.done = np.tile(np.array([0, NONE]), (count, 1))
 
     def prepare(self) -> None:
-        """Have the kernels compiled, or loaded; no number is changed."""
+        """Compile or load the kernels, without taking a step."""
         self._train(0, np.zeros((len(self.counts), 0, self.room.partial.shape[1])))
 
     def count_steps(self) -> None:
-        """Have the banks say how many steps they have taken, when there are no more for now."""
+        """Set the step count of all banks after the last call of `steps`."""
         for bank, steps in zip(self.stack.banks, self.counts[:, 0].tolist(), strict=True):
             bank.has_gradients = True
             bank.restart_count(steps)
 
     def steps(self, first: int, count: int) -> FloatArray:
-        """So many steps of every network: their losses, NaN from where a gradient went bad on.
+        """Take `count` steps with every network, and return the losses, shape (networks, count).
 
-        `count_steps` comes after the last ones.
+        A loss is NaN from the step on at which the network stopped because of a bad gradient or an
+        overflow. Call `count_steps` after the last steps.
         """
         chunks = self.room.partial.shape[1]
         errors = np.full((len(self.counts), count, chunks), np.nan)
@@ -94,12 +95,12 @@ class CpuMany:
 
     @property
     def _changing(self) -> tuple[Any, ...]:
-        """What steps change; the last is how far each network has got, and what stopped it."""
+        """The arrays that steps change; the last one has the progress of each network."""
         stack = self.stack
         return stack.value, stack.slots, stack.state, self.counts, self.done
 
     def _take_back(self, network: int, first: int, before: list[Any]) -> None:
-        """Bring a network back to before the step that made it infinite."""
+        """Restore a network as it was before the step that made a number infinite."""
         taken = int(self.done[network, 0] - before[-1][network, 0])
         for array, old in zip(self._changing, before, strict=True):
             array[network] = old[network]
@@ -111,7 +112,7 @@ class CpuMany:
         self.done[:] = others
 
     def _train(self, first: int, errors: FloatArray) -> None:
-        """Steps of every network that has not stopped; `errors` has a row for each step."""
+        """Run the kernel for networks that have not stopped: one step for each row of `errors`."""
         room, stack = self.room, self.stack
         with ONE_AT_A_TIME:
             self.kernels.train_networks(
@@ -146,5 +147,5 @@ class CpuMany:
 
 
 def repeated(room: Any, groups: int) -> Any:
-    """As much room for every group."""
+    """Return buffers like `room`, one for each group."""
     return workspaces(groups, room.size, room.dtype).reshape(groups, *room.shape)

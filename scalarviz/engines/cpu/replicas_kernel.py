@@ -1,4 +1,4 @@
-"""Many networks of one shape trained at once: each by itself, several at a time."""
+"""Kernel that trains many networks of one shape in parallel, one network per thread."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def train_networks(
     optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
     factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
 ) -> None:  # fmt: skip
-    """`train_alone` for every network that has not stopped.
+    """Run `train_alone` for every network that has not stopped.
 
-    The numbers of networks have one row a network; what is only room, one for each group of
-    networks that take turns.
+    Arrays of banks, progress and errors have one row per network; buffers and workspaces have one
+    per group. The networks of a group are trained one after the other.
     """
     groups = len(spaces)
     for group in prange(groups):

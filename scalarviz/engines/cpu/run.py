@@ -1,4 +1,4 @@
-"""A training on the cpu engine: many steps in one call, or one step moment by moment."""
+"""CpuRun: a training on the cpu engine, many steps in one call, or moment by moment."""
 
 from __future__ import annotations
 
@@ -33,25 +33,28 @@ from scalarviz.model.operations import NONE, OVERFLOW, Buffer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.program import Moment
 
-WORTH_CORES = 250_000  # multiplications; below, starting a second core costs more than it does
+WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Room for a training on batches of one size."""
+    """Buffers and workspaces of a training on batches of one size."""
 
-    halves: FloatArray  # the weights, rounded to half
-    spaces: FloatArray  # the workspaces of tiles
-    flows: FloatArray  # the same for gradients
-    partial: FloatArray  # for each chunk its gradient
-    scratch: FloatArray  # the gradients as an update sees them
-    points: FloatArray  # what is drawn and is in no table
-    rows: Unsigned  # which samples, in which order
-    goal_rows: Unsigned
+    halves: FloatArray  # weights rounded to half; empty unless precision is mixed
+    spaces: FloatArray  # workspaces of values, one row per tile
+    flows: FloatArray  # workspaces of gradients, one row per tile
+    partial: FloatArray  # gradients of the parameters, one row per chunk
+    scratch: FloatArray  # clipped and regularized gradients
+    points: FloatArray  # inputs drawn at random instead of from the data set
+    rows: Unsigned  # rows of the inputs drawn by a step
+    goal_rows: Unsigned  # rows of the targets drawn by a step
 
 
 def make_room(work: CpuCalls, tables: Tables, batches: Batches, places: int) -> Room:
-    """Room for a training, with so many workspaces."""
+    """Return the buffers of a training, with `places` workspaces.
+
+    If there are several passes, each tile has a workspace, whatever `places` is.
+    """
     rows, size, dtype = len(work.bank), batches.size, work.bank.dtype
     if len(tables.passes) > 1:
         places = count_tiles(size)
@@ -69,7 +72,7 @@ def make_room(work: CpuCalls, tables: Tables, batches: Batches, places: int) -> 
 
 
 def drawing_arrays(batches: Batches) -> tuple[Records, FloatArray]:
-    """How batches are drawn, for `draws`."""
+    """Return how batches are drawn, as a DRAWING record and the settings, for `draws`."""
     drawing = np.empty(1, DRAWING)
     drawing[0] = drawing_of(batches)
     return drawing, np.array(batches.settings, np.float64)
@@ -99,12 +102,12 @@ class CpuRun(Run):
         self._samples, self._drawing = self._converted(batches), drawing_arrays(batches)
 
     def _take_room(self) -> Room:
-        """Room for one call of the kernels, which nobody else has meanwhile."""
+        """Return buffers for one call of the kernels, which no other thread uses meanwhile."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
         return room or make_room(self._work, self._tables, self.batches, self._sizes[-1])
 
     def _ordered(self, optimizer: Optimizer) -> Order:
-        """The optimizer as arrays; the plan knows of it then."""
+        """Return the optimizer as arrays, and write its formulas to the plan."""
         order = Order.of(optimizer, self._order)
         if order is not self._order:
             self._order = order
@@ -186,7 +189,7 @@ class CpuRun(Run):
                 self._statistics.after_forward()
 
     def _step(self, optimizer: Optimizer) -> None:
-        """The optimizer's part of a step, by the same kernel."""
+        """Run the optimizer's part of a step, and raise its error if it fails."""
         bank = self.engine.bank
         order, counts = self._ordered(optimizer), np.array([bank.step_count])
         before = Before(bank, optimizer)
@@ -204,7 +207,7 @@ class CpuRun(Run):
         )
         if bad >= 0:
             raise bank.bad_gradient(bad)
-        if counts[0] == bank.step_count:  # a dynamic loss scale skips it
+        if counts[0] == bank.step_count:  # skipped by a dynamic loss scale
             self._statistics.restore()
             return
         error = self._statistics.error

@@ -1,9 +1,11 @@
-"""Sixteen numbers at a time: what a processor's vector registers do, as functions for kernels.
+"""Vector instructions as functions for kernels.
 
-Numba turns a plain loop into vector instructions where it can prove that this is safe. It cannot
-keep several sums in registers while a loop inside runs over something else, which is what a fast
-matrix product does. These functions say so. A value of type `Lanes` is a vector of 64 bytes, 16
-numbers in float32 and 8 in float64, and a compiler makes one register of it, or two or four.
+LLVM vectorises a plain loop where it can prove that this is safe. It cannot keep several sums in
+registers during an inner loop, as a fast matrix product does; with these functions a kernel does so
+explicitly. A value of type `Lanes` is a vector of 64 bytes, 16 numbers in float32 and 8 in float64;
+the compiler uses one register for it, or two or four narrower ones. A lane is a position in it.
+
+In these functions `x` is a flat array and `at` an index in it. `emit` writes LLVM's instructions.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import populate_array
 
-LINE_BITS = 512  # 64 bytes are a line of the cache, and the widest register there is
+LINE_BITS = 512  # 64 bytes: a line of the cache, and the widest vector register
 
-Emitted = tuple[Any, Callable[..., Any]]  # the types of a function, and what writes its code
+Emitted = tuple[Any, Callable[..., Any]]  # signature of a function, and the one that emits its code
 
 
 class Lanes(types.Type):
-    """As many numbers as fill a line."""
+    """numba's type of a vector of 64 bytes."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
@@ -33,7 +35,7 @@ class Lanes(types.Type):
 
 @register_model(Lanes)
 class LanesModel(models.PrimitiveModel):
-    """Lanes are a vector of LLVM's."""
+    """Represents Lanes as a vector of LLVM."""
 
     def __init__(self, manager: Any, lanes: Lanes) -> None:
         number = manager.lookup(lanes.dtype).get_value_type()
@@ -42,13 +44,13 @@ class LanesModel(models.PrimitiveModel):
 
 
 def instruction(function: Callable[..., Emitted]) -> Any:
-    """Marks what says, for the types of its arguments, what it gives and what LLVM is to do."""
+    """Decorate a function that returns, for argument types, a signature and a code emitter."""
     return intrinsic(function)
 
 
 @instruction
 def lane_count(context: Any, x: Any) -> Emitted:
-    """How many numbers of an array fill a line, unsigned."""
+    """Return the number of lanes for the dtype of an array, unsigned."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return target.get_constant(types.uint64, Lanes(x.dtype).count)
@@ -58,7 +60,7 @@ def lane_count(context: Any, x: Any) -> Emitted:
 
 @instruction
 def spread(context: Any, number: Any) -> Emitted:
-    """The same number in every lane."""
+    """Return a vector with the same number in every lane."""
     lanes = Lanes(number)
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -69,7 +71,7 @@ def spread(context: Any, number: Any) -> Emitted:
 
 @instruction
 def load_lanes(context: Any, x: Any, at: Any) -> Emitted:
-    """x[at], x[at + 1], ..."""
+    """Load x[at], x[at + 1], ..."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return read(builder, pointer(target, builder, signature, arguments, signature.return_type))
@@ -79,7 +81,7 @@ def load_lanes(context: Any, x: Any, at: Any) -> Emitted:
 
 @instruction
 def load_some(context: Any, x: Any, at: Any, count: Any) -> Emitted:
-    """The same, and 0 in all lanes but the first `count`; all are read."""
+    """Load the first `count` lanes from x[at] on, and 0 in the others; memory of all is read."""
     lanes = Lanes(x.dtype)
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -94,7 +96,7 @@ def load_some(context: Any, x: Any, at: Any, count: Any) -> Emitted:
 
 @instruction
 def store_lanes(context: Any, x: Any, at: Any, lanes: Any) -> Emitted:
-    """x[at], x[at + 1], ... become these numbers."""
+    """Store a vector to x[at], x[at + 1], ..."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         write(builder, arguments[2], pointer(target, builder, signature, arguments, lanes))
@@ -105,7 +107,7 @@ def store_lanes(context: Any, x: Any, at: Any, lanes: Any) -> Emitted:
 
 @instruction
 def multiply_add(context: Any, a: Any, b: Any, c: Any) -> Emitted:
-    """a b + c in each lane."""
+    """Return a b + c in each lane."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(builder.fmul(arguments[0], arguments[1]), arguments[2])
@@ -115,7 +117,7 @@ def multiply_add(context: Any, a: Any, b: Any, c: Any) -> Emitted:
 
 @instruction
 def multiply(context: Any, a: Any, b: Any) -> Emitted:
-    """a b in each lane."""
+    """Return a b in each lane."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fmul(arguments[0], arguments[1])
@@ -125,7 +127,7 @@ def multiply(context: Any, a: Any, b: Any) -> Emitted:
 
 @instruction
 def not_unrolled(context: Any) -> Emitted:
-    """Keeps LLVM from unrolling the loop that this stands in."""
+    """Prevent LLVM from unrolling the loop that contains this call."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         nothing = ir.FunctionType(ir.VoidType(), [])
@@ -138,7 +140,7 @@ def not_unrolled(context: Any) -> Emitted:
 
 @instruction
 def add_lanes(context: Any, a: Any, b: Any) -> Emitted:
-    """a + b in each lane."""
+    """Return a + b in each lane."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.fadd(arguments[0], arguments[1])
@@ -148,7 +150,7 @@ def add_lanes(context: Any, a: Any, b: Any) -> Emitted:
 
 @instruction
 def add_sums(context: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any, d: Any) -> Emitted:
-    """x[at], x[at + 1], ... grow by the sums over the lanes of the first `count` of four."""
+    """Add the sums over the lanes of the first `count` of four vectors to x[at], x[at + 1], ..."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         sums = fold(builder, arguments[3:], a.count)
@@ -172,7 +174,7 @@ def add_sums(context: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any, 
 def add_sums_apart(
     context: Any, x: Any, at: Any, apart: Any, count: Any, a: Any, b: Any, c: Any, d: Any
 ) -> Emitted:
-    """The same for x[at], x[at + apart], x[at + 2 apart], ..."""
+    """Do the same as `add_sums` for x[at], x[at + apart], x[at + 2 apart], ..."""
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         sums = fold(builder, arguments[4:], a.count)
@@ -189,11 +191,11 @@ def add_sums_apart(
 
 @instruction
 def borrowed(context: Any, x: Any) -> Emitted:
-    """The same tuple of arrays, whose owners are not told of it.
+    """Return the same tuple of arrays without reference counting.
 
-    Numba counts who uses an array, and at every slice it locks the count against other threads: in
-    a step of few samples that took more time than everything else. Whoever borrows must not
-    outlive the owner, as a kernel does not outlive its arguments.
+    numba counts references to an array, by an atomic instruction at every slice: in a step of few
+    samples this took more time than everything else. The result must not outlive the arrays; within
+    a kernel, its arguments live long enough.
     """
 
     def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -210,28 +212,28 @@ def borrowed(context: Any, x: Any) -> Emitted:
     return x(x), emit
 
 
-# ---- what they are written with ------------------------------------------------------------------
+# ---- helpers that emit instructions --------------------------------------------------------------
 
 
 def copies(builder: Any, number: Any, count: int) -> Any:
-    """A vector of one number."""
+    """Return a vector of `count` copies of a number."""
     nothing = ir.Constant(ir.VectorType(number.type, count), ir.Undefined)
     first = builder.insert_element(nothing, number, ir.IntType(32)(0))
     return pick(builder, first, nothing, [0] * count)
 
 
 def pick(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """The numbers at some places of two vectors, those of b being counted after those of a."""
+    """Shuffle two vectors: return the numbers at `places` of a and b, concatenated."""
     return builder.shuffle_vector(
         a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
     )
 
 
 def fold(builder: Any, vectors: Any, count: int) -> Any:
-    """Four numbers: the sum of each of four vectors.
+    """Return a vector of four numbers: the sum of each of four vectors.
 
-    Half of the numbers of one vector are put beside half of those of another, and added to the
-    other halves, so that every addition does some work for each of them.
+    Halves of two vectors are combined to one vector, and added to the combined other halves, so
+    that each addition reduces several vectors at once.
     """
     a, b, c, d = vectors
     close = [i for k in range(0, count, 4) for i in (k, k + count, k + 1, k + count + 1)]
@@ -246,13 +248,13 @@ def fold(builder: Any, vectors: Any, count: int) -> Any:
 
 
 def add_picked(builder: Any, a: Any, b: Any, places: list[int], apart: int) -> Any:
-    """The numbers at some places of two vectors, plus those that stand `apart` further on."""
+    """Return the numbers at `places` of two vectors, plus those `apart` further on."""
     further = [place + apart for place in places]
     return builder.fadd(pick(builder, a, b, places), pick(builder, a, b, further))
 
 
 def pointer(target: Any, builder: Any, signature: Any, arguments: Any, lanes: Any) -> Any:
-    """Where the lanes begin in an array, the first two arguments being it and an index."""
+    """Return a pointer to lanes in an array; the first two arguments are the array and an index."""
     array = target.make_array(signature.args[0])(target, builder, arguments[0])
     first = builder.gep(array.data, [arguments[1]])
     return builder.bitcast(first, target.get_value_type(lanes).as_pointer())
@@ -264,12 +266,12 @@ def is_less(builder: Any, number: int, index: Any) -> Any:
 
 
 def read(builder: Any, place: Any) -> Any:
-    """The vector at a place that need not be the beginning of a line."""
+    """Load the vector at a pointer that need not be aligned to a cache line."""
     found = builder.load(place)
     found.align = 4
     return found
 
 
 def write(builder: Any, lanes: Any, place: Any) -> None:
-    """The same, the other way."""
+    """Store a vector at a pointer that need not be aligned to a cache line."""
     builder.store(lanes, place).align = 4

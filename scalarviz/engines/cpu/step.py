@@ -1,9 +1,15 @@
-"""What is done to a chunk of a batch, tile by tile: all of a step at once, or one thing alone.
+"""The work of a pass on one chunk of a batch, tile by tile.
 
-A batch is cut into chunks, as its size alone says, and a chunk into tiles. Each chunk has a
-gradient of its own, so that chunks can run in parallel; their gradients are added up in the order
-of the chunks. So the bits depend neither on how many threads there are nor on whether a step runs
-at once or moment by moment.
+A batch is cut into chunks, whose number depends on its size only, and a chunk into tiles. Each
+chunk has its own gradient, so that chunks can run in parallel; the gradients are added up in the
+order of the chunks. So no bit of a result depends on the number of threads, or on whether a step is
+one pass or goes moment by moment.
+
+    space, flow   workspaces of values and of gradients
+    n, stride     number of samples of a tile, and of numbers from one row to the next
+    partial       gradient of the parameters of a chunk
+    p, t          outputs and targets of a tile
+    what          flags of a pass, added up
 """
 
 from __future__ import annotations
@@ -24,20 +30,20 @@ from scalarviz.engines.cpu.tiles import (
     tile_of,
 )
 
-# What is to be done, added up.
+# Flags of a pass.
 (
-    DO_LOAD,  # the samples into the workspaces
-    DO_FORWARD,  # the operations
-    DO_STORE,  # the outputs as rows of a table
-    DO_AIM,  # the targets into the workspaces
-    DO_ERROR,  # the loss
-    DO_DELTA,  # its gradient by the outputs
-    DO_UPSTREAM,  # or that gradient from a table
-    DO_WEIGHTS,  # the gradients by the parameters of the operations
-    DO_FLOW,  # and by what they read
-    DO_RETURN,  # the gradients by the inputs as rows of a table
-    DO_KEEP,  # every tile has a workspace of its own
-    DO_LEARN,  # a backward may follow: what only a network that learns does is done
+    DO_LOAD,  # copy samples to the workspaces
+    DO_FORWARD,  # run the operations forward
+    DO_STORE,  # copy the outputs to a table
+    DO_AIM,  # copy the targets to the workspaces
+    DO_ERROR,  # compute the loss
+    DO_DELTA,  # compute the gradient of the loss with respect to the outputs
+    DO_UPSTREAM,  # or copy that gradient from a table
+    DO_WEIGHTS,  # compute the gradients of the parameters
+    DO_FLOW,  # compute the gradients of the inputs of operations
+    DO_RETURN,  # copy the gradients of the network's inputs to a table
+    DO_KEEP,  # use a separate workspace for each tile
+    DO_LEARN,  # run forward as in training: statistics of the batch, dropout
 ) = [1 << i for i in range(12)]
 
 
@@ -46,9 +52,9 @@ def chunk_work(
     program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
     chunk: Index, place: Index,
 ) -> float:  # fmt: skip
-    """Do a pass of a program, by its number, to one chunk: its sum of errors.
+    """Run pass `number` of a program on one chunk, and return its sum of errors.
 
-    `place` is the workspace of its first tile.
+    `place` is the index of the workspace of its first tile.
     """
     todo, plan = program.passes[number], program.plan[0]
     ops, settings, partial = program.operations, program.settings, room.partial[chunk]
@@ -98,7 +104,7 @@ def chunk_work(
 def backward_of_tile(
     program: ProgramTables, todo: Record, bank: BankView, partial: Numbers, tile: Tile
 ) -> None:
-    """The operations of a pass backward, the last one first, for one tile."""
+    """Run the operations of a pass backward on one tile, the last one first."""
     ops, settings, plan, what = program.operations, program.settings, program.plan[0], todo.what
     for k in range(todo.high - 1, todo.low - 1, -1):
         if what & DO_WEIGHTS:
@@ -111,7 +117,7 @@ def backward_of_tile(
 
 @inner
 def clear_gradients(ops: Table, low: Index, high: Index, partial: Numbers) -> None:
-    """The gradients of some operations' parameters become 0, in one chunk."""
+    """Set the gradients of the parameters of operations `low` to before `high` to 0, in a chunk."""
     zero = partial.dtype.type(0)
     for k in range(low, high):
         first = ops[k].gradients

@@ -1,6 +1,6 @@
-"""One training step on the cpu engine, moment by moment, with everything in between to be read.
+"""Moments: one training step on the cpu engine, moment by moment, with all intermediate values.
 
-Every tile keeps a workspace of its own. The kernels are those of the whole step, and so are the
+Every tile has its own workspace. The kernels are those of a whole step, so results have the same
 bits.
 """
 
@@ -21,7 +21,7 @@ from scalarviz.model.program import Moment
 
 @final
 class Moments:
-    """The numbers of one batch, as far as they have been computed."""
+    """Values and gradients of one batch, as far as they have been computed."""
 
     def __init__(self, work: CpuCalls, inputs: FloatArray, targets: FloatArray, loss: Loss) -> None:
         self.work = work
@@ -40,7 +40,7 @@ class Moments:
         self._do(plans.DO_LOAD, range(0), data=inputs)
 
     def perform(self, moment: Moment) -> None:
-        """Do one moment, which is neither zero_grad nor step."""
+        """Run one moment of a step, other than zero_grad and step."""
         one = range(moment.operation, moment.operation + 1)
         if moment.kind == "forward":
             self._do(plans.DO_LEARN | plans.DO_FORWARD, one, gathers=self._gathers(one.start))
@@ -59,7 +59,7 @@ class Moments:
             self._do(what, one, gathers=-self._gathers(one.start))
 
     def _gathers(self, place: int) -> int:
-        """What an operation must know of the whole batch, as a pass says it."""
+        """Return the field `gathers` of a pass for the forward of an operation."""
         operation = self.work.program.operations[place]
         return place + 1 if operation.about.statistics(operation) else 0
 
@@ -88,7 +88,7 @@ class Moments:
         )
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
-        """Rows of all workspaces, from `row` on, as a table of one row a sample."""
+        """Return `size` rows of all workspaces, from `row` on, as shape (samples, size)."""
         width = row_stride(self.samples)
         first = row * width
         tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]

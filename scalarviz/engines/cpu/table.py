@@ -1,7 +1,7 @@
-"""The kernels of the cpu engine by kind of operation: one row a kind.
+"""Table of the kernels by kind of operation, and the functions that select from it.
 
-All kernels of a purpose take the same arguments; see `elementwise`. A function here that begins
-with `run = chosen(KERNELS, kind)[PURPOSE]` asks in the compiled file which kind it is, once.
+All kernels of a purpose have the same arguments; see `elementwise`. A function that begins with
+`run = chosen(KERNELS, kind)[PURPOSE]` compares the kind once in the compiled file.
 """
 
 from __future__ import annotations
@@ -62,28 +62,28 @@ KERNELS = {
 
 @inner
 def operation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """One operation on one tile."""
+    """Run an operation forward on one tile."""
     run = chosen(KERNELS, op.kind)[FORWARD]
     run(op, settings, bank, tile)
 
 
 @inner
 def parameter_gradient(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """What one tile adds to the gradient of an operation's weights and biases."""
+    """Add one tile's gradient of an operation's parameters to that of the chunk."""
     run = chosen(KERNELS, op.kind)[PARAMETERS]
     run(op, settings, grad, tile)
 
 
 @inner
 def input_gradient(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """The gradient by what an operation read, from that by what it wrote, in one tile."""
+    """Compute the gradient with respect to the inputs of an operation, on one tile."""
     run = chosen(KERNELS, op.kind)[INPUT]
     run(op, settings, bank, tile)
 
 
 @inner
 def gather(op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index) -> None:
-    """What an operation must know of the whole batch before it can be done."""
+    """Compute statistics of the whole batch that an operation needs for its forward."""
     run = chosen(KERNELS, op.kind)[GATHER]
     run(op, settings, bank, room, samples)
 
@@ -92,6 +92,6 @@ def gather(op: Record, settings: Numbers, bank: BankView, room: Workspaces, samp
 def gather_back(
     op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """The same on the way back."""
+    """Compute statistics of the whole batch that an operation needs for its backward."""
     run = chosen(KERNELS, op.kind)[GATHER_BACK]
     run(op, settings, bank, room, samples)

@@ -1,7 +1,7 @@
-"""A Program as arrays: the tables of numbers that the kernels of the cpu engine read.
+"""A Program as the arrays that kernels of the cpu engine read, and the sizes of workspaces.
 
-A tile's workspace holds all buffers of the program, each `size` rows of TILE numbers, then the
-targets of the loss, then what some operations keep for their way back. The gradients flow through a
+A tile's workspace of values holds all buffers of the program, a row for each number of a sample,
+then the targets of the loss, then the numbers that operations keep for backward. Gradients have a
 workspace of their own.
 """
 
@@ -32,25 +32,25 @@ MOST_SETTINGS = 7  # of an operation
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the kernels are told about a program."""
+    """A program as arrays, and the sizes of its workspaces."""
 
-    plan: Records  # one
+    plan: Records  # one record
     passes: Records
     operations: Records
     settings: FloatArray
-    space: int  # the size of a tile's workspace, in numbers
-    flow: int  # and of the one for gradients
-    flows: dict[Buffer, int]  # where in it, in rows, the gradient by each buffer lies
-    gradients: int  # how many parameters, those of a shared layer counted each time
+    space: int  # size of a tile's workspace of values, in numbers
+    flow: int  # size of its workspace of gradients, in numbers
+    flows: dict[Buffer, int]  # first row of each buffer's gradient in it
+    gradients: int  # number of parameters; a layer used twice counts twice
 
 
 def make_tables(
     program: Program, dtype: str, precision: Precision, *, apart: bool = False
 ) -> Tables:
-    """The tables of a program, with everything placed in the workspaces.
+    """Return the tables of a program, with its layout in the workspaces.
 
-    `apart` keeps the gradient by what an activation read from taking the place of that by what it
-    wrote, so that both can be looked at.
+    With `apart` the gradient of an activation's inputs does not overwrite that of its outputs, so
+    that both can be read.
     """
     width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
@@ -99,15 +99,15 @@ def make_tables(
 
 
 def workspaces(places: int, size: int, dtype: str) -> FloatArray:
-    """Room for so many tiles, from the beginning of a line of the processor's cache on."""
+    """Return `places` workspaces of `size` numbers, the first one aligned to a cache line."""
     room = np.zeros(places * size + LINE, dtype)
     first = -room.ctypes.data % LINE // room.itemsize
     return room[first : first + places * size].reshape(places, size)
 
 
 def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
-    """The plan of a training: that of the tables, and its loss."""
-    # numpy's own copy of a record takes ten times as long.
+    """Return a copy of the tables' plan with the loss of a training."""
+    # numpy's copy of a record array takes ten times as long.
     plan = np.ndarray(1, PLAN, bytearray(tables.plan.tobytes()))
     plan["first_needed"] = program.first_parameters + 1
     plan["loss"] = [*LOSSES, *ROW_LOSSES].index(loss.name)
@@ -116,25 +116,25 @@ def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
 
 
 def set_order(plan: Records, order: Order) -> None:
-    """Note in a plan how weights move; with mixed precision no gradient is refused."""
+    """Write optimizer and schedule to a plan; in mixed precision no gradient is refused."""
     plan["optimizer"] = order.optimizer
     plan["schedule"] = order.schedule
     plan["refuse"] = order.refuses and not plan["half"][0]
 
 
 def drawing_of(batches: Batches) -> tuple[int, ...]:
-    """How batches are drawn: the fields of a DRAWING."""
+    """Return how batches are drawn: the fields of a DRAWING record."""
     seed = batches.seed
     return batches.draw, seed & MASK, seed >> 32, batches.samples, batches.size
 
 
 def room_for_points(batches: Batches) -> int:
-    """How many points a step draws that are in no table."""
+    """Return the number of points that a step draws at random instead of from the data set."""
     return batches.size if batches.draw == POINTS else 0
 
 
 def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:
-    """Where the gradient by each buffer lies, and how much room they take."""
+    """Return the first row of each buffer's gradient, and the number of rows in total."""
     places = {program.outputs: 0}
     size = program.outputs.size
     for operation in reversed(program.operations):

@@ -1,8 +1,9 @@
-"""Tiles: up to TILE samples that pass through the whole network and back.
+"""Sizes of chunks and tiles, and copies between the workspace of a tile and a table.
 
-Their numbers stay in the processor's cache meanwhile. In a tile a buffer is `size` rows of `stride`
-numbers, of which the first n are used, one a sample, so that the innermost loops run over samples;
-places are counted in rows. All indices are unsigned: see `products`.
+A tile is up to TILE samples that go through the network together, so that their values stay in the
+processor's cache. In a workspace a buffer is `size` rows of `stride` numbers, of which the first n
+are used, one per sample, so that the innermost loops run over samples. The position of a buffer
+(`start`) is counted in rows. All indices are unsigned: see `products`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from scalarviz.engines.cpu.products import (
 
 @inlined
 def tile_of(space: Numbers, start: Index, rows: Index, stride: Index) -> Numbers:
-    """The buffer that begins at the row `start`, as an array of (rows, stride)."""
+    """Return the buffer that begins at row `start`, as an array of shape (rows, stride)."""
     return space[start * stride : (start + rows) * stride].reshape((rows, stride))
 
 
@@ -32,7 +33,7 @@ def tile_of(space: Numbers, start: Index, rows: Index, stride: Index) -> Numbers
 def load_tile(
     space: Numbers, start: Index, data: Numbers, order: Table, first: Index, n: Index, stride: Index
 ) -> None:
-    """The samples order[first], ... of a table, one row a sample, as the columns of a tile."""
+    """Copy the rows order[first], order[first + 1], ... of a table to the columns of a tile."""
     for t in range(n):
         row = order[first + t]
         at = start * stride + t
@@ -44,7 +45,7 @@ def load_tile(
 def store_tile(
     space: Numbers, start: Index, data: Numbers, first: Index, n: Index, stride: Index
 ) -> None:
-    """Columns of a tile as rows `first`, ... of a table."""
+    """Copy the columns of a tile to the rows `first`, `first` + 1, ... of a table."""
     for i in range(np.uint64(data.shape[1])):
         at = (start + i) * stride
         for t in range(n):
@@ -53,15 +54,15 @@ def store_tile(
 
 @inner
 def chunk_bounds(chunk: Index, chunks: Index, samples: Index) -> tuple[Index, Index]:
-    """The first sample of a chunk, and the one after its last."""
+    """Return the index of the first sample of a chunk, and that after its last."""
     return chunk * samples // chunks, (chunk + ONE) * samples // chunks
 
 
 @inner
 def row_stride(samples: Index) -> Index:
-    """How far apart the rows of a tile lie: room for all samples, in whole vector registers.
+    """Return the stride of a tile's rows: room for all samples, a multiple of a vector's size.
 
-    Rows that lie a power of 2 apart would share a few places of the processor's cache.
+    A power of 2 is avoided, as the rows would compete for a few sets of the processor's cache.
     """
     chunks = count_chunks(samples)
     longest = min(TILE, (samples + chunks - ONE) // chunks)
@@ -73,7 +74,7 @@ def row_stride(samples: Index) -> Index:
 
 @inner
 def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
-    """How many tiles come before those of a chunk."""
+    """Return the number of tiles in the chunks before a chunk."""
     tiles = ZERO
     for c in range(chunk):
         first, end = chunk_bounds(np.uint64(c), chunks, samples)
@@ -83,5 +84,5 @@ def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
 
 @inner
 def count_chunks(samples: Index) -> Index:
-    """Into how many chunks a batch is cut: at most 8, of at least 64 samples."""
+    """Return the number of chunks of a batch: at most 8, of at least 64 samples each."""
     return max(ONE, min(np.uint64(8), samples // np.uint64(64)))

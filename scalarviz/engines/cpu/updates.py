@@ -1,4 +1,4 @@
-"""How weights move once the gradients are there, and what is refused before they do."""
+"""Kernels of the optimizer's part of a step: sum, check and clip gradients, update weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scalarviz.engines.cpu.arrays import BankArrays, UpdateArrays
 from scalarviz.engines.cpu.half import half
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
 
-# The first numbers of a bank's state: they say how halves are scaled.
+# Indices in a bank's state: the loss scale and its counters for mixed precision.
 LOSS_SCALE, GOOD_STEPS, SKIPPED = [np.uint64(i) for i in range(3)]
 
 NONE, OVERFLOW = -1, -2  # see `operations`
@@ -29,9 +29,10 @@ def add_chunks(
     plan: Table, ops: Table, low: Index, high: Index, partial: Numbers, chunks: Index,
     grad: Numbers, state: Numbers,
 ) -> None:  # fmt: skip
-    """Add to `grad` what the chunks found for some operations, in the order of the chunks.
+    """Add the gradients of all chunks for operations `low` to before `high` to `grad`, in order.
 
-    A layer that stands in a network twice has two operations; the later one's gradient comes first.
+    A layer used twice in a network has two operations; the gradient of the later one is added
+    first.
     """
     by_scale = grad.dtype.type(1.0 / state[LOSS_SCALE])
     for k in range(high - 1, low - 1, -1):
@@ -50,7 +51,7 @@ def add_chunks(
 
 @inner
 def first_bad(grad: Numbers, frozen: Table) -> Index:
-    """The first row that is to move and whose gradient is NaN or infinite; -1 if there is none."""
+    """Return the first row, not frozen, whose gradient is not finite; NONE if there is none."""
     zero = grad.dtype.type(0)
     bad = False
     for row in range(len(grad)):
@@ -64,7 +65,7 @@ def first_bad(grad: Numbers, frozen: Table) -> Index:
 
 @inner
 def norm_scale(grad: Numbers, frozen: Table, most: float) -> float:
-    """By what gradients are multiplied so that the norm of all that move is at most `most`."""
+    """Return the factor that makes the norm of all gradients, not frozen, at most `most`."""
     if most == np.inf:
         return 1.0
     total = 0.0
@@ -77,7 +78,7 @@ def norm_scale(grad: Numbers, frozen: Table, most: float) -> float:
 
 @inner
 def is_skipped(plan: Record, bad: Index, scaling: Numbers) -> bool:
-    """Whether a dynamic loss scale skips this step; the scale follows what was found."""
+    """Update a dynamic loss scale, and return whether it skips this step."""
     if bad >= 0:
         scaling[LOSS_SCALE] = lowered_scale(scaling[LOSS_SCALE])
         scaling[GOOD_STEPS] = 0.0
@@ -92,10 +93,11 @@ def is_skipped(plan: Record, bad: Index, scaling: Numbers) -> bool:
 
 @kernel
 def move(plan: Record, bank: BankArrays, update: UpdateArrays, counts: Table) -> Index:
-    """One step of the optimizer; or the row of a bad gradient, and then nothing has changed.
+    """Run the optimizer's part of a step, and return NONE if it succeeds.
 
-    Returns OVERFLOW if a weight or a slot that has moved is not finite.
-    counts[0] is how many steps were taken; it goes on by one, unless the step is skipped.
+    Otherwise returns the row of a gradient that is not finite, nothing having changed; or OVERFLOW
+    if an updated weight or slot is not finite. counts[0], the number of steps taken, grows by 1,
+    unless the step is skipped.
     """
     value, grad, frozen, scratch = bank.value, bank.grad, bank.frozen, update.scratch
     if plan.refuse or plan.dynamic:
@@ -116,7 +118,7 @@ def move(plan: Record, bank: BankArrays, update: UpdateArrays, counts: Table) ->
             scratch, value, kind(scale), kind(how.clip_value), kind(how.l1), kind(how.l2),
             0, rows, scratch,
         )  # fmt: skip
-    # Constants are computed in float64, and then rounded once.
+    # Constants are computed in float64 and rounded once.
     step, settings, arguments = float(counts[0]), update.optimizer_settings, update.arguments
     exact = np.zeros(len(arguments))
     exact[0] = how.rate * schedule_factor(plan.schedule, step, update.schedule_settings)
@@ -139,7 +141,7 @@ def take_step(
     how: Table, optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers,
     scratch: Numbers, counts: Table,
 ) -> Index:  # fmt: skip
-    """`move`, for a call from Python."""
+    """Run `move`; called from Python with plain arrays."""
     return move(
         plan[0],
         BankArrays(value, value[:0], grad, slots, frozen, state),

@@ -1,1 +1,1 @@
-"""Compiled expressions: a trace of scalars, run on batches."""
+"""Engines of compiled expressions: they run a trace of scalar operations on batches."""

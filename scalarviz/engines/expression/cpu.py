@@ -1,4 +1,4 @@
-"""The cpu engine of a compiled expression: its steps, run by numba kernels on tiles of samples."""
+"""CpuExpressionEngine: runs a compiled expression by numba kernels on tiles of samples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOSS_NUMBERS = {name: i for i, name in enumerate([*LOSSES, *ROW_LOSSES])}
 
 @final
 class CpuExpressionEngine(ExpressionEngine[FloatArray]):
-    """Runs the steps of a trace in tiles; the same bits on every run."""
+    """Runs the steps of a trace on tiles of samples; results have the same bits on every run."""
 
     name = "cpu"
 
@@ -52,7 +52,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._orders: tuple[Any, ...] = ()
         self._plan = np.zeros(1, PLAN)
         self._counts = np.zeros(1, np.int64)
-        self._spare: list[FloatArray] = []  # workspaces that no backward waits for
+        self._spare: list[FloatArray] = []  # workspaces that no pending backward needs
         self._factors = np.zeros(len(tables.signs), bank.dtype)
         self._program = (
             tables.plan,
@@ -68,7 +68,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         )
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        # Somebody may ask while a training goes on in another thread: nothing is shared with that.
+        # A training may run in another thread: it must not share buffers with this call.
         return self._forward(batch, np.empty_like(self._space), np.empty_like(self._factors))
 
     def forward(self, batch: FloatArray) -> FloatArray:
@@ -86,12 +86,12 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return results
 
     def _array(self, rows: FloatArray) -> FloatArray:
-        """A batch as the kernels read it; one that is such already is not looked at again."""
+        """Return a batch as a contiguous array of the bank's type; converted only if needed."""
         is_ready = rows.dtype == self._space.dtype and rows.flags.c_contiguous
         return rows if is_ready else self.array(rows)
 
     def _room(self, samples: int) -> FloatArray:
-        """A workspace for each tile of a batch."""
+        """Return workspaces for a batch, one row per tile."""
         tiles = -(-samples // self.tables.samples)
         if self._spare and len(self._spare[-1]) == tiles:
             return self._spare.pop()
@@ -148,7 +148,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return float(self._error[0])
 
     def _kernel(self, inputs: FloatArray, targets: FloatArray, loss: Loss, *moving: Any) -> int:
-        """The kernel of a whole step: the row of a bad gradient, NONE or OVERFLOW."""
+        """Run the kernel of a whole step; return the row of a bad gradient, NONE or OVERFLOW."""
         self._plan["loss"] = LOSS_NUMBERS[loss.name]
         bad: int = self.kernels.train(
             *self._program,
@@ -167,7 +167,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return bad
 
     def _prepare(self, optimizer: Optimizer) -> Before:
-        """Bring the plan up to date with an optimizer; what a step must be able to take back."""
+        """Write an optimizer to the plan, and return a copy of the state that a step may change."""
         order = Order.of(optimizer, self._order)
         if order is not self._order:
             self._order = order
@@ -180,7 +180,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return Before(self.bank, optimizer)
 
     def _moving(self, orders: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a kernel needs to take a step, from the gradients on."""
+        """Return the arguments of a kernel from `grad` on, for an optimizer's arrays `orders`."""
         bank, (slots, *numbers) = self.bank, orders
         self._counts[0] = bank.step_count
         return (
@@ -188,7 +188,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         )  # fmt: skip
 
     def _moved(self, bad: int, before: Before, optimizer: Optimizer) -> None:
-        """Note that a step was taken; or raise the error that says why it was not."""
+        """Count a step that succeeded, or raise the error of one that failed."""
         if bad == OVERFLOW:
             error = self.bank.bad_update(optimizer, self.bank.step_count)
             before.restore()

@@ -1,4 +1,4 @@
-"""The engines of a compiled expression: what each does with a trace, and the readable one."""
+"""ExpressionEngine, the base of engines for compiled expressions, and the one in plain Python."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Kept = TypeVar("Kept")
 
 @dataclass(slots=True)
 class Waiting(Generic[Kept]):
-    """A batch that waits for its backward, and what is kept for that."""
+    """A batch whose backward has not run, and the values kept for it."""
 
     samples: int
     kept: Kept
 
 
 class ExpressionEngine(Engine, Generic[Kept]):
-    """Runs the trace of a program, whose parameters stand on some rows of a bank."""
+    """Runs the trace of a program; `rows` are the rows of its parameters in the bank."""
 
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
@@ -63,21 +63,21 @@ class ExpressionEngine(Engine, Generic[Kept]):
 
     @abstractmethod
     def step(self, optimizer: Optimizer) -> None:
-        """Move the parameters against their gradients."""
+        """Update the parameters by one step of an optimizer."""
 
     @abstractmethod
     def train(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
-        """zero_grad, forward, loss, backward, step; the loss."""
+        """Run zero_grad, forward, loss, backward and step; return the loss."""
 
     @abstractmethod
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        """All of that but the step; the loss."""
+        """Run zero_grad, forward, loss and backward; return the loss."""
 
     @final
     def learn_by_verbs(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        """The same, one verb after the other."""
+        """Do the same as `learn`, by separate calls of forward and backward."""
         self.bank.zero_grad(self.rows)
         error = loss.forward(self.forward(inputs), targets)
         self.backward(loss.backward())
@@ -86,7 +86,7 @@ class ExpressionEngine(Engine, Generic[Kept]):
 
 @final
 class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
-    """Goes through the table, one sample and one operation after the other."""
+    """Runs a trace in plain Python, sample by sample and operation by operation."""
 
     name = "python"
 
@@ -104,11 +104,11 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
 
     def forward(self, batch: FloatArray) -> FloatArray:
         samples = [self._numbers(sample) for sample in batch.tolist()]
-        self._passes.append(Waiting(len(batch), samples))  # every number of every sample
+        self._passes.append(Waiting(len(batch), samples))  # all numbers of each sample
         return self._results(samples)
 
     def _numbers(self, sample: list[float]) -> list[float]:
-        """The inputs, the constants, the parameters, and the result of every operation."""
+        """Return inputs, constants, parameters and the result of every operation, for a sample."""
         parameters = self.bank.value[self.rows].tolist()
         numbers = [*sample, *self.trace.constants.tolist(), *parameters]
         for formula, places in self._table:
@@ -132,7 +132,7 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
             return gradients[:, : self.trace.inputs].astype(self.bank.dtype)
 
     def _gradients(self, numbers: list[float], upstream: list[float]) -> list[float]:
-        """The gradient by every number of a sample, from those by its results."""
+        """Return the gradient of every number of a sample, given those of its outputs."""
         gradients = [0.0] * len(numbers)
         for place, gradient in zip(self.trace.outputs, upstream, strict=True):
             gradients[place] += gradient
@@ -161,7 +161,7 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
 
 @final
 class ExpressionRun(Run):
-    """Trains an expression on its engine: whole steps, or its five phases one after the other."""
+    """Trains an expression on its engine, by whole steps or moment by moment."""
 
     def __init__(self, engine: ExpressionEngine[Any], batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
@@ -195,7 +195,7 @@ class ExpressionRun(Run):
         elif moment.kind == "forward":
             self._outputs = self.engine.evaluate(inputs)
         elif moment.kind == "loss":
-            # The kernel does all at once; the gradients are shown when it is their turn.
+            # One kernel computes loss and gradients; the moment "backward" shows the gradients.
             self.loss = self.engine.learn(inputs, targets, self.loss_function)
             self._gradients = bank.grad[rows]
             bank.zero_grad(rows)

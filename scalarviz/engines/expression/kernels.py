@@ -1,12 +1,19 @@
-"""What the cpu engine does with a recorded expression: loops over tiles of samples, for numba.
+"""Kernels of compiled expressions: forward, backward and training steps on tiles of samples.
 
-The numbers of a tile lie in rows, one row for each number of the expression, one column a sample:
-row r of a tile of n samples begins at r * n. So the rows of neighbouring operations of one kind are
-one long row, and a loop over them fills vector registers even where a batch is small. Gradients lie
-in rows of the same numbers in a second workspace, the flow.
+A tile has one row for each number of the expression and one column per sample: row r of a tile of n
+samples begins at r * n. So the rows of adjacent operations of one kind are one long row, and a loop
+over them fills vector registers even if a batch is small. Gradients are in the same rows of a
+second workspace, `flow`.
 
-A step of the program is a record of `code`; `tables` says what its fields are. All indices are
-unsigned, as in `products`.
+    plan, sizes            a record SIZES of `tables`
+    code, step             records STEP of `tables`: the steps forward, then backward; one of them
+    terms                  the terms of all sums
+    owned, value           rows of the parameters in the bank; the weights of the bank
+    space, flow, sums      values and gradients of a tile; gradients of the parameters
+    n, t                   number of samples of a tile; index of one of them
+    a, b, x, y, z          index in a workspace of the first number of a row
+
+All indices are unsigned, as in `products`.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ from scalarviz.engines.cpu.arrays import BankArrays, UpdateArrays
 from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, Index, Numbers, Record, Table
 from scalarviz.engines.cpu.updates import move
 
-# The kinds of steps.
+# Kinds of steps.
 (
     SUM, UNARY_FORWARD, BINARY_FORWARD, TERNARY_FORWARD,
     SLOPES, SUM_BACKWARD, UNARY_BACKWARD, BINARY_BACKWARD, TERNARY_BACKWARD,
@@ -39,9 +46,9 @@ from scalarviz.engines.cpu.updates import move
 
 
 class Terms(NamedTuple):
-    """The terms of all sums: a sign, a scalar (a parameter or a constant), and a row or none.
+    """The terms of all sums: sign, index of a scalar (a parameter or a constant), and a row.
 
-    A factor is the scalar with its sign.
+    `factors` are the scalars multiplied by the signs. A term that is a scalar alone has no row.
     """
 
     signs: Numbers
@@ -54,7 +61,7 @@ class Terms(NamedTuple):
 def combine(
     terms: Terms, first: Index, last: Index, space: Numbers, target: Index, n: Index
 ) -> None:
-    """space[target] += sum over k from `first` of factors[k] * space[rows[k]], for n samples."""
+    """Add the terms `first` to before `last` to row `target`: factors[k] * space[rows[k]]."""
     factors, rows = terms.factors, terms.rows
     a = target * n
     k = first
@@ -77,7 +84,7 @@ def combine(
 def slopes(
     terms: Terms, step: Record, space: Numbers, flow: Numbers, sums: Numbers, n: Index
 ) -> None:
-    """What one sum adds to the gradients of the parameters that are factors in it."""
+    """Add the gradients of the parameters that are factors in one sum to `sums`."""
     signs, scalars, rows = terms.signs, terms.scalars, terms.rows
     zero = flow.dtype.type(0)
     a = step.target * n
@@ -114,7 +121,7 @@ def slopes(
 
 @inner
 def tile_forward(sizes: Record, code: Table, terms: Terms, space: Numbers, n: Index) -> None:
-    """Every step forward, for a tile whose inputs are in their rows."""
+    """Run all steps forward on a tile whose inputs are in the first rows."""
     for i in range(sizes.steps):
         step = code[i]
         kind, formula, length = step.kind, step.formula, step.count * n
@@ -146,9 +153,9 @@ def tile_forward(sizes: Record, code: Table, terms: Terms, space: Numbers, n: In
 def tile_backward(
     sizes: Record, code: Table, terms: Terms, space: Numbers, flow: Numbers, sums: Numbers, n: Index
 ) -> None:
-    """Every step backward; `flow` holds the gradients by the outputs, and 0 elsewhere.
+    """Run all steps backward on a tile; add the gradients of the parameters to `sums`.
 
-    What it adds to the gradient of each parameter goes to `sums`.
+    `flow` has the gradients of the outputs, and 0 elsewhere.
     """
     for i in range(sizes.steps, np.uint64(len(code))):
         step = code[i]
@@ -184,7 +191,7 @@ def tile_backward(
 def make_factors(
     sizes: Record, terms: Terms, constants: Numbers, owned: Table, value: Numbers
 ) -> None:
-    """The factor of each term: a parameter or a constant, with its sign."""
+    """Compute the factor of each term: its sign times a parameter or a constant."""
     for k in range(len(terms.factors)):
         scalar = terms.scalars[k]
         if scalar < sizes.parameters:
@@ -195,7 +202,7 @@ def make_factors(
 
 @inner
 def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
-    """Samples `first`, ... of a table, one row a sample, as the first rows of a tile."""
+    """Copy n samples of a table, one row each, to the first rows of a tile."""
     for i in range(np.uint64(data.shape[1])):
         for t in range(n):
             space[i * n + t] = data[first + t, i]
@@ -203,7 +210,7 @@ def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
 
 @inner
 def store_rows(space: Numbers, rows: Table, data: Numbers, first: Index, n: Index) -> None:
-    """Some rows of a tile as samples of a table, one row a sample."""
+    """Copy rows of a tile to n samples of a table, from sample `first` on."""
     for i in range(np.uint64(len(rows))):
         for t in range(n):
             data[first + t, i] = space[rows[i] * n + t]
@@ -215,7 +222,7 @@ def forward(
     outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, spaces: Numbers,
     results: Numbers,
 ) -> None:  # fmt: skip
-    """The outputs for a batch. A tile's numbers stay in `spaces` if it has room for all tiles."""
+    """Compute the outputs of a batch; keep the values if `spaces` has one row per tile."""
     sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
     make_factors(sizes, terms, constants, owned, value)
     samples, first, tile = np.uint64(len(data)), np.uint64(0), np.uint64(0)
@@ -235,7 +242,7 @@ def backward(
     outputs: Table, owned: Table, value: Numbers, factors: Numbers, upstream: Numbers,
     spaces: Numbers, flow: Numbers, sums: Numbers, grad: Numbers, by_inputs: Numbers,
 ) -> None:  # fmt: skip
-    """The gradients by the inputs; those of the parameters are added to `grad`."""
+    """Compute the gradients of the inputs of a batch; add those of the parameters to `grad`."""
     sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
     make_factors(sizes, terms, constants, owned, value)
     sums[:] = sums.dtype.type(0)
@@ -265,10 +272,10 @@ def train(
     optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
     counts: Table, errors: Numbers,
 ) -> int:  # fmt: skip
-    """A whole step on a batch. It leaves the loss in `errors`, and returns what `move` does.
+    """Take a whole step on a batch: write the loss to `errors`, and return the result of `move`.
 
-    Without arguments for the optimizer nothing moves.
-    `ends` has room for a tile of results, targets, and gradients by the results.
+    If `arguments` is empty, the optimizer is not run. `ends` is a buffer for outputs, targets and
+    gradients of the outputs of a tile.
     """
     sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
     make_factors(sizes, terms, constants, owned, value)

@@ -1,8 +1,10 @@
-"""A recording as steps: sums drawn together, and neighbours of one kind done at once.
+"""Steps of a trace: sums combined into one step, and independent operations grouped.
 
-What additions, subtractions and multiplications by a parameter or a constant make of some numbers
-is one step, a sum of factor * number, with no numbers in between. Everything else is one step for
-each operation; those of one formula that do not need each other become neighbours.
+Additions, subtractions and multiplications by a parameter or a constant are combined into one step,
+a sum of factor * number, without intermediate results. Every other operation is one step; steps
+with the same formula that do not depend on each other become adjacent.
+
+A place is the index of a number in a trace; see `model.trace`.
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ from scalarviz.formulas.table import Formula
 from scalarviz.model.trace import EVERY_OPERATION, NONE, Trace
 
 LINEAR = ("add", "subtract", "negate", "linear")
-FLAT = (flat, where_by_condition)  # derivatives that are always 0
+FLAT = (flat, where_by_condition)  # derivatives that are 0 everywhere
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """sign * factor * number: the place of a parameter or constant, and that of a number.
+    """A product sign * factor * number.
 
-    NONE stands for the factor 1, and for no number.
+    `factor` is the place of a parameter or constant, NONE for the factor 1; `number` the place of a
+    number, NONE if there is none.
     """
 
     sign: float
@@ -35,34 +38,34 @@ class Term:
 
 @dataclass(slots=True)
 class TraceStep:
-    """What makes one number: a row of the table on some others, or a sum of terms."""
+    """The computation of one number: a formula applied to other numbers, or a sum of terms."""
 
-    target: int  # its place
+    target: int  # place of the number
     formula: Formula | None = None  # None for a sum
     operands: tuple[int, ...] = ()
     terms: list[Term] = field(default_factory=list)
-    level: int = 0  # how many steps must come before, one after the other
-    slopes: list[bool] = field(default_factory=list)  # by which operands a gradient is wanted
+    level: int = 0  # length of the longest chain of steps that it depends on
+    slopes: list[bool] = field(default_factory=list)  # operands or terms that need a gradient
 
     @property
     def name(self) -> str:
-        """The name of the formula; sums have none."""
+        """Name of the formula; "" for a sum."""
         return self.formula.name if self.formula else ""
 
     @property
     def reads(self) -> Iterable[int]:
-        """The places of the numbers that it needs."""
+        """Places of the numbers that the step reads."""
         return self.operands or [term.number for term in self.terms if term.number != NONE]
 
 
 class Lowering:
-    """Draws sums together, and makes numbers of parameters where an operation needs them."""
+    """Converts a trace to steps: combines sums, and gives a row to scalars that need one."""
 
     def __init__(self, recording: Trace) -> None:
         self.recording = recording
         self.steps: list[TraceStep] = []
-        self.sums: dict[int, list[Term]] = {}  # sums that wait for the sum that they are part of
-        self.rows: dict[int, None] = {}  # scalars that have a number for every sample
+        self.sums: dict[int, list[Term]] = {}  # sums not yet merged into another sum
+        self.rows: dict[int, None] = {}  # scalars with a number for every sample
         self.inlined = self._inlined()
         for i, formula in enumerate(recording.formulas):
             operands = [int(place) for place in recording.operands[i] if place != NONE]
@@ -71,7 +74,7 @@ class Lowering:
             self._number(place)
 
     def _inlined(self) -> set[int]:
-        """The places of sums that only one other sum needs."""
+        """Return the places of sums that are read by one other sum only."""
         recording = self.recording
         uses = np.bincount(recording.operands[recording.operands != NONE], minlength=1).tolist()
         needed = set(recording.outputs)
@@ -105,12 +108,12 @@ class Lowering:
         self.steps.append(TraceStep(place, formula, numbers))
 
     def _terms(self, formula: Formula, operands: list[int]) -> list[Term] | None:
-        """An operation as a sum; None if it is none."""
+        """Return an operation as the terms of a sum; None if it is not a sum."""
         if formula.name in ("add", "subtract"):
             left, right = map(self._as_terms, operands)
             if formula.name == "subtract":
                 right = negated(right)
-            if len(left) < len(right):  # a long sum is not copied for every number added to it
+            if len(left) < len(right):  # extend the longer sum: copying it is slow
                 left, right = right, left
             left.extend(right)
             return left
@@ -132,7 +135,7 @@ class Lowering:
         return [Term(1.0, NONE, place)]
 
     def _number(self, place: int) -> int:
-        """A place that has a number for every sample."""
+        """Make sure that a place has a number for every sample, and return the place."""
         if self._is_scalar(place) and place not in self.rows:
             self.rows[place] = None
             self.steps.append(TraceStep(place, terms=[Term(1.0, place, NONE)]))
@@ -144,10 +147,10 @@ def negated(terms: list[Term]) -> list[Term]:
 
 
 def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]], dict[int, int]]:
-    """The steps in runs that can be done at once, and the row of each place.
+    """Return the steps in runs that one loop can compute, and the row of each place.
 
-    Of those that do not need each other, those of one formula are neighbours, in the order of the
-    rows that they read; and what they make lies in neighbouring rows.
+    Steps of one level with the same formula are adjacent, in the order of the rows that they read,
+    and their results are in adjacent rows.
     """
     level = dict.fromkeys(range(inputs), 0)
     for step in steps:
@@ -165,7 +168,7 @@ def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]]
 
 
 def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
-    """Whether a step does the same as the one before it, to the next row of each operand."""
+    """Whether a step has the same formula as the one before, on the next row of each operand."""
     if step.formula is None or step.formula is not before.formula:
         return False
     if step.level != before.level or step.slopes != before.slopes:
@@ -175,7 +178,7 @@ def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
 
 
 def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
-    """Note in every step by which of its operands or terms a gradient is wanted."""
+    """Set the field `slopes` of every step: which operands or terms need a gradient."""
     changing = {*range(recording.inputs), *range(recording.first_parameter, recording.first_made)}
     for step in steps:
         if step.formula is None:

@@ -1,4 +1,4 @@
-"""The steps of a recording as arrays: what the kernels of `kernels` read."""
+"""ExpressionTables: the steps of a trace as arrays for the kernels of `kernels`."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from scalarviz.engines.expression import kernels
 from scalarviz.engines.expression.steps import Lowering, Term, TraceStep, find_slopes, in_order
 from scalarviz.model.trace import MOST_OPERANDS, NONE, Trace
 
-CACHE = 1 << 18  # bytes that the numbers and gradients of a tile may take
+CACHE = 1 << 18  # maximum bytes of the values and gradients of a tile
 MOST_SAMPLES, LEAST_SAMPLES = 128, 8
 
-# A step: its kind and formula; the rows of up to three operands and of its result; how many rows it
-# does at once; the row whose gradient it adds to; and, of a sum, its terms: from `first` on those
-# that are scalars alone, from `middle` to before `last` products with a row.
+# A step: kind and index of the formula; rows of up to three operands (`x`, `y`, `z`) and of the
+# result (`target`); number of rows computed at once (`count`); the row whose gradient it adds to
+# (`source`); and the terms of a sum: from `first` on scalars alone, from `middle` to before `last`
+# products with a row.
 STEP = record_type(
     "kind", "formula", "x", "y", "z", "target", "count", "source", "first", "middle", "last"
 )
-# How many steps go forward, how many rows and samples a tile has, how many parameters there are.
+# Number of steps forward, of rows and samples of a tile, and of parameters.
 SIZES = record_type("steps", "rows", "samples", "parameters")
 
 Code = tuple[int, ...]  # the fields of a STEP
 
-# By the number of operands: the rows and their derivatives, and the kinds of code there and back.
+# By number of operands: names of formulas and of derivatives, kinds of steps forward and backward.
 ROWS: tuple[tuple[list[str], list[str], np.uint64, np.uint64], ...] = (
     (list(UNARY), [], kernels.UNARY_FORWARD, kernels.UNARY_BACKWARD),
     (list(BINARY), list(BINARY_PARTIALS), kernels.BINARY_FORWARD, kernels.BINARY_BACKWARD),
@@ -41,14 +42,14 @@ ROWS: tuple[tuple[list[str], list[str], np.uint64, np.uint64], ...] = (
 
 
 class ExpressionTables:
-    """What the kernels are told about a recording.
+    """The steps of a trace as arrays.
 
-    plan, code                     the sizes, and the steps forward and then backward
-    signs, scalars, rows           the terms of all sums
-    constants                      the constants, and a 1 behind them
-    outputs                        the rows of the results
-    numbers, samples               how many rows and columns a tile has
-    steps                          the steps forward, in their order
+    plan, code                     sizes; steps forward, then backward
+    signs, scalars, rows           terms of all sums
+    constants                      constants of the trace, followed by a 1
+    outputs                        rows of the outputs
+    numbers, samples               number of rows and of columns of a tile
+    steps                          steps forward, in order
     """
 
     def __init__(self, recording: Trace, dtype: str) -> None:
@@ -74,7 +75,7 @@ class ExpressionTables:
         self.plan = np.array([sizes], SIZES)
 
     def _forward(self, run: list[TraceStep]) -> Code:
-        """One row of code for a run of steps."""
+        """Return the record of a run of steps."""
         first = run[0]
         if first.formula is None:
             shifts = [term for term in first.terms if term.number == NONE]
@@ -97,7 +98,7 @@ class ExpressionTables:
             self.terms.append((term.sign, self._scalar(term.factor), self.row[term.number]))
 
     def _scalar(self, factor: int) -> int:
-        """A parameter's number; the constants are counted after the parameters."""
+        """Return the index of a scalar: parameters first, then constants, then the 1."""
         recording = self.recording
         if factor == NONE:
             return len(recording.parameters) + len(recording.constants)
@@ -120,7 +121,7 @@ class ExpressionTables:
         return int(kind), formula, *rows, count, self.row.get(source, 0), *terms
 
     def _backward(self, runs: list[list[TraceStep]]) -> Iterator[Code]:
-        """The rows of code for the way back."""
+        """Iterate over the records of the steps backward."""
         readers = self._readers()
         for run in reversed(runs):
             for step in run:
@@ -135,7 +136,7 @@ class ExpressionTables:
             yield from self._gather(place, readers)
 
     def _readers(self) -> dict[int, list[Term]]:
-        """For each number the sums it is part of: a term each, whose number is the sum."""
+        """Return, for each number, the sums that read it: a term each, with the sum as number."""
         readers: dict[int, list[Term]] = {}
         for step in self.steps:
             for term in step.terms:
@@ -145,7 +146,7 @@ class ExpressionTables:
         return readers
 
     def _gather(self, place: int, readers: dict[int, list[Term]]) -> Iterator[Code]:
-        """The gradient by a number, from those by the sums it is part of."""
+        """Iterate over the record that adds the gradient of a number from the sums that read it."""
         if place in readers:
             begin = len(self.terms)
             self._add(readers[place], [])
@@ -153,7 +154,7 @@ class ExpressionTables:
             yield self._code(kernels.SUM_BACKWARD, target=place, terms=terms)
 
     def _slopes(self, step: TraceStep) -> Iterator[Code]:
-        """The gradients by the parameters that are factors in a sum."""
+        """Iterate over the record that computes gradients of the parameters in a sum."""
         learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
         shifts = [term for term in learned if term.number == NONE]
         products = [term for term in learned if term.number != NONE]
@@ -164,7 +165,7 @@ class ExpressionTables:
             yield self._code(kernels.SLOPES, target=step.target, terms=terms)
 
     def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
-        """The gradients by the operands of a run."""
+        """Iterate over the records that compute gradients of the operands of a run."""
         first = run[0]
         assert first.formula is not None
         names, partials, _, kind = ROWS[len(first.operands) - 1]
