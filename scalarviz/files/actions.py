@@ -26,9 +26,6 @@ from scalarviz.session.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits
 Details = Mapping[str, Any]
 
 
-DEEDS: Mapping[str, Callable[..., object]] = {**WRITES, **CHANGES}
-
-
 @final
 class Actions:
     """Reads and checks the actions of a journal."""
@@ -43,13 +40,14 @@ class Actions:
         if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
             raise InputError(f"{shorten(value)} is no action")
         step, operation, kind, details, asked = value
-        done, place = pick(DEEDS, kind, "action"), build_clock([step, operation, 0])
+        check, place = pick(CHECKS, kind, "action"), build_clock([step, operation, 0])
+        done = WRITES[kind] if kind in WRITES else CHANGES[kind]
         read = {current_name(key): self._reader.read(x) for key, x in details.items()}
         try:
             check_names(done, read, f"action {kind!r}", "bank" if kind in WRITES else "settings")
             if operation and kind in BETWEEN_STEPS:
                 raise InputError("that is done between two steps, and not in the middle of one")
-            CHECKS[kind](self._network, read)
+            check(self._network, read)
             if kind == "engine":
                 self._check_engine(read["name"], read["precision"])
         except ScalarvizError as error:

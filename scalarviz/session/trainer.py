@@ -1,7 +1,7 @@
 """Trainer: runs the steps of one network on its data, forward in time only.
 
 The actions of a user, applied at once and again during a replay, are rows of the tables `WRITES`
-and `CHANGES`.
+and `CHANGES`; `CHECKS` in files/actions.py has a row for each, which checks it when it is loaded.
 """
 
 from __future__ import annotations
