@@ -42,7 +42,8 @@ class ActivationFormula(Formula):
     """A row of `ACTIVATIONS`; only name, value and partials are required.
 
     limits            values at -1000 and at 1000, and derivatives there, for tests
-    slope             the derivative as captions write it, of the input z and the result a
+    slope             the derivative as captions write it, of the input z and the result a, in the
+                      notation of `error` and `slope` of `LossRow` in losses.py
     caption           what the activation does to a sum
     backward_caption  what it does to a gradient
     onnx              its operator in ONNX files; None: it cannot be exported

@@ -113,9 +113,17 @@ def softmax_cross_entropy_gradient(
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """The error of one number, its derivative with respect to p, and the constant weight.
+    """A row of `LOSSES`; only name, value and derivative are required.
 
-    `logits` names the activation that the loss applies itself, or is "".
+    value, derivative  the error of one number, and its derivative with respect to p
+    weight             a factor of both that is taken as a constant; by default 1
+    logits             name of the activation that the loss applies itself, or ""
+    error, slope       error and derivative, with their weight, as captions write them, of p and t;
+                       by default "NAME(p, t)" and "NAME'(p, t)". A caption puts numbers into
+                       them, and a test computes them: a product is `2 (p - t)` or `t * p`, a power
+                       `p^2`, a magnitude `|p|`; functions are exp (or `e^p`), log, cos, sign, clip
+                       and the activations. A translation has them as `rows.losses.NAME.error`
+                       and `rows.losses.NAME.derivative`.
     """
 
     name: str
@@ -123,32 +131,87 @@ class LossRow:
     derivative: FloatFunction
     weight: FloatFunction = by_nothing
     logits: str = ""
+    error: str = ""
+    slope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RowLossRow:
-    """The error of one row of numbers, and the function that writes its gradient."""
+    """A row of `ROW_LOSSES`: the error of a row of numbers, and what writes its gradient.
+
+    The rest is as in `LossRow`; captions show `error` and `slope` as they are, without numbers.
+    """
 
     name: str
     value: Callable[[Sequence[float], Sequence[float]], float]
     gradient: Callable[[Sequence[float], Sequence[float], MutableSequence[float]], None]
     logits: str = ""
+    error: str = ""
+    slope: str = ""
 
 
 LOSSES = table(
     [
-        LossRow("mse", squared, squared_derivative),
-        LossRow("mae", absolute, absolute_derivative),
-        LossRow("huber", huber, huber_derivative),
-        LossRow("relative_l1", absolute, absolute_derivative, by_prediction),
-        LossRow("relative_l2", squared, squared_derivative, by_squared_prediction),
-        LossRow("mape", absolute, absolute_derivative, by_target),
-        LossRow("smape", absolute, absolute_derivative, by_both),
+        LossRow(
+            "mse",
+            squared,
+            squared_derivative,
+            error="(p - t)^2",
+            slope="2 (p - t)",
+        ),
+        LossRow(
+            "mae",
+            absolute,
+            absolute_derivative,
+            error="|p - t|",
+            slope="sign(p - t)",
+        ),
+        LossRow(
+            "huber",
+            huber,
+            huber_derivative,
+            error="huber(p - t)",
+            slope="clip(p - t, -1, 1)",
+        ),
+        LossRow(
+            "relative_l1",
+            absolute,
+            absolute_derivative,
+            by_prediction,
+            error="|p - t| / (|p| + 0.01)",
+            slope="sign(p - t) / (|p| + 0.01)",
+        ),
+        LossRow(
+            "relative_l2",
+            squared,
+            squared_derivative,
+            by_squared_prediction,
+            error="(p - t)^2 / (p^2 + 0.01)",
+            slope="2 (p - t) / (p^2 + 0.01)",
+        ),
+        LossRow(
+            "mape",
+            absolute,
+            absolute_derivative,
+            by_target,
+            error="|p - t| / (|t| + 0.01)",
+            slope="sign(p - t) / (|t| + 0.01)",
+        ),
+        LossRow(
+            "smape",
+            absolute,
+            absolute_derivative,
+            by_both,
+            error="|p - t| / ((|p| + |t|) / 2 + 0.01)",
+            slope="sign(p - t) / ((|p| + |t|) / 2 + 0.01)",
+        ),
         LossRow(
             "sigmoid_cross_entropy",
             cross_entropy_on_logit,
             cross_entropy_on_logit_derivative,
             logits="sigmoid",
+            error="(log(1 + e^p) - t * p)",
+            slope="(sigmoid(p) - t)",
         ),
     ]
 )
@@ -160,6 +223,8 @@ ROW_LOSSES = table(
             softmax_cross_entropy,
             softmax_cross_entropy_gradient,
             logits="softmax",
+            error="(-sum of t * log softmax(p))",
+            slope="(softmax(p) - t)",
         ),
     ]
 )

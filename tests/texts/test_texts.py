@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import scalarviz as sv
+from scalarviz import data
 from scalarviz import texts as table
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.operations import KINDS
+from scalarviz.presenter.captions.moments import caption
 from scalarviz.texts import fields_of, plural, row_text, text
 from tests.texts.words_in_code import uses_in, words_in, words_of_a_page, words_of_a_script
 
@@ -58,7 +60,7 @@ NOT_WORDS = [
     ("view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]
 # The tables that have texts in the table of texts itself.
-ROWS = {"kinds": KINDS, "losses": {**LOSSES, **ROW_LOSSES}, "row_formulas": ROW_FORMULAS}
+ROWS = {"kinds": KINDS, "row_formulas": ROW_FORMULAS}
 
 
 def relative(path: Path) -> str:
@@ -201,6 +203,17 @@ def test_a_row_has_its_own_words_unless_a_translation_has_others(
     assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh bends."
     speak({**ENGLISH, "rows.activations.tanh.caption": "tanh biegt."})
     assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh biegt."
+
+
+def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object], None]) -> None:
+    new = {"error": "Quadrat(p - t)", "derivative": "zwei (p - t)"}
+    speak(ENGLISH | {f"rows.losses.mse.{field}": words for field, words in new.items()})
+    s = sv.Session(sv.Network([2, 1], output="linear"), data.Xor(), batch=1, engine="python")
+    told = []
+    for _ in s.operations:
+        s.advance(1, "operation")
+        told.append(caption(s).formula)
+    assert {"L = mean Quadrat(p - t)", "delta = zwei (p - t)"} <= set(told)
 
 
 @pytest.mark.parametrize("words", [5, None, "{rate:d}", "{other}", "{rate!r}", "{", "{rate.real}"])

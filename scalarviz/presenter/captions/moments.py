@@ -86,9 +86,9 @@ def loss(ctx: TracedWeight) -> Caption:
     function = ctx.loss
     prediction, target = ctx.answers
     p, t = prediction[ctx.sample].tolist(), target[ctx.sample].tolist()
-    error = row_text(f"rows.losses.{function.name}.error", f"{function.name}(p, t)")
-    if isinstance(function.row, LossRow):
-        row = function.row
+    row = function.row
+    error = row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)")
+    if isinstance(row, LossRow):
         errors = [
             f"{fill(error, p=a, t=b)} = {said(row.value(a, b) * row.weight(a, b))}"
             for a, b in zip(p[:SHOWN], t[:SHOWN], strict=True)
@@ -143,12 +143,13 @@ def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
     prediction, target = ctx.answers
     samples, outputs = prediction.shape
     p, t = (float(each[ctx.sample, ctx.place[0]]) for each in (prediction, target))
-    derivative = row_text(f"rows.losses.{function.name}.derivative", f"{function.name}'(p, t)")
+    row = function.row
+    derivative = row_text(f"rows.losses.{row.name}.derivative", row.slope or f"{row.name}'(p, t)")
     before = "" if function.factor == 1.0 else f"{said(function.factor)} * "
     count = samples * function.divisor(outputs)
     after = f" / {count}" if count > 1 else ""
     filled = fill(derivative, p=p, t=t)
-    if not isinstance(function.row, LossRow):  # depends on the other outputs of the row, too
+    if not isinstance(row, LossRow):  # depends on the other outputs of the row, too
         filled = derivative
     formula = before + derivative + after
     return formula, f"dL/dp = {before}{filled}{after} = {said(value)}"
