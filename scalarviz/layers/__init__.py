@@ -1,4 +1,4 @@
-"""The layers, one file a kind. To add one, write its class, import it here and add it to KINDS."""
+"""The layers, one class a kind. A new one is imported here, and added to ALL_LAYERS and __all__."""
 
 from scalarviz.layers.activation import Activation
 from scalarviz.layers.base import Layer
@@ -14,11 +14,11 @@ from scalarviz.layers.residual import Residual
 from scalarviz.layers.shapes import Flatten, Reshape
 from scalarviz.layers.softmax import Softmax
 
-KINDS = (
+ALL_LAYERS = (
     Dense, FrequencyEncoding, LayerNorm, RMSNorm, Softmax, Conv2d, MaxPool2d, AvgPool2d, Flatten,
     Reshape, BatchNorm, Dropout, Residual, Activation,
 )  # fmt: skip
-LAYERS: dict[str, type[Layer]] = {kind.__name__: kind for kind in KINDS}
+LAYERS: dict[str, type[Layer]] = {kind.__name__: kind for kind in ALL_LAYERS}
 
 __all__ = [
     "LAYERS",

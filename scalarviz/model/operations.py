@@ -2,7 +2,8 @@
 
 KINDS describes each kind of operation apart from the kernels: engines read the shape of its
 parameters and what it keeps for backward; pictures and explanations, where a weight is used.
-A new kind is one row of KINDS and a kernel on each engine.
+A new kind, to which a layer lowers, is one row of KINDS, its forward and backward, a row of
+REFERENCES in engines/common/reference.py, and its kernels on each compiling engine.
 """
 
 from __future__ import annotations

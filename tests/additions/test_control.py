@@ -15,10 +15,12 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import help_rows
 from scalarviz.presenter.show import Show
+from scalarviz.texts import text
 from scalarviz.view.scene.layout import LAYOUTS
 from tests.controller.fake_stage import FakeStage
 
 SMALL = LogScale(0.001, 1.0)
+LAID = text("keys.or", most=", ".join([*LAYOUTS][:-1]), last=[*LAYOUTS][-1])
 
 
 def set_focus(controller: Controller, number: Any) -> None:
@@ -197,7 +199,7 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     assert controller.session.step_index == 12
     assert stage.keys == help_rows(controller.state)
     assert {
-        ("m", "lay out as crossbar or posters"),
+        ("m", f"lay out as {LAID}"),
         ("k", "colours of each layer by themselves"),
         ("w", "one step on"),
     } <= set(stage.keys)
@@ -210,9 +212,11 @@ def test_of_a_choice_with_digits_each_name_has_one(
     for name, key in (("laid out", DIGITS), ("side", "")):
         row = rows()[name]
         monkeypatch.setitem(CONTROLS, name, Control(**{**vars(row), "key": key}))
-    assert controller.press("2") and not controller.press("3")
+    assert controller.press("2") and not controller.press(str(len(LAYOUTS) + 1))
     assert controller.stage.layout == "posters"
-    assert ("1 2", "lay out as crossbar or posters") in help_rows(controller.state)
+    assert (" ".join("123456789"[: len(LAYOUTS)]), f"lay out as {LAID}") in help_rows(
+        controller.state
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"kind": "dial"}, {"kind": "number", "menu": "View"}])

@@ -12,6 +12,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import help_rows
 from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.texts import texts
@@ -98,4 +99,4 @@ def test_controls_and_keys() -> None:
         shown = row.shown(controller.state)
         assert small([shown.about, shown.text, row.words("label")]) <= {controller.unit}, row.name
     for _, about in help_rows(controller.state):
-        assert small([re.sub("[A-Z ]*: .*|LAY.*", "", about)]) <= {"dark", "light"}, about
+        assert small([re.sub("[A-Z ]*: .*|LAY.*", "", about)]) <= {*THEMES}, about
