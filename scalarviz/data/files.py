@@ -7,7 +7,8 @@ import math
 import os
 import zipfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import IO, TextIO, final
@@ -62,17 +63,17 @@ def from_csv(
     """
     budget = Budget(limit)
     path = readable(path, budget)
-    rows = read_rows(path)
-    first = next(rows, None)
-    if first is None:
-        raise InputError(f"{called(path)} is empty: a data set needs at least one line")
-    width = len(first[1])
-    if header is None:
-        header = not any(is_number(cell) for cell in first[1])
-    names = [cell.strip() for cell in first[1]] if header else []
-    wanted, answers = choose_columns(inputs, targets, names, width, path)
-    rows = rows if header else chain([first], rows)
-    table = read_numbers(rows, wanted + answers, width, path, budget)
+    with closing(read_rows(path)) as lines:  # also where a line is refused
+        first = next(lines, None)
+        if first is None:
+            raise InputError(f"{called(path)} is empty: a data set needs at least one line")
+        width = len(first[1])
+        if header is None:
+            header = not any(is_number(cell) for cell in first[1])
+        names = [cell.strip() for cell in first[1]] if header else []
+        wanted, answers = choose_columns(inputs, targets, names, width, path)
+        rows = lines if header else chain([first], lines)
+        table = read_numbers(rows, wanted + answers, width, path, budget)
     if not len(table):
         raise InputError(
             f"{called(path)} has names in line 1, and no samples: add lines of numbers"
@@ -88,7 +89,7 @@ def from_csv(
     )
 
 
-def read_rows(path: Path) -> Rows:
+def read_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
     """Yield line number and cells of each line of a CSV file that is not empty."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -341,3 +341,21 @@ def test_damaged_arrays_are_one_sentence_or_unharmed(written: Any, save: Any) ->
             assert rows(known) == np.hstack([X, Y]).tolist()
             message = "a.npz"
         assert "a.npz" in message
+
+
+def test_a_file_is_closed_where_a_line_of_it_is_refused(
+    written: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+    plain = Path.open
+
+    def noted(self: Path, *words: Any, **named: Any) -> Any:
+        opened.append(plain(self, *words, **named))
+        return opened[-1]
+
+    path = Path(written("a,b\n1,2\n3\n"))
+    monkeypatch.setattr(Path, "open", noted)
+    with refused(ShapeError, "line 3") as caught:
+        data.from_csv(path)
+    assert caught.value.__traceback__ is not None  # it holds what was read with
+    assert all(file.closed for file in opened if file.name == str(path))
