@@ -70,7 +70,7 @@ def markdown(text: str) -> str:
     """Return Markdown as HTML; links to texts and lessons lead to their pages, others end."""
     html = str(pdoc.render_helpers.to_html(text))
     html = re.sub(r'<a href="(?:\.\./)?tests/[^"]*">(.*?)</a>', r"\1", html)
-    html = re.sub(r'(href="(?!https?:)[^"]*)\.(?:md|ipynb)"', r'\1.html"', html)
+    html = re.sub(r'(href="(?!https?:)[^"]*)\.(?:md|ipynb)([#"])', r"\1.html\2", html)
     return html.replace('href="README.html"', 'href="index.html"')
 
 
