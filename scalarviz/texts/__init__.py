@@ -62,7 +62,11 @@ def texts() -> Mapping[str, str]:
     try:
         translated = translation(language, english)
     except (OSError, ValueError, RecursionError) as error:
-        LOG.warning("texts stay English: %s names no table of texts (%s)", setting, error)
+        problem = (
+            "texts stay English: %s names no table of texts (%s): give it the path of a JSON file "
+            "with keys of english.json"
+        )
+        LOG.warning(problem, setting, error)
         return english
     lacking = [key for key in english if key not in translated]
     if lacking:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -276,6 +277,17 @@ def test_without_a_child_process_kernels_are_compiled_here(
     module = kernel_file.import_text(SMALL, "small")
     assert module.answer(1) == 42
     assert sum(module.answer.stats.cache_misses.values()) == 1
+
+
+def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\n\ntime.sleep(60)\n")
+    module = "scalarviz.engines.codegen.compile_kernel"
+    words = [sys.executable, "-m", module, str(tmp_path / "slow.py"), "answer"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        child.stdin.write(pickle.dumps(()))
+        child.stdin.close()
+        assert child.wait(30) == 1
 
 
 BITS = """
