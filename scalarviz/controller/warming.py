@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from threading import Thread
 from time import monotonic
 from typing import Any, final
@@ -163,7 +162,7 @@ class Warming:
             clock = timeline.clock
             before = timeline.branch.actions_at(clock.place)[clock.actions :]
             if before and before[0] in self._actions:  # at the start, for example
-                timeline.go(replace(clock, actions=clock.actions + 1))
+                timeline.go(clock._replace(actions=clock.actions + 1))
                 return
             self.stood_in = session.engine
             session.to("python")

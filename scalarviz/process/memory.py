@@ -32,6 +32,11 @@ def memory_size() -> int:
     return min(found, default=0)
 
 
+def fits(needed: int) -> bool:
+    """Return whether so many bytes can be allocated on this machine at all."""
+    return needed <= (memory_size() or LARGEST)
+
+
 @contextmanager
 def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
     """Context manager around an allocation: raise InputError if memory does not suffice.
@@ -40,9 +45,9 @@ def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
     what    what they are for, in the error
     remedy  what to do instead, in the error
     """
-    there_is = memory_size()
     text = f"{what} would take {in_units(needed)} of memory"
-    if needed > (there_is or LARGEST):
+    if not fits(needed):
+        there_is = memory_size()
         has = f"this machine has {in_units(there_is)}" if there_is else "no machine has that"
         raise InputError(f"{text}, and {has}: {remedy}")
     try:
@@ -59,8 +64,9 @@ def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[Non
 
 def check_losses(steps: int, networks: int = 1) -> None:
     """Raise InputError if memory does not suffice for the losses of `steps` steps."""
-    with room_for_losses(steps, networks):
-        pass
+    if not fits(LOSS * steps * networks):  # the error's text takes longer than a step
+        with room_for_losses(steps, networks):
+            pass
 
 
 def most(size: int) -> int:

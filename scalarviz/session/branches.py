@@ -10,8 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import total_ordering
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -21,9 +20,7 @@ from scalarviz.model.bank import Bank
 CURVE_POINTS = 2000
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(NamedTuple):
     """A moment between two operations: step, operations of the step done, actions done there.
 
     `actions` counts the actions of the user at this very place that are done.
@@ -32,9 +29,6 @@ class Clock:
     step: int = 0
     operation: int = 0
     actions: int = 0
-
-    def __lt__(self, other: Clock) -> bool:
-        return self.key < other.key
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -201,13 +195,21 @@ class Branch:
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
         """Return the actions at a place, in order."""
+        if not self._has_actions_from(place):
+            return []
         first = bisect_left(self.journal, place, key=place_of)
         return self.journal[first : bisect_right(self.journal, place, key=place_of)]
 
     def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
         """Return the first place with an action after this one, or None."""
+        if not self._has_actions_from(place):
+            return None
         later = bisect_right(self.journal, place, key=place_of)
         return self.journal[later].place if later < len(self.journal) else None
+
+    def _has_actions_from(self, place: tuple[int, int]) -> bool:
+        """Whether there is an action at a place or after it; mostly the journal ends before."""
+        return bool(self.journal) and self.journal[-1].place >= place
 
     def insert(self, action: Action) -> None:
         """Add an action to the journal, after those at the same place."""
@@ -226,6 +228,8 @@ class Branch:
 
     def frame_before(self, step: int) -> Frame | None:
         """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
+        if self.frames and self.frames[-1].step <= step:  # mostly the clock is past all of them
+            return self.frames[-1]
         for branch in self.lineage():
             at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
             if at:

@@ -33,28 +33,41 @@ class SessionLock:
         """Whether this thread holds the lock."""
         return self._owner == threading.get_ident() and not self.lock.is_lost
 
-    @contextmanager
-    def taken(self, seconds: float = -1) -> Iterator[bool]:
-        """Hold the lock; yield False if it was not acquired within `seconds` (-1: no limit)."""
-        if self.mine:
-            yield True
-            return
+    def take(self, seconds: float = -1) -> bool:
+        """Acquire the lock, which this thread does not hold, and return whether it did.
+
+        `seconds` is the limit of the wait; -1, the default: none.
+        """
         me = threading.get_ident()
         self._waiting.add(me)
         try:
             mine = self.lock.acquire(seconds)
         finally:
             self._waiting.discard(me)
-        if not mine:
-            yield False
-            return
-        self._owner = me
+        if mine:
+            self._owner = me
+        return mine
+
+    def give(self) -> None:
+        """Release the lock, after filling in the requested snapshots."""
         try:
-            yield True
-        finally:
             self.serve()
+        finally:
             self._owner = 0
             self.lock.release()
+
+    @contextmanager
+    def taken(self, seconds: float = -1) -> Iterator[bool]:
+        """Hold the lock; yield False if it was not acquired within `seconds` (-1: no limit)."""
+        if self.mine:
+            yield True
+        elif self.take(seconds):
+            try:
+                yield True
+            finally:
+                self.give()
+        else:
+            yield False
 
     def let_others(self) -> None:
         """Wait up to PATIENCE until the waiting threads have had the lock; locks are not fair."""

@@ -14,7 +14,7 @@ import numpy as np
 from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import answered, number, shorten, size
 from scalarviz.data import DataSet
-from scalarviz.errors import InputError, OrderError, OwnershipError
+from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.leaf_calls import load_run, save_run
@@ -25,6 +25,7 @@ from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
 from scalarviz.session.branches import Branch, Clock
+from scalarviz.session.doing import Doing
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.state import SessionState
 from scalarviz.session.timeline import Timeline
@@ -359,30 +360,13 @@ class Session(SessionState):
             advance(self.timeline, count, unit)
         return count
 
-    @contextmanager
-    def doing(self) -> Iterator[None]:
+    def doing(self) -> Doing:
         """Hold the lock, after journalling direct writes to the bank as edits.
 
         Raises OrderError when called from within a portion, OwnershipError if another session has
         taken over the network.
         """
-        with self._session_lock.taken():
-            if self.timeline.is_at_work:
-                raise OrderError(
-                    "this session is at work, and was called again by a function that it called, "
-                    "such as one that makes data: do that after the first call has returned"
-                )
-            self._check_owner()
-            try:
-                self.timeline.journal_outside_writes()
-                self.timeline.show()
-                yield
-            except BaseException:  # Ctrl-C too: numbers and clock must agree again
-                self.timeline.repair()
-                raise
-            finally:
-                self.timeline.remember()
-                self.timeline.show()
+        return Doing(self._session_lock, self.timeline, self._check_owner)
 
     @property
     def has_turn(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -63,8 +62,18 @@ class Timeline:
 
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
-        if not self._asking:
+        if not self._asking and not self._is_shown():
             self.here = self._here()
+
+    def _is_shown(self) -> bool:
+        """Whether `here` has the present state; it is often asked to be shown again."""
+        clock, branch, moments, loss = self.here
+        return (
+            clock is self.clock
+            and branch is self.branch
+            and moments is self.trainer.moments
+            and loss is self.loss
+        )
 
     @property
     def is_at_work(self) -> bool:
@@ -135,7 +144,7 @@ class Timeline:
         waiting = self.branch.actions_at(now.place)[now.actions : last]
         if waiting:
             self.trainer.apply(*waiting)
-            self.clock = replace(now, actions=now.actions + len(waiting))
+            self.clock = now._replace(actions=now.actions + len(waiting))
         return bool(waiting)
 
     def _steps_until(self, target: Clock) -> int:
@@ -270,7 +279,7 @@ class Timeline:
             self.fork()
         self.branch.insert(action)
         if not later:
-            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+            self.clock = self.clock._replace(actions=self.clock.actions + 1)
         self.branch.end = self.clock
 
     def _apply_queued(self) -> None:
@@ -279,7 +288,7 @@ class Timeline:
             if action.asked is None:
                 break
             self.trainer.apply(action)
-            self.clock = replace(self.clock, actions=self.clock.actions + 1)
+            self.clock = self.clock._replace(actions=self.clock.actions + 1)
             self.branch.end = max(self.branch.end, self.clock)
 
     def fork(self) -> Branch:
@@ -324,14 +333,14 @@ class Timeline:
     @property
     def remembered(self) -> FloatArray:
         """The weights when the session last touched them, at the moment of its clock."""
-        return self._outside_writes.value
+        return self._outside_writes.value.array
 
     def journal_outside_writes(self) -> None:
         """Journal what was written into the bank since the last `remember`.
 
         Raises OrderError if engine or activations of the network were changed without the session.
         """
-        for kind, details in list(self._outside_writes.changes()):
+        for kind, details in self._outside_writes.changes():
             self.note(kind, details)
         try:
             self.trainer.check_untouched()

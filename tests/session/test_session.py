@@ -189,6 +189,17 @@ def test_what_was_done_is_done_again(engine: str) -> None:
     assert s.network.layers[0].activation in ("tanh", "relu")
 
 
+def test_a_direct_write_is_journalled_even_if_only_the_sign_of_a_zero_changes() -> None:
+    s = session("python")
+    s.network.bank.value[4:6] = 0.0
+    s.advance(1, "operation")
+    s.network.bank.value[5] = -0.0
+    s.advance(1, "operation")
+    journal = s.current_branch.journal
+    assert [action.details["rows"].tolist() for action in journal] == [[4, 5], [5]]
+    assert np.signbit(journal[1].details["values"]).all()
+
+
 @every_engine
 def test_an_edit_counts_from_its_moment_on(engine: str) -> None:
     s = session(engine)

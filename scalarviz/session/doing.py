@@ -1,0 +1,82 @@
+"""Doing: a context manager around everything that moves or changes a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import final
+
+from scalarviz.errors import OrderError
+from scalarviz.session.lock import SessionLock
+from scalarviz.session.timeline import Timeline
+
+
+@final
+class Doing:
+    """Holds the lock of a session, see `Session.doing`; a class, since a generator takes longer.
+
+    session_lock  the lock
+    timeline      numbers and clock that agree again at the end, also after an error
+    check_owner   raises OwnershipError if another session has taken over the network
+    """
+
+    __slots__ = ("_check_owner", "_lock", "_takes", "_timeline")
+
+    def __init__(
+        self, session_lock: SessionLock, timeline: Timeline, check_owner: Callable[[], None]
+    ) -> None:
+        self._lock = session_lock
+        self._timeline = timeline
+        self._check_owner = check_owner
+        self._takes = False  # whether the lock is acquired here, and not by a caller
+
+    def __enter__(self) -> None:
+        self._takes = not self._lock.mine
+        if self._takes:
+            self._lock.take()
+        try:
+            self._check()
+            self._begin()
+        except BaseException:
+            self._release()
+            raise
+
+    def _check(self) -> None:
+        if self._timeline.is_at_work:
+            raise OrderError(
+                "this session is at work, and was called again by a function that it called, "
+                "such as one that makes data: do that after the first call has returned"
+            )
+        self._check_owner()
+
+    def _begin(self) -> None:
+        try:
+            self._timeline.journal_outside_writes()
+            self._timeline.show()
+        except BaseException:
+            self._end(failed=True)
+            raise
+
+    def _end(self, *, failed: bool) -> None:
+        timeline = self._timeline
+        try:
+            if failed:  # Ctrl-C too: numbers and clock must agree again
+                timeline.repair()
+        finally:
+            timeline.remember()
+            timeline.show()
+
+    def _release(self) -> None:
+        if self._takes:
+            self._lock.give()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._end(failed=kind is not None)
+        finally:
+            self._release()
