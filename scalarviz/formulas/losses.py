@@ -230,6 +230,8 @@ ROW_LOSSES = table(
 )
 
 Mean = Literal["all", "samples", "none"]
+ROWS: dict[str, LossRow | RowLossRow] = {**LOSSES, **ROW_LOSSES}
+MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
 
 class Loss:
@@ -261,10 +263,9 @@ class Loss:
 
     @answered
     def __init__(self, name: str = "mse", *, factor: float = 1.0, mean: Mean = "all") -> None:
-        rows: dict[str, LossRow | RowLossRow] = {**LOSSES, **ROW_LOSSES}
-        self.row = pick(rows, name, "loss")
+        self.row = pick(ROWS, name, "loss")
         self.factor = number(factor, "the factor of a loss", 0.0, open_low=True)
-        self.mean = pick({choice: choice for choice in get_args(Mean)}, mean, "mean of a loss")
+        self.mean = pick(MEANS, mean, "mean of a loss")
         self._stack: list[tuple[FloatArray, FloatArray, bool]] = []
 
     @staticmethod
@@ -275,6 +276,11 @@ class Loss:
     @property
     def name(self) -> str:
         return self.row.name
+
+    @property
+    def key(self) -> tuple[str, float, str]:
+        """All settings, for comparison."""
+        return self.row.name, self.factor, self.mean
 
     def __call__(self, prediction: object, target: object) -> float:
         """Return the loss, without keeping anything for `backward`."""

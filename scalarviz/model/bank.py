@@ -397,7 +397,7 @@ class Bank:
 
     def count_steps(self, steps: int) -> None:
         """Count `steps` further steps of all rows."""
-        self.step_count += steps
+        self._step_count += steps
         self._moved |= steps > 0
 
     def count_step(self, rows: Rows) -> None:

@@ -133,7 +133,7 @@ class Optimizer:
     def of(optimizer: Optimizer | None) -> Optimizer:
         """Return `optimizer`, or SGD(0.01) for None; raise InputError for anything else."""
         if optimizer is None:
-            return SGD(0.01)
+            return DEFAULT
         if not isinstance(optimizer, Optimizer):
             raise no_optimizer(optimizer)
         return optimizer
@@ -409,3 +409,6 @@ class AdamW(Optimizer):
         settings = {"beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay}
         common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
         super().__init__("adamw", lr, settings, *common)
+
+
+DEFAULT = SGD(0.01)  # never handed to a user, who could change it

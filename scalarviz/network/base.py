@@ -184,7 +184,7 @@ class Model(Part):
 
         `x` has shape (inputs,) or (batch, inputs).
         """
-        batch, single = as_batch(x, self.inputs, self.CALLED)
+        batch, single = as_batch(x, self.inputs, self.CALLED, copy=False)
         return one_or_all(self._engine.evaluate(batch), single)
 
     @final

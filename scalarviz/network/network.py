@@ -8,7 +8,6 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, answered, as_pairs, shorten, size
-from scalarviz.data.batches import InOrder
 from scalarviz.engines.common.portions import take_steps
 from scalarviz.engines.registry import EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
@@ -138,7 +137,7 @@ class Network(Model):
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
-        return float(self.train(inputs, targets, loss, optimizer, steps=1)[0])
+        return float(self._train(inputs, targets, loss, optimizer, 1)[0])
 
     @answered
     def train(
@@ -164,11 +163,25 @@ class Network(Model):
 
         Returns a float64 array of shape (steps,).
         """
+        return self._train(inputs, targets, loss, optimizer, size(steps, "steps"))
+
+    def _train(
+        self,
+        inputs: object,
+        targets: object,
+        loss: str | Loss,
+        optimizer: Optimizer | None,
+        steps: int,
+    ) -> FloatArray:
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
-        batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the network")
-        run = self.run(InOrder(batch, wanted), loss)
-        return take_steps(self._engine, run, optimizer, size(steps, "steps"))
+        widths = self.inputs, self.outputs
+        batch, wanted = as_pairs(inputs, targets, widths, "the network", copy=False)
+        engine = self._engine
+        run = engine.take_run(batch, wanted, loss)
+        losses = take_steps(engine, run, optimizer, steps)
+        engine.keep_run(run)
+        return losses
 
     def _lowered(self) -> Program:
         program = Program(self.inputs)

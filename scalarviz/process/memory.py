@@ -8,6 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from scalarviz.errors import InputError
 
 # Files with the memory limit of a container, cgroup v2 and v1.
@@ -60,6 +63,16 @@ def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[Non
     """`enough_memory` for the losses of `steps` steps of `networks` networks."""
     count = f"{steps:,} steps of {networks:,} networks" if networks > 1 else f"{steps:,} steps"
     return enough_memory(LOSS * steps * networks, f"the losses of {count}", "take fewer steps")
+
+
+def empty_losses(steps: int) -> npt.NDArray[np.float64]:
+    """Return an array for the losses of `steps` steps; raise InputError if memory is too small."""
+    check_losses(steps)
+    try:
+        return np.empty(steps)
+    except MemoryError:
+        with room_for_losses(steps):
+            raise
 
 
 def check_losses(steps: int, networks: int = 1) -> None:

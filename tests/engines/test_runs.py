@@ -18,7 +18,7 @@ from scalarviz.data.batches import (
     Shuffled,
 )
 from scalarviz.engines.common.base import Run
-from scalarviz.errors import GradientError, InputError
+from scalarviz.errors import GradientError, InputError, NotFiniteError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.model.operations import NONE
@@ -430,3 +430,67 @@ def test_where_nothing_learns_only_the_gradient_by_the_outputs_is_computed(engin
         s.advance(1, "operation")
     numbers = s.numbers("swish 1")
     assert numbers.upstream is not None and numbers.gradient is None
+
+
+# train_step keeps its run for the next call.
+
+
+def steps_of_a_user(net: sv.Network, before_each: Any) -> list[Any]:
+    """Take steps that differ in what a kept run must notice; return each loss, and all bits."""
+    seen = []
+    loss, optimizer = sv.Loss("mse"), sv.Adam(0.01)
+
+    def step(inputs: object, targets: object) -> None:
+        before_each()
+        value = net.train_step(inputs, targets, loss, optimizer)
+        seen.append((value, net.bank.value.tobytes(), net.bank.grad.tobytes()))
+
+    step(INPUTS[0], TARGETS[0])
+    step(INPUTS[1], TARGETS[1])
+    step(INPUTS[:4], TARGETS[:4])
+    loss.mean = "samples"
+    step(INPUTS[4:8], TARGETS[4:8])
+    loss.factor = 0.5
+    step(INPUTS[4:8], TARGETS[4:8])
+    loss = sv.Loss("mae")
+    step(INPUTS[4:8], TARGETS[4:8])
+    optimizer.lr = 0.1
+    step(INPUTS[4:8].astype(np.float32), TARGETS[4:8].astype(np.float32))
+    net.set_activation(0, "relu")
+    step(INPUTS[4:8], TARGETS[4:8])
+    net.layers[1].bank.frozen[net.layers[1].rows] = True
+    step(INPUTS[4:8], TARGETS[4:8])
+    optimizer = sv.SGD(0.5)  # type: ignore[assignment]  # another one
+    step(INPUTS[4:8], TARGETS[4:8])
+    return seen
+
+
+@every_engine
+def test_a_train_step_has_the_bits_of_one_on_an_engine_made_anew(engine: str) -> None:
+    one, other = [sv.Network([2, 4, 3], "tanh", engine=engine) for _ in range(2)]
+    assert steps_of_a_user(one, lambda: None) == steps_of_a_user(other, lambda: other.to(engine))
+
+
+@every_engine
+def test_arrays_that_kernels_cannot_read_as_they_are_have_the_same_answers(engine: str) -> None:
+    inputs, targets = INPUTS.astype(np.float32), TARGETS.astype(np.float32)
+    read_only = inputs.copy()
+    read_only.flags.writeable = False
+    odd = np.zeros(inputs.nbytes + 1, np.int8)[1:].view(np.float32).reshape(inputs.shape)
+    odd[:] = inputs
+    kinds = [read_only, odd, np.asfortranarray(inputs), inputs.astype(">f4"), inputs.tolist()]
+    net = sv.Network([2, 4, 3], "tanh", engine=engine)
+    outputs, loss = net(inputs), net.copy().train_step(inputs, targets)
+    for kind in kinds:
+        assert (net(kind) == outputs).all()
+        assert net.copy().train_step(kind, targets) == loss
+
+
+@every_engine
+def test_a_batch_that_is_not_finite_is_refused_though_it_is_not_copied(engine: str) -> None:
+    net = sv.Network([2, 4, 3], engine=engine)
+    for dtype in (np.float32, np.float64):
+        wrong = INPUTS.astype(dtype)
+        wrong[3, 1] = np.inf
+        with refused(NotFiniteError, "inf", "row 3, column 1"):
+            net.train_step(wrong, TARGETS)

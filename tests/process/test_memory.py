@@ -9,7 +9,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.checks.numbers import shorten
-from scalarviz.engines.common import portions
 from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import PORTION, Init
 from scalarviz.model import bank
@@ -88,7 +87,7 @@ def test_losses_that_the_system_has_no_room_for_are_told_too(
         raise MemoryError
 
     net = sv.Network([2, 1])
-    monkeypatch.setattr(portions.np, "empty", none_left)
+    monkeypatch.setattr(memory.np, "empty", none_left)
     with refused(InputError, "1,000 steps"):
         net.train([[0.0, 1.0]], [[1.0]], steps=1000)
 

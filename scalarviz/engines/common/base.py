@@ -7,6 +7,7 @@ or one step moment by moment, with the same bits; then all intermediate numbers 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
@@ -14,7 +15,7 @@ from typing import Protocol, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data.batches import Batches
+from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
 from scalarviz.errors import OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
@@ -24,6 +25,8 @@ from scalarviz.model.operations import NONE, Buffer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment, Program
+
+MOST_KEPT = 2**14  # numbers of a batch that `Engine.keep_run` keeps
 
 
 class Engine(ABC):
@@ -42,6 +45,8 @@ class Engine(ABC):
         self.program = program
         self.bank = bank
         self.precision = precision
+        self._dtype = np.dtype(bank.dtype)
+        self._kept: deque[Run] = deque(maxlen=1)
 
     @abstractmethod
     def forward(self, batch: FloatArray) -> FloatArray:
@@ -70,6 +75,26 @@ class Engine(ABC):
     @abstractmethod
     def run(self, batches: Batches, loss: Loss) -> Run:
         """Return a training on these batches; the bank is not changed yet."""
+
+    @final
+    def take_run(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Run:
+        """Return a training on one batch: the kept one if it can go on with it, or a new one.
+
+        To make one takes longer than a step of a small network.
+        """
+        try:
+            kept = self._kept.pop()
+        except IndexError:
+            kept = None
+        if kept is not None and kept.resume(inputs, targets, loss):
+            return kept
+        return self.run(InOrder(inputs, targets), loss)
+
+    @final
+    def keep_run(self, run: Run) -> None:
+        """Keep a run of `take_run` for its next call, unless its batch takes much memory."""
+        if run.batches.inputs.size + run.batches.targets.size <= MOST_KEPT:
+            self._kept.append(run)
 
     @final
     def lost_statistic(self) -> str:
@@ -105,7 +130,7 @@ class Engine(ABC):
     def as_read(self, batch: FloatArray) -> FloatArray:
         """Return a batch in float64, with inf where a number is too large for the bank's dtype."""
         read = self.array(batch)
-        return np.where(np.isinf(read), read, batch)
+        return np.where(np.isinf(read), read, batch).astype(np.float64, copy=False)
 
     @final
     def array(self, rows: object) -> FloatArray:
@@ -113,6 +138,8 @@ class Engine(ABC):
 
         Kernels are compiled for contiguous arrays only.
         """
+        if isinstance(rows, np.ndarray) and rows.dtype == self._dtype:
+            return np.ascontiguousarray(rows)
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(rows, self.bank.dtype)
 
@@ -154,6 +181,13 @@ class Run(ABC):
         that leaves a weight, a slot or a running statistic not finite is the last one, see
         `Outcome.overflow`. A step that a dynamic loss scale skips changes no running statistic.
         """
+
+    def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
+        """Go on with another batch instead of the only one, if its size and the loss are equal.
+
+        Returns whether it does; else nothing has changed.
+        """
+        return False
 
     @abstractmethod
     def begin(self, step: int) -> None:

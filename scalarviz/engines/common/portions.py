@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
@@ -13,7 +11,7 @@ from scalarviz.errors import GradientError, Interrupted
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.process.ctrl_c import CtrlC
-from scalarviz.process.memory import room_for_losses
+from scalarviz.process.memory import empty_losses
 
 SECONDS = 0.05  # about what a portion takes, and the most that is repeated
 
@@ -31,8 +29,7 @@ def steps_until(
     ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
 ) -> FloatArray:
     """`take_steps` with Ctrl-C delayed, except while a portion runs."""
-    with room_for_losses(steps):
-        losses = np.empty(steps)
+    losses = empty_losses(steps)
     done, kept, pace = 0, 0, 1
     before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
     while True:

@@ -92,7 +92,7 @@ class CpuRun(Run):
         self._moments: Moments | None = None
         self._statistics = Statistics(engine)
         self._order: Order | None = None
-        self._plan = plan_loss(tables, engine.program, loss)
+        self._plan, self._loss_key = plan_loss(tables, engine.program, loss), loss.key
         chunks = count_chunks(batches.size)
         self._together = chunks > 1 and batches.size * engine.program.products > WORTH_CORES
         places = 1
@@ -100,6 +100,14 @@ class CpuRun(Run):
             places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's
         self._sizes = batches.size, room_for_points(batches), places
         self._samples, self._drawing = self._converted(batches), drawing_arrays(batches)
+
+    def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
+        batches = self.batches
+        if loss.key != self._loss_key or inputs.shape != batches.inputs.shape:
+            return False
+        batches.inputs, batches.targets, self.loss_function = inputs, targets, loss
+        self._samples = self._converted(batches)
+        return True
 
     def _take_room(self) -> Room:
         """Return buffers for one call of the kernels, which no other thread uses meanwhile."""
