@@ -17,12 +17,15 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import answered, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
-from scalarviz.formulas.randomness import STREAM_INITIAL, normal, uniform, unit_pairs
+from scalarviz.formulas.initial_draws import initial_pairs
+from scalarviz.formulas.randomness import normal, uniform
 from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.settings import given
 from scalarviz.formulas.table import pick, table
 
-PORTION = 2**16  # rows drawn at once: more memory is not faster
+# Rows drawn at once. Larger arrays leave a core's cache, and the system gives and takes back their
+# memory at every operation, which takes two or three times as long.
+PORTION = 2**13
 
 LawFunction = Callable[..., tuple[float, float]]
 
@@ -203,7 +206,7 @@ class Init:
         """
         settings = tuple(self.settings.values()) if law.takes_settings else ()
         a, b = law.spread(float(shape[0]), float(shape[1]), *settings)
-        u, v = unit_pairs(seed, STREAM_INITIAL, 0, first, count)
+        u, v = initial_pairs(seed, first, count)
         array: npt.NDArray[np.float64]
         array = UNIFORM_ARRAY(u, a, b) if law.kind == "uniform" else NORMAL_ARRAY(u, v, a, b)
         return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import final
 
@@ -12,9 +12,12 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten, size
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
+from scalarviz.formulas.initial_draws import DrawnTogether
+from scalarviz.formulas.initializers import PORTION
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.model.bank import Bank
 from scalarviz.model.bank_stack import BankStack
+from scalarviz.network.network import Network
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import check_losses, in_units, most
 from scalarviz.session.lock import SessionLock
@@ -77,8 +80,7 @@ class Replicas:
             )
         row = session.optimizer.row
         stack = BankStack(len(self.seeds), session.network.bank, row.slots)
-        pairs = zip(self.seeds, stack.banks, strict=True)
-        self.networks = [session.network.fresh(seed, bank=bank) for seed, bank in pairs]
+        self.networks = networks_on(stack.banks, self.seeds, session.network)
         precision = session.network.precision
         for network in self.networks:
             network.bank.start_scaling(precision)
@@ -154,6 +156,19 @@ class Replicas:
     def __repr__(self) -> str:
         seeds = shorten(self.seeds)
         return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def networks_on(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> list[Network]:
+    """Return a network on each bank of zeros, with the initial numbers of each seed."""
+    rows = len(banks[0])
+    together = PORTION // (rows or 1)  # 0: each of them is drawn in portions
+    networks: list[Network] = []
+    for first in range(0, len(seeds), together or 1):
+        group = seeds[first : first + (together or 1)]
+        with DrawnTogether(group, rows if together else 0):
+            pairs = zip(group, banks[first:], strict=False)
+            networks += [like.fresh(seed, bank=bank) for seed, bank in pairs]
+    return networks
 
 
 def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:

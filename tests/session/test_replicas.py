@@ -12,6 +12,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.engines.cpu.replicas import CpuMany
 from scalarviz.errors import EngineError, InputError
+from scalarviz.session import replicas as module
 from scalarviz.session.replicas import Replicas
 from tests.wording import refused
 
@@ -49,6 +50,21 @@ def test_each_has_the_bits_of_a_session_of_its_own(options: dict[str, Any]) -> N
         assert (replicas.losses[i] == alone.losses).all()
         assert replicas.banks[i].step_count == 21
     assert replicas.losses.shape == (5, 21) and len(replicas) == 5
+
+
+@pytest.mark.parametrize("rows", [1, 150, 10**6])
+def test_initial_numbers_that_are_drawn_together_are_those_of_each_seed(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PORTION", rows)  # of 59 a network: none, two or all together
+    seeds = [3, 2**64 - 1, 3, 0, 2**32]
+    pair = np.eye(4, 3), np.eye(4, 3)
+    layers = [sv.Dense(3, 8, "tanh", init="normal"), sv.Dropout(8, 0.5), sv.Dense(8, 3)]
+    net = sv.Network(layers, dtype="float64")
+    made = sv.replicate(sv.Session(net, pair, engine="cpu"), seeds)
+    for bank, seed in zip(made.banks, seeds, strict=True):
+        alone = net.fresh(seed).bank
+        assert (bank.value == alone.value).all() and (bank.state == alone.state).all()
 
 
 def test_their_weights_stand_on_what_the_kernels_train(monkeypatch: pytest.MonkeyPatch) -> None:
