@@ -1,6 +1,8 @@
 """All benchmarks: `make bench`, or `python -m tests.benchmarks [rounds] [--long] [file.png]`.
 
---long adds what takes many minutes; file.png is where the plot of `growth` goes.
+`python -m tests.benchmarks start` runs one part, which is the name of a module beside this one;
+several can be named. --long adds what takes many minutes; file.png is where the plot of `growth`
+goes.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import sys
 
 from tests.benchmarks import (
     batched_step,
+    calls,
     digits,
     frames,
     growth,
@@ -24,12 +27,12 @@ from tests.benchmarks import (
 )
 from tests.benchmarks.sides import heading, options
 
-if __name__ == "__main__":
-    chosen = options(sys.argv[1:])
-    print(heading(chosen))
+PARTS = {
+    part.__name__.rpartition(".")[2]: part
     for part in (
         training_step,
         start,
+        calls,
         batched_step,
         growth,
         memory,
@@ -41,5 +44,12 @@ if __name__ == "__main__":
         frames,
         watched,
         notebook,
-    ):
-        part.report(chosen)
+    )
+}
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    chosen = options([word for word in words if word not in PARTS])
+    print(heading(chosen))
+    for name in [word for word in words if word in PARTS] or PARTS:
+        PARTS[name].report(chosen)

@@ -3,15 +3,20 @@
     python -m tests.benchmarks.memory
     python -m tests.benchmarks.memory peak WIDTH BATCH
     python -m tests.benchmarks.memory network|session
+    python -m tests.benchmarks.memory making
 
 The second prints parameters and the most bytes in use at a time, as tracemalloc counts them (it
 sees every array): while the network is made and takes its first steps, and while it takes more. The
 report divides the difference of two sizes by what differs. The third prints how much of the
-machine's memory the process holds (RSS), in bytes, after every 1,000 of 11,000 steps.
+machine's memory the process holds (RSS), in bytes, after every 1,000 of 11,000 steps. The fourth
+prints parameters, seconds of processor time, bytes of the arrays of a network of ten million
+parameters, and the most bytes in use while it is made.
 """
 
 from __future__ import annotations
 
+import statistics
+import time
 import tracemalloc
 
 import numpy as np
@@ -24,6 +29,7 @@ BATCHES = (4096, 65536)
 STEPS = 10_000
 EVERY = 1000
 BUDGET = 2 * 2**20  # of the session's keyframes
+LARGE = (1000, 3000, 2000, 500)
 
 
 def network(width: int, batch: int):
@@ -69,6 +75,19 @@ def session_grows() -> list[int]:
     return held(lambda: session.advance(EVERY))
 
 
+def making() -> list[float]:
+    """Parameters, seconds, bytes held and most bytes of a network of ten million parameters."""
+    import scalarviz as sv
+
+    sv.Network([4, 4])  # loads the modules
+    start = time.process_time()
+    net = sv.Network(LARGE)
+    seconds = time.process_time() - start
+    tracemalloc.start()
+    net = sv.Network(LARGE)  # again, since counting bytes takes time
+    return [len(net.bank), seconds, *tracemalloc.get_traced_memory()]
+
+
 def held(train) -> list[int]:
     """Bytes held after every 1,000 steps."""
     found = []
@@ -91,7 +110,7 @@ def resident() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-SIDES = {"peak": peak, "network": network_grows, "session": session_grows}
+SIDES = {"peak": peak, "network": network_grows, "session": session_grows, "making": making}
 
 
 def report(options: Options) -> None:
@@ -104,6 +123,12 @@ def report(options: Options) -> None:
     low, high = [answer([MODULE, "peak", "64", str(batch)]) for batch in BATCHES]
     later = (high[2] - low[2]) / (BATCHES[1] - BATCHES[0])
     print(f"    {later:6.1f} bytes a sample (12 inputs and 3 targets: 60)")
+    made = [answer([MODULE, "making"]) for _ in range(options.rounds)]
+    count, seconds, own, most = (statistics.median(each) for each in zip(*made, strict=True))
+    print(
+        f"    a network of {count:,.0f} parameters is made in {seconds:.2f} s of processor time; "
+        f"{own / count:.1f} bytes a parameter, {(most - own) / 2**20:.1f} MiB more while it is made"
+    )
     for side in ("network", "session"):
         found = answer([MODULE, side])
         grown = (found[-1] - found[0]) / 2**20
