@@ -47,14 +47,18 @@ class CpuEngine(Engine):
         self._work = CpuCalls(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
         self._waiting: list[PendingBackward] = []
+        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
+        self._evaluation = passes(what, [0], [len(program.operations)], [0])
+        self._forward = forward_passes(program, plans.DO_LOAD, plans.DO_STORE)
+        self._backward = backward_passes(program, plans.DO_UPSTREAM, plans.DO_RETURN)
+        for each in (self._forward, self._backward):
+            each["what"] |= plans.DO_KEEP
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((count_tiles(len(batch)), self._tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
-        todo = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
-        todo["what"] |= plans.DO_KEEP
         self._work.do(
-            todo,
+            self._forward,
             self._tables,
             len(batch),
             spaces,
@@ -68,9 +72,8 @@ class CpuEngine(Engine):
     def evaluate(self, batch: FloatArray) -> FloatArray:
         spaces = np.empty((count_chunks(len(batch)), self._tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
-        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
         self._work.do(
-            passes(what, [0], [len(self.program.operations)], [0]),
+            self._evaluation,
             self._tables,
             len(batch),
             spaces,
@@ -92,10 +95,8 @@ class CpuEngine(Engine):
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
         flows = np.zeros((len(done.spaces), tables.flow), dtype)
-        todo = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
-        todo["what"] |= plans.DO_KEEP
         self._work.do(
-            todo,
+            self._backward,
             tables,
             done.samples,
             done.spaces,
