@@ -1,4 +1,4 @@
-"""The command line: `scalarviz list | watch | train | render | replay | doctor | bench`."""
+"""The command line: `scalarviz list | watch | train | render | replay | doctor | warm | bench`."""
 
 from __future__ import annotations
 
@@ -141,6 +141,7 @@ def application(words: Sequence[str]) -> Typer:
     def _(for_class: bool = wanted) -> None:
         doctor(for_class)
 
+    app.command("warm", help="Compile all kernels now: for a class, a container, CI.")(warm)
     app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
     return app
 
@@ -313,6 +314,13 @@ def doctor(for_class: bool) -> None:
     from scalarviz.cli.doctor import examine
 
     sys.exit(examine(for_class=for_class))
+
+
+def warm() -> None:
+    """Compile all kernels."""
+    from scalarviz.cli.warm import warm as compile_kernels
+
+    compile_kernels()
 
 
 def bench() -> None:

@@ -101,7 +101,7 @@ CLASS = (
     Check(
         "kernels",
         "lessons_5_to_9",
-        command="-m scalarviz.controller.precompile float32 float64 replicas",
+        command="-m scalarviz warm",
     ),
     Check("room", "everything", needed=True),
 )

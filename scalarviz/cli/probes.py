@@ -248,12 +248,10 @@ def pictures() -> str:
 
 def kernels() -> str:
     """Whether the kernels are compiled on this machine."""
-    warm = import_module("scalarviz.controller.precompile")
-    lacking = [kind for kind in ("float32", "float64", "replicas") if not warm.is_ready(kind)]
+    lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
     if lacking:
         raise Lack(
-            f"not compiled for {', '.join(lacking)}: the first lesson that needs them waits a "
-            "minute",
+            f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
             COMMAND,
             works=True,
         )

@@ -54,7 +54,7 @@ def computes(command: CommandT) -> CommandT:
         try:
             return command(controller, *given, **named)
         finally:
-            controller.warming.settle()
+            controller.look_at_kernels()  # the command may have changed what is needed
 
     return cast(CommandT, done)
 

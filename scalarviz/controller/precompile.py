@@ -1,8 +1,9 @@
 """Compiles kernels in a process of its own before they are needed.
 
-    python -m scalarviz.controller.precompile float32 expression-float64 means
+    python -m scalarviz.controller.precompile cuda-float32 means
 
-compiles these kinds and marks them on disk. Compiled kernels load quickly.
+compiles these kinds and marks them on disk. Compiled kernels load quickly. The kind of a training
+on the cpu engine names the kernels that it needs, and no others; see `kernel_units`.
 """
 
 from __future__ import annotations
@@ -10,77 +11,105 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scalarviz.autograd.value import Value
-from scalarviz.engines.codegen import kernel_file
-from scalarviz.engines.codegen.kernel_file import Target
-from scalarviz.engines.cpu.calls import TEMPLATE
+from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen import compile_kernel, cuda_file, kernel_units
+from scalarviz.engines.codegen.cache_files import cache_folder, compiled_files, is_compiled
+from scalarviz.engines.codegen.kernel_source import versions
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.cpu.units import units_of_training
+from scalarviz.engines.expression.cpu import units_of_expression
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
+from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Conv2d, Dense, LayerNorm
 from scalarviz.model.bank import Dtype
-from scalarviz.model.optimizer import SGD
-from scalarviz.network.expression import compile as compile_function
+from scalarviz.model.optimizer import SGD, Optimizer
+from scalarviz.model.trace import TraceProgram
+from scalarviz.network.base import Model
 from scalarviz.network.network import Network
 from scalarviz.presenter.scene_layout import layout_of
-from scalarviz.session.replicas import replicate
 from scalarviz.session.session import Session
 from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
 COMMAND = ("-m", "scalarviz.controller.precompile")
-EXPRESSION = "scalarviz.engines.expression.kernels"
 CUDA = "scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps"
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
+MEANS = "means"
 
-# The templates of the kernels of each kind.
-KINDS: dict[str, tuple[tuple[str, Dtype, Target], ...]] = {
-    **{each: ((TEMPLATE, each, "cpu"),) for each in DTYPES},
-    "replicas": ((TEMPLATE, "float32", "cpu"),),
-    **{f"expression-{each}": ((EXPRESSION, each, "cpu"),) for each in DTYPES},
-    **{f"cuda-{each}": tuple((template, each, "cuda") for template in CUDA) for each in DTYPES},
-    "means": (),
-}
+_units: dict[str, tuple[list[Unit], Dtype]] = {}  # the kernels of a kind, and their type
 
 
 def name_of(kind: str) -> str:
     """Return the name of a kind."""
-    family, _, dtype = kind.rpartition("-")
+    label, _, dtype = kind.partition(":")[0].rpartition("-")
     if dtype in DTYPES:
-        return text(f"compiling.kinds.{family or 'network'}", dtype=dtype)
+        return text(f"compiling.kinds.{label or 'network'}", dtype=dtype)
     return text(f"compiling.{kind}")
 
 
 def kind_of(session: Session, engine: str) -> str:
     """Return the kind of kernels that a session needs on an engine; "" for python."""
+    timeline = session.timeline
+    actions = [action for branch in timeline.branches for action in branch.journal]
+    given = [each for action in actions for each in action.details.values()]
+    frames = [frame for branch in timeline.branches for frame in branch.frames]
+    optimizers = [timeline.trainer.settings.optimizer, *given]
+    optimizers += [frame.settings.optimizer for frame in frames]
+    trainer = timeline.trainer
+    return kind_of_training(session.network, trainer.batches, trainer.loss, optimizers, engine)
+
+
+def kind_of_training(
+    network: Model, batches: Batches, loss: Loss, optimizers: Iterable[object], engine: str
+) -> str:
+    """Return the kind for trainings of a network on an engine, with these optimizers."""
+    program, dtype = network.program, network.bank.dtype
     if engine == "python":
         return ""
-    dtype = session.network.bank.dtype
-    if not session.network.layers:
-        return f"expression-{dtype}"
-    return dtype if engine == "cpu" else f"{engine}-{dtype}"
+    if engine != "cpu":
+        return f"{engine}-{dtype}"
+    moves = [each for each in optimizers if isinstance(each, Optimizer)]
+    if isinstance(program, TraceProgram):
+        return remembered(
+            f"expression-{dtype}", units_of_expression(program.trace, dtype, loss, moves), dtype
+        )
+    units = units_of_training(program, batches, loss, moves, network.precision)
+    return remembered(dtype, units, dtype)
+
+
+def remembered(family: str, units: list[Unit], dtype: Dtype) -> str:
+    """Return the kind with these kernels."""
+    texts = "".join(kernel_units.text_of(unit, dtype) for unit in units)
+    kind = f"{family}:{hashlib.sha256(texts.encode()).hexdigest()[:20]}"
+    _units[kind] = units, dtype
+    return kind
 
 
 def kinds_of_run(path: object) -> list[str]:
     """Return the kinds that a saved run needs; [] if the file cannot be read."""
     try:
-        dtype, engines = needs_of_run(path)
+        network, batches, loss, optimizers, engines = needs_of_run(path)
     except (ScalarvizError, OSError):
         return []
     here = {name for name, row in ENGINES.items() if not row.lack()} - {"python"}
-    found = [dtype if each == "cpu" else f"{each}-{dtype}" for each in engines & here]
-    return [kind for kind in found if kind in KINDS]
+    return [kind_of_training(network, batches, loss, optimizers, each) for each in engines & here]
 
 
 def is_ready(kind: str) -> bool:
     """Return whether a kind is compiled for the current formulas."""
+    if kind in _units:
+        units, dtype = _units[kind]
+        return all(kernel_units.is_ready(unit, dtype) for unit in units)
     if kind.startswith("cuda") and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return True  # the simulator compiles nothing
     try:
@@ -90,54 +119,53 @@ def is_ready(kind: str) -> bool:
     return bool(files) and all(Path(file).exists() for file in files)
 
 
+def paths_of(kind: str) -> list[Path]:
+    """Return the files of the kernels of a kind."""
+    units, dtype = _units[kind]
+    return [kernel_units.path_of_unit(unit, dtype) for unit in units]
+
+
+def templates_of(kind: str) -> list[tuple[str, Any]]:
+    """Return the templates of a kind of cuda, with their working type."""
+    return [] if kind == MEANS else [(name, kind.rpartition("-")[2]) for name in CUDA]
+
+
 def mark_of(kind: str) -> Path:
     """Return the file that marks a kind as compiled, and lists its compiled files."""
-    texts = [kernel_file.text_of(*template) for template in KINDS[kind]]
-    texts = texts or [
-        kernel_file.module_text(mip_levels.__name__),
-        kernel_file.versions(),
-        kept_means(),
-    ]
+    texts = [cuda_file.text_of(*template) for template in templates_of(kind)]
+    texts = texts or [cuda_file.module_text(mip_levels.__name__), versions(), kept_means()]
     texts.append(os.environ.get("NUMBA_CACHE_DIR", ""))
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
-    return kernel_file.cache_folder() / f"compiled_{kind}_{digest}.txt"
+    return cache_folder() / f"compiled_{kind}_{digest}.txt"
 
 
 def words_for(kind: str) -> str:
     """Return the argument for another process, so that it compiles the same kernels."""
-    paths = [str(kernel_file.written(*template)) for template in KINDS[kind]]
-    return f"{kind}={os.pathsep.join(paths)}"
+    files = paths_of(kind) if kind in _units else []
+    files = files or [cuda_file.written(*template) for template in templates_of(kind)]
+    return f"{kind}={os.pathsep.join(map(str, files))}"
 
 
 def compile_kind(word: str) -> None:
     """Compile a kind, from source files of another process if the word names them."""
-    kind, _, paths = word.partition("=")
-    templates = KINDS[kind]
-    for path, template in zip(paths.split(os.pathsep) if paths else (), templates, strict=False):
-        kernel_file.adopt(Path(path), *template)
-    family, _, dtype = kind.rpartition("-")
-    if kind == "replicas":
-        compile_replicas()
-    elif kind == "means":
+    kind, _, names = word.partition("=")
+    paths = [Path(name) for name in names.split(os.pathsep)] if names else []
+    if ":" in kind:
+        for path in paths or paths_of(kind):
+            if not is_compiled(path):
+                compile_kernel.import_file(path).compiled.compile()
+        return
+    templates = templates_of(kind)
+    for path, template in zip(paths, templates, strict=False):
+        cuda_file.adopt(path, *template)
+    if kind == MEANS:
         compile_means()
-    elif family == "expression":
-        compile_expression(dtype)
+        files = list(Path(kept_means()).glob("mip_levels.*.nb?"))
     else:
-        compile_network(dtype, family or "cpu")
-    files = [str(file) for file in files_of(templates)]
+        compile_network(kind.rpartition("-")[2], "cuda")
+        files = [file for each in templates for file in compiled_files(cuda_file.written(*each))]
     with suppress(OSError):
-        mark_of(kind).write_text("\n".join(files), encoding="utf-8")
-
-
-def files_of(templates: Sequence[tuple[str, Dtype, Target]]) -> list[Path]:
-    """Return the compiled files."""
-    if not templates:
-        return list(Path(kept_means()).glob("mip_levels.*.nb?"))
-    return [
-        file
-        for template in templates
-        for file in kernel_file.compiled_files(kernel_file.written(*template))
-    ]
+        mark_of(kind).write_text("\n".join(map(str, files)), encoding="utf-8")
 
 
 def kept_means() -> str:
@@ -160,24 +188,6 @@ def compile_network(dtype: Any, engine: str) -> None:
     Session(Network([64, 64], dtype=dtype), (wide, wide), "mse", SGD(0.1), engine=engine).advance(1)
 
 
-def compile_replicas() -> None:
-    """Take a step of two replicas."""
-    session = Session(Network([2, 3, 1], "tanh"), ([[0.0, 1.0]] * 4, [[1.0]] * 4), engine="cpu")
-    replicate(session, seeds=range(2)).advance(1)
-
-
-def compile_expression(dtype: str) -> None:
-    """Take steps of a compiled function, and call its four verbs."""
-    slope, shift = Value(1.0), Value(0.0)
-    line = compile_function(lambda x: slope * x + shift, inputs=1, dtype=dtype, engine="cpu")
-    session = Session(line, ([[0.0]] * 4, [[1.0]] * 4), "mse", SGD(0.1), engine="cpu")
-    session.advance(2)
-    session.advance(len(session.operations), "operation")
-    line.forward([[1.0]])
-    line.backward()
-    line.step(SGD(0.1))
-
-
 def compile_means() -> None:
     """Fill the mip levels of a plate, and of a tiled one."""
     wide, pair = Network([64, 64]), ([[0.0] * 64], [[0.0] * 64])
@@ -194,5 +204,6 @@ def compile_means() -> None:
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:] or ["float32"]:
+    threading.Thread(target=compile_kernel.end_with_parent, daemon=True).start()
+    for each in sys.argv[1:]:
         compile_kind(each)

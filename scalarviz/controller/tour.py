@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import final
 
-from scalarviz.engines.codegen.kernel_file import cache_folder
+from scalarviz.engines.codegen.cache_files import cache_folder
 from scalarviz.session.session import Session
 
 Do = Callable[[Callable[[], None]], object]

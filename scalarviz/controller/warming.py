@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from subprocess import PIPE
 from threading import Thread
 from time import monotonic
 from typing import Any, final
@@ -61,7 +62,9 @@ class Compiling:
         found = {kind for kind in kinds if kind and not self._is_there(kind)}
         for kind in set() if self._over else found - set(self._going):
             try:
-                worker: Any = children.start([*precompile.COMMAND, precompile.words_for(kind)])
+                worker: Any = children.start(
+                    [*precompile.COMMAND, precompile.words_for(kind)], stdin=PIPE
+                )
             except OSError:
                 worker = Here(kind)
             self._going[kind] = worker, monotonic()
@@ -83,7 +86,9 @@ class Compiling:
             worker, since = self._going.pop(kind)
             if isinstance(worker, Here):
                 self._done_here.add(kind)
-            elif not precompile.is_ready(kind):
+                continue
+            children.end(worker)
+            if not precompile.is_ready(kind):
                 self._going[kind] = Here(kind), since
         return any(kind not in self._going for kind in ended)
 

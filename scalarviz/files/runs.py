@@ -19,12 +19,15 @@ import numpy as np
 
 from scalarviz.checks.limits import Budget
 from scalarviz.data import DataSet
+from scalarviz.data.batches import Batches
+from scalarviz.engines.common.base import ORDER_OF_SUMS
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.networks import describe, not_made
-from scalarviz.files.rebuilding import build_timeline
+from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter
+from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock, Frame
@@ -72,16 +75,39 @@ def load_timeline(path: object, data: object = None, limit: int | None = None) -
             "it gives slightly other numbers here",
             stacklevel=3,
         )
+    elif description.get("order_of_sums", 1) != ORDER_OF_SUMS and used_kernels(timeline):
+        warnings.warn(
+            f"{shown(as_path(path))} was made by a version that added numbers in another order: it "
+            "goes on from its keyframes, and moments between them may differ in the last bits",
+            stacklevel=3,
+        )
     return timeline
 
 
-def needs_of_run(path: object) -> tuple[str, set[str]]:
-    """Return the dtype of a training in a file, and the engines that it has used."""
-    description, _ = read(path, KIND)
+def used_kernels(timeline: Timeline) -> bool:
+    """Return whether a training has used another engine than python."""
+    actions = [action for branch in timeline.branches for action in branch.journal]
+    engines = [action.details["name"] for action in actions if action.kind == "engine"]
+    frames = [frame for branch in timeline.branches for frame in branch.frames]
+    return {*engines, *[frame.settings.engine for frame in frames]} != {"python"}
+
+
+def needs_of_run(path: object) -> tuple[Network, Batches, Loss, list[object], set[str]]:
+    """Return what a training in a file computes, without computing it.
+
+    That is the network, the batches, the loss, and all optimizers and engines that it has used.
+    """
+    description, arrays = read(path, KIND)
     try:
+        parts = Rebuilding(description, arrays, None, None)
         actions = [action for branch in description["branches"] for action in branch["journal"]]
-        chosen = {str(details["name"]) for _, _, kind, details, _ in actions if kind == "engine"}
-        return str(description["network"]["dtype"]), chosen | {str(description["start"]["engine"])}
+        details = [(kind, value) for _, _, kind, given, _ in actions for value in given.values()]
+        engines = {str(value) for kind, value in details if kind == "engine"}
+        optimizers = [parts.reader.read(value) for kind, value in details if kind == "optimizer"]
+        start = parts.start
+        batches = start.data.batches(parts.batch, parts.seed)
+        optimizers.append(start.optimizer)
+        return parts.network, batches, parts.loss, optimizers, {start.engine, *engines}
     except Exception as error:  # loading checks it in full
         raise not_made(path, "a training", error) from error
 
@@ -127,6 +153,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "branch": places[timeline.branch],
         "clock": list(here.key),
         "bits": bits_of(network.bank),
+        "order_of_sums": ORDER_OF_SUMS,
     }
     return description, arrays | writer.arrays
 

@@ -10,7 +10,7 @@ from: otherwise an error could be lowered by making p larger, and predictions wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -230,7 +230,6 @@ ROW_LOSSES = table(
 )
 
 Mean = Literal["all", "samples", "none"]
-ROWS: dict[str, LossRow | RowLossRow] = {**LOSSES, **ROW_LOSSES}
 MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
 
@@ -263,7 +262,10 @@ class Loss:
 
     @answered
     def __init__(self, name: str = "mse", *, factor: float = 1.0, mean: Mean = "all") -> None:
-        self.row = pick(ROWS, name, "loss")
+        rows: Mapping[str, LossRow | RowLossRow] = LOSSES
+        if not isinstance(name, str) or name not in LOSSES:
+            rows = {**LOSSES, **ROW_LOSSES}
+        self.row = pick(rows, name, "loss")
         self.factor = number(factor, "the factor of a loss", 0.0, open_low=True)
         self.mean = pick(MEANS, mean, "mean of a loss")
         self._stack: list[tuple[FloatArray, FloatArray, bool]] = []

@@ -26,7 +26,7 @@ def start(words: Sequence[str], **streams: Any) -> Any:
 
 
 def end(child: Any) -> None:
-    """Terminate a child and wait until it has ended."""
+    """Terminate a child and wait until it has ended, and close its input."""
     if child.poll() is None:
         child.terminate()
         try:
@@ -34,6 +34,8 @@ def end(child: Any) -> None:
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
+    if child.stdin is not None:
+        child.stdin.close()
     _children.discard(child)
 
 

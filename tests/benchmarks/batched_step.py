@@ -36,7 +36,7 @@ MODULE = "tests.benchmarks.batched_step"
 
 
 def cpu_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
-    """The cpu engine, `steps_a_call(batch)` steps at once."""
+    """The cpu engine, `steps_a_call` steps at once."""
     import numba
 
     import scalarviz as sv
@@ -45,17 +45,22 @@ def cpu_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
     net = sv.Network(list(case.sizes), case.activation, case.output, engine="cpu")
     inputs, targets = case.samples(batch)
     loss, optimizer = sv.Loss("mse"), getattr(sv, case.optimizer)(case.rate)
-    steps = steps_a_call(batch)
+    steps = steps_of(case, batch)
     return lambda: net.train(inputs, targets, loss, optimizer, steps=steps)
 
 
-def side(make: Make, steps: Callable[[int], int]) -> Side:
+def steps_of(case: Case, batch: int) -> int:
+    """How many steps a call of the cpu engine takes."""
+    return steps_a_call(batch, multiplications(case.sizes, batch))
+
+
+def side(make: Make, steps: Callable[[Case, int], int]) -> Side:
     """A side of this benchmark: the seconds of a step, given network, batch and threads."""
 
     def seconds(name: str, batch: str, threads: str) -> float:
         keep_on_cores(int(threads))
         step = make(CASES[name], int(batch), int(threads))
-        return median_time(step, warm_up=20, least_seconds=0.4) / steps(int(batch))
+        return median_time(step, warm_up=20, least_seconds=0.4) / steps(CASES[name], int(batch))
 
     return seconds
 
@@ -75,10 +80,10 @@ def matrix_rate(name: str, batch: str, threads: str) -> float:
 
 SIDES = {
     "matrix": matrix_rate,
-    "cpu": side(cpu_step, steps_a_call),
-    "torch": side(torch_step, lambda batch: 1),
-    "jax": side(jax_step, lambda batch: 1),
-    "jax_loop": side(jax_loop, steps_a_call),
+    "cpu": side(cpu_step, steps_of),
+    "torch": side(torch_step, lambda case, batch: 1),
+    "jax": side(jax_step, lambda case, batch: 1),
+    "jax_loop": side(jax_loop, steps_of),
 }
 
 

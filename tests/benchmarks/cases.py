@@ -38,7 +38,12 @@ CASES = {
     "3-16-16-3 tanh": Case(SMALL, "tanh", "linear", "SGD", 0.1, (1, 32, 1024)),
     "12-64x4-3": Case(TEXTURE, "leaky_relu", "sigmoid", "Adam", 1e-3, (1024,)),
     "12-64x4-3 tanh": Case(TEXTURE, "tanh", "sigmoid", "Adam", 1e-3, (1024,)),
+    "784-512-512-10": Case([784, 512, 512, 10], "relu", "linear", "SGD", 0.01, (256, 1024)),
+    "12-256-256-3": Case([12, 256, 256, 3], "relu", "linear", "SGD", 0.01, (1024,)),
+    "12-1024-1024-3": Case([12, 1024, 1024, 3], "relu", "linear", "SGD", 0.01, (256,)),
+    "12-2048-2048-3": Case([12, 2048, 2048, 3], "relu", "linear", "SGD", 0.01, (256,)),
 }
+MOST_OPERATIONS = 5 * 10**9  # of a call, about 50 ms
 
 
 def multiplications(sizes: Sequence[int], batch: int) -> int:
@@ -47,9 +52,9 @@ def multiplications(sizes: Sequence[int], batch: int) -> int:
     return 2 * batch * (3 * sum(products) - products[0])  # no gradient by the first inputs
 
 
-def steps_a_call(batch: int) -> int:
-    """Enough that the call itself does not count."""
-    return max(64, 4096 // batch)
+def steps_a_call(batch: int, operations: int = 0) -> int:
+    """Enough that the call itself does not count, of steps with so many operations each."""
+    return max(1, min(max(64, 4096 // batch), MOST_OPERATIONS // max(1, operations)))
 
 
 def texture_session(picture: sv.data.Texture, seed: int = 0) -> sv.Session:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.cases import Case, steps_a_call
+from tests.benchmarks.cases import Case, multiplications, steps_a_call
 
 
 def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
@@ -61,7 +61,7 @@ def jax_loop(case: Case, batch: int, threads: int) -> Callable[[], object]:
     import jax
 
     update, state = jax_update(case, batch)
-    count = steps_a_call(batch)
+    count = steps_a_call(batch, multiplications(case.sizes, batch))
     jitted = jax.jit(
         lambda state: jax.lax.fori_loop(0, count, lambda _, each: update(each), state),
         donate_argnums=0,

@@ -75,7 +75,7 @@ def test_a_class_takes_all_that_the_lessons_take(name: str) -> None:
 def test_kernels_can_be_compiled_before_a_class() -> None:
     code, text = examined(for_class=True, kernels=COMMAND)
     assert code == 0
-    assert "-m scalarviz.controller.precompile float32 float64 replicas" in text
+    assert "-m scalarviz warm" in text
 
 
 def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,17 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile, warming
 from scalarviz.controller.controller import Controller
-from scalarviz.engines.codegen import compile_kernel, kernel_file
+from scalarviz.engines.codegen import kernel_units
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.cpu import calls
+from scalarviz.engines.every_kernel import every_kernel
+from scalarviz.engines.expression import cpu as expression
+from scalarviz.engines.expression import kernels
 from scalarviz.engines.registry import ENGINES
+from scalarviz.formulas import activations
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
+from scalarviz.formulas.table import Formula
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes
@@ -27,15 +34,17 @@ from tests.controller.fake_stage import FakeStage
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is compiled yet; a kind is once the file `compiler` / KIND is there."""
+    """Nothing is compiled yet; kinds are once the file `compiler` / FAMILY is there."""
     program = f"""
 import pathlib, sys, time
-kind = pathlib.Path({str(tmp_path)!r}) / sys.argv[1].partition("=")[0]
+kind = pathlib.Path({str(tmp_path)!r}) / sys.argv[1].partition("=")[0].partition(":")[0]
 while not kind.exists():
     time.sleep(0.01)
 """
     monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
-    monkeypatch.setattr(precompile, "is_ready", lambda kind: (tmp_path / kind).exists())
+    monkeypatch.setattr(
+        precompile, "is_ready", lambda kind: (tmp_path / kind.partition(":")[0]).exists()
+    )
     return tmp_path
 
 
@@ -222,14 +231,19 @@ def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -
 def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
     make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    s = network_session("python")
+    trainer = s.timeline.trainer
+    needs = s.network, trainer.batches, trainer.loss, [sv.SGD(0.5)]
     monkeypatch.setattr(
-        precompile, "needs_of_run", lambda path: ("float32", {"cuda", "cpu", "python"})
+        precompile, "needs_of_run", lambda path: (*needs, {"cuda", "cpu", "python"})
     )
+    kind = precompile.kind_of(s, "cpu")
     cuda = replace(ENGINES["cuda"], lack=lambda: "no GPU")
     monkeypatch.setitem(ENGINES, "cuda", cuda)
-    assert precompile.kinds_of_run("it") == ["float32"]
+    assert kind.startswith("float32:")
+    assert precompile.kinds_of_run("it") == [kind]
     monkeypatch.setitem(ENGINES, "cuda", replace(cuda, lack=str))
-    assert sorted(precompile.kinds_of_run("it")) == ["cuda-float32", "float32"]
+    assert sorted(precompile.kinds_of_run("it")) == ["cuda-float32", kind]
 
 
 def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
@@ -249,14 +263,14 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
 def test_a_formula_that_is_added_meanwhile_is_compiled_too(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    monkeypatch.setattr(
-        precompile, "is_ready", lambda kind: asked.append(precompile.mark_of(kind)) or True
-    )
+    asked: list[str] = []
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: asked.append(kind) or True)
     controller = make(network_session())
-    monkeypatch.setitem(ACTIVATIONS, "own", ACTIVATIONS["relu"])
+    own = Formula("own", activations.relu, (activations.relu_derivative,))
+    monkeypatch.setitem(ACTIVATIONS, "own", own)
     controller.set_activation(0, "own")
-    assert asked[0] != asked[-1]
+    rows = [{unit.row for unit in precompile._units[kind][0]} for kind in (asked[0], asked[-1])]
+    assert own not in rows[0] and own in rows[1]
 
 
 def test_who_leaves_takes_the_engine_along(make: Any) -> None:
@@ -277,47 +291,88 @@ def test_where_another_process_fails_a_thread_of_this_one_compiles(
     s = network_session()
     controller = make(s)
     attended(controller, lambda: s.engine == "cpu")
-    assert compiled == ["float32"]
+    assert compiled == [precompile.kind_of(s, "cpu")]
 
 
 def test_what_is_noted_as_compiled_is_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    assert not precompile.is_ready("float32")
+    assert not precompile.is_ready("means")
     kept = tmp_path / "kernel.nbc"
     kept.touch()
-    precompile.mark_of("float32").write_text(str(kept))
-    assert precompile.is_ready("float32") and not precompile.is_ready("float64")
+    precompile.mark_of("means").write_text(str(kept))
+    assert precompile.is_ready("means")
     kept.unlink()
-    assert not precompile.is_ready("float32")
+    assert not precompile.is_ready("means")
 
 
-def test_another_process_takes_the_formulas_of_this_one(
+def bent(x: float) -> float:
+    return 0.5 * x
+
+
+def bent_slope(x: float, y: float) -> float:
+    return 0.5
+
+
+def test_another_process_compiles_the_formulas_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(kernel_file, "_texts", {})
-    template = precompile.KINDS["float32"][0]
-    plain = kernel_file.text_of(*template)
-    monkeypatch.setitem(ACTIVATIONS, "own", ACTIVATIONS["relu"])
-    path = Path(precompile.words_for("float32").partition("=")[2])
-    own, mark = kernel_file.text_of(*template), precompile.mark_of("float32")
-    assert own != plain and path.read_text() == own
-    monkeypatch.delitem(ACTIVATIONS, "own")
-    assert kernel_file.text_of(*template) == plain
-    kernel_file.adopt(path, *template)
-    assert kernel_file.text_of(*template) == own and precompile.mark_of("float32") == mark
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    unit = Unit("test_bent", kernels.unary, Formula("bent", bent, (bent_slope,)))
+    kind = precompile.remembered("float64", [unit], "float64")
+    word = precompile.words_for(kind)
+    assert not precompile.is_ready(kind)
+    assert Path(word.partition("=")[2]).read_text() == kernel_units.text_of(unit, "float64")
+    with monkeypatch.context() as patch:
+        patch.setattr(precompile, "_units", {})  # the other process knows none of them
+        precompile.compile_kind(word)
+    assert precompile.is_ready(kind)
+    (file,) = tmp_path.rglob("*.nbc")
+    file.unlink()
+    assert not precompile.is_ready(kind)
+
+
+def test_a_kind_names_what_a_training_needs_and_no_more() -> None:
+    def units(s: sv.Session) -> set[str]:
+        return {unit.name for unit in precompile._units[precompile.kind_of(s, "cpu")][0]}
+
+    s = network_session("python")
+    found = units(s)
+    assert "cpu_activation_tanh_forward" in found and "cpu_sgd_rows" in found
+    assert not any("relu" in name or "adam" in name for name in found)
+    s.advance(2)
+    s.optimizer = sv.Adam(0.1)
+    assert units(s) - found == {"cpu_adam_rows", "cpu_adam_constants"} and found < units(s)
 
 
 # That nothing is forgotten.
 
 
+def test_what_is_compiled_ahead_is_all_that_kinds_name() -> None:
+    ahead = set(every_kernel())
+    slope = sv.Value(0.5)
+    picture = [sv.Conv2d((1, 4, 4), 2, 3), sv.BatchNorm((2, 2, 2)), sv.Dropout(8, 0.5)]
+    models = [
+        sv.Network([*picture, sv.Dense(8, 3)], dtype="float64"),
+        sv.Network([sv.Residual(sv.Dense(4, 4, "gelu"), sv.LayerNorm(4)), sv.Dense(4, 3)]),
+        sv.compile(lambda x: slope * x.exp().maximum(slope) / x, inputs=1),
+    ]
+    for model in models:
+        samples = np.full((3, model.inputs), 0.5), np.full((3, model.outputs), 0.5)
+        s = sv.Session(model, samples, "huber", sv.AdamW(0.1), batch=2, engine="python")
+        units, dtype = precompile._units[precompile.kind_of(s, "cpu")]
+        assert len(units) > 10 and {(unit, dtype) for unit in units} <= ahead
+
+
 @pytest.mark.slow
-def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever network, data, optimizer, loss or scene: all is loaded, nothing compiled."""
+def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever network, data, optimizer, loss or scene: what is not loaded is compiled before."""
     missed: list[Any] = []
-    load_or_compile = Dispatcher._compile_for_args
+    load_or_compile, load_units = Dispatcher._compile_for_args, kernel_units.load
 
     def noted(self: Any, *given: Any, **named: Any) -> Any:
         before = sum(self._cache_misses.values())
@@ -327,11 +382,37 @@ def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.Mo
             if sum(self._cache_misses.values()) > before:
                 missed.append((self.py_func.__name__, self.signatures[-1]))
 
-    for kind in ("float32", "float64", "expression-float32", "expression-float64", "means"):
-        precompile.compile_kind(kind)
-        assert precompile.is_ready(kind)
+    def named(units: Any, dtype: Any) -> Any:
+        missed.extend((unit.name, dtype) for unit in units if (unit, dtype) not in known)
+        return load_units(units, dtype)
+
+    precompile.compile_kind("means")
+    assert precompile.is_ready("means")
     monkeypatch.setattr(Dispatcher, "_compile_for_args", noted)
-    monkeypatch.setattr(compile_kernel, "run_child", lambda *words: missed.append(words))
+    for module in (calls, expression):
+        monkeypatch.setattr(module, "load", named)
+    known: set[Any] = set()
+    ahead = set(every_kernel())  # what `scalarviz warm` compiles
+
+    def use(model: Any, samples: Any, *rest: Any, **given: Any) -> None:
+        """What a window does with a session."""
+        session = sv.Session(model, samples, *rest, engine="cpu", **given)
+        know(session)
+        session.advance(3)
+        session.advance(len(session.operations), "operation")
+        session.back(2, "operation")
+        session.seek(0)
+        session.reset()
+        session.advance(2)
+        model(np.full((3, model.inputs), 0.1))
+        assert not missed, missed
+
+    def know(session: sv.Session) -> None:
+        units, dtype = precompile._units[precompile.kind_of(session, "cpu")]
+        known.clear()
+        known.update((unit, dtype) for unit in units)
+        assert known <= ahead
+
     rng = np.random.default_rng(0)
     few, fixed = (rng.random((9, 4)), rng.random((9, 3))), rng.random((9, 4))
     fixed.flags.writeable = False
@@ -349,12 +430,6 @@ def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.Mo
         typed = tuple(np.asfortranarray(table, dtype) for table in columns)
         for table in (columns, typed, data.Arrays(*columns)):
             use(sv.Network([4, 3], dtype=dtype), table)
-        net = sv.Network([4, 3], dtype=dtype).to("cpu")
-        for table in (fixed, np.asfortranarray(few[0])):
-            net.forward(table)
-            net.backward(np.asfortranarray(few[1]))
-            net.step()
-            net.train(table, few[1], steps=3)
         slope, shift = sv.Value(0.5), sv.Value(0.1)
         line = sv.compile(lambda x: (slope * x + shift).tanh(), inputs=1, dtype=dtype)  # noqa: B023
         for count in (1, 9):
@@ -362,6 +437,7 @@ def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.Mo
     for path in scenes().values():
         show = load(path)(engine="cpu")
         session, stage = show.session, Stage(show)
+        know(session)
         session.advance(2)
         session.advance(min(len(session.operations), 80) + 1, "operation")
         stage.pin(0)
@@ -369,16 +445,4 @@ def test_no_training_takes_a_kernel_that_was_not_compiled(monkeypatch: pytest.Mo
         stage.captioned()
         session.reset()
         session.history(0, wait=True)
-    assert not missed, missed
-
-
-def use(model: Any, samples: Any, *rest: Any, **named: Any) -> None:
-    """What a window does with a session."""
-    session = sv.Session(model, samples, *rest, engine="cpu", **named)
-    session.advance(3)
-    session.advance(len(session.operations), "operation")
-    session.back(2, "operation")
-    session.seek(0)
-    session.reset()
-    session.advance(2)
-    model(np.full((3, model.inputs), 0.1))
+        assert not missed, (path, missed)

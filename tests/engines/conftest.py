@@ -1,39 +1,75 @@
-"""What the tests of kernels share: a template without kernels, and its modules for both types."""
+"""What the tests of kernels share: functions of dispatch.py, compiled for a row and a type."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import ast
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import dispatch, kernel_file
+from scalarviz.engines.codegen import cache_files, dispatch
+from scalarviz.engines.codegen.kernel_choice import numbered_rows
+from scalarviz.engines.codegen.kernel_source import parse, variables, versions
+from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
 
-TEMPLATE = "kernels_alone"
+# In a file of kernels these functions have no wrapper for Python; here they are called by it.
+MARKS = '"nogil": True', '"nogil": True, "cache": True'
+WRAPPERS = '"no_cpython_wrapper": True, "no_cfunc_wrapper": True', ""
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a template with no kernels of its own, which can be imported by its name."""
-    folder = tmp_path_factory.mktemp("template")
-    text = "from scalarviz.engines.codegen.dispatch import kernel\n"
-    (folder / f"{TEMPLATE}.py").write_text(text, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        yield folder
+def rows_of(function: Callable[..., Any]) -> dict[int, Any]:
+    """The rows that a function of dispatch.py, or one that it calls, has a body for; by number."""
+    first, known = parse(function).body[0], variables(function)
+    if ast.unparse(first).startswith("row = nth("):
+        return dict(numbered_rows(first, known))
+    called = [each for each in known.values() if getattr(each, "__name__", "") == "move_rows"]
+    return rows_of(called[0]) if called else {}
+
+
+def text_of(name: str, row: Any, dtype: Dtype) -> str:
+    """The file of a function of dispatch.py for a row, as in a file of kernels."""
+    writer = UnitWriter(dtype, row)
+    assert writer.name(getattr(dispatch, name)) == name
+    constants = [*writer.formulas.constants.values(), *writer.wide.constants.values()]
+    head = HEAD.format(versions=versions(), dtype=dtype).replace(*MARKS).replace(*WRAPPERS)
+    return "\n\n\n".join([head, *constants, *writer.sources]) + "\n"
+
+
+def import_text(text: str, stem: str) -> ModuleType:
+    """The module of a file with a text, whose functions are compiled when they are called."""
+    path = cache_files.path_of(text, stem)
+    cache_files.write(path, text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Kernels:
-    """The dispatchers in one working type, and how they compare with the plain ones."""
+    """The functions of dispatch.py in one working type, and how they compare with plain Python."""
 
-    def __init__(self, dtype: kernel_file.Dtype) -> None:
+    def __init__(self, dtype: Dtype) -> None:
         self.dtype = dtype
-        self.module: ModuleType = kernel_file.load(TEMPLATE, dtype)
+        self.functions: list[Any] = []  # all that were compiled or loaded
+        self.function = cache(self._function)
+
+    def _function(self, name: str, number: Any = None) -> Any:
+        """A function of dispatch.py, compiled for the row with a number if it has a table."""
+        row = rows_of(getattr(dispatch, name)).get(number)
+        text = text_of(name, row, self.dtype)
+        function = getattr(import_text(text, f"test_{name}_{self.dtype}"), name)
+        self.functions.append(function)
+        return function
 
     def compiled(self, name: str, *arguments: Any) -> list[Any]:
         """What is left of the arrays among the arguments, and the result."""
-        return self._run(getattr(self.module, name), self.dtype, arguments)
+        number = arguments[0] if rows_of(getattr(dispatch, name)) else None
+        return self._run(self.function(name, number), self.dtype, arguments)
 
     def plain(self, name: str, *arguments: Any) -> list[Any]:
         """The same of the plain version, in float64."""
@@ -63,5 +99,5 @@ class Kernels:
 
 
 @pytest.fixture(scope="session", params=["float32", "float64"])
-def kernels(request: pytest.FixtureRequest, template: Path) -> Kernels:
+def kernels(request: pytest.FixtureRequest) -> Kernels:
     return Kernels(request.param)

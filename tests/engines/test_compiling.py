@@ -8,38 +8,46 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.codegen import compile_kernel, kernel_units
 from scalarviz.engines.codegen.compiling import aside
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.expression.kernels import unary
+from scalarviz.formulas.activations import ACTIVATIONS
 
-TEMPLATE = "kernels_alone"
 
-
-@pytest.mark.usefixtures("template")
 def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(kernel_file, "_modules", {})
-    kernel: Any = kernel_file.load(TEMPLATE, "float64").unit
-    compile_, finished = type(kernel).compile, threading.Event()
+    unit = Unit("test_relu", unary, ACTIVATIONS["relu"])
+    compile_, finished, asked = kernel_units.load_missing, threading.Event(), []
 
-    def interrupted(*args: Any) -> Any:
+    def interrupted(*arguments: Any) -> None:
         signal.raise_signal(signal.SIGINT)
         time.sleep(0.2)  # Python hears it in the main thread
-        entry = compile_(*args)
+        compile_(*arguments)
         finished.set()
-        return entry
 
+    def here(paths: Any) -> bool:
+        asked.append(paths)
+        return False
+
+    monkeypatch.setattr(compile_kernel, "run_child", here)
     with monkeypatch.context() as patch:
-        patch.setattr(type(kernel), "compile", interrupted)
+        patch.setattr(kernel_units, "load_missing", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            kernel(2**31)
+            kernel_units.load([unit], "float64")
+        assert not finished.is_set()
     assert finished.wait(60.0)
-    assert len(kernel.signatures) == 1
-    assert kernel(2**31) == pytest.approx(0.5)
-    assert len(kernel.signatures) == 1
+    (kernel,) = kernel_units.load([unit], "float64")
+    assert len(asked) == 1
+    numbers = np.array([3.0, 0.0])
+    start = numbers.ctypes.data
+    kernel.call(start, 0, 0, start + 8, 0, 0, 1)
+    assert numbers[1] == 3.0
 
 
 def test_what_is_called_aside_gives_what_it_returns_or_raises() -> None:

@@ -27,32 +27,54 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 # ---- the first call of a process ----------------------------------------------------------------
 
 KERNELS = """
-import numba
+import numpy as np
+from numba import prange
+from scalarviz.engines.codegen.dispatch import by_address, in_parallel
+from scalarviz.engines.cpu.memory import array_at, call
 
-@numba.njit(cache=True, parallel=True)
-def count(n):
-    total = 0
-    for _ in numba.prange(n):
-        total += 1
-    return total
+@by_address
+def write(out, i):
+    array_at(out, i + np.uint64(1), np.uint64)[i] = i
 
-@numba.njit(cache=True)
-def count_twice(n):
-    return 2 * count(n)
+@in_parallel
+@by_address
+def count(write, out, n):
+    for i in prange(np.int64(n)):
+        call(write, (out, np.uint64(i)))
+
+@by_address
+def count_for(count, write, out, n):
+    call(count, (write, out, n))
+"""
+COUNTING = """
+    import numpy as np
+    import counting
+    from scalarviz.engines.codegen import compile_kernel, kernel_units
+    from scalarviz.engines.codegen.unit_source import Unit
+
+    asked, run_child = [], compile_kernel.run_child
+    compile_kernel.run_child = lambda paths: asked.extend(paths) or run_child(paths)
+    units = [Unit(name, getattr(counting, name)) for name in {names}]
+    *inner, last = kernel_units.load(units, "float64")
+    numbers = np.zeros(9, np.uint64)
+    last.call(*[kernel.address for kernel in reversed(inner)], numbers.ctypes.data, 9)
+    print(len(asked), *numbers)
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_loaded_from_disk_may_call_a_parallel_one(tmp_path: Path) -> None:
-    # The second process loads the inner kernel and compiles the outer one; the third loads that.
-    for name, result in [("count", "9"), ("count_twice", "18"), ("count_twice", "18")]:
+    # The second process loads the inner kernel and compiles the outer one; the third loads both.
+    (tmp_path / "counting.py").write_text(KERNELS)
+    two, three = ["write", "count"], ["write", "count", "count_for"]
+    for names, compiled in [(two, 2), (three, 1), (three, 0)]:
         done = run(
-            f"""
-            from scalarviz.engines.codegen import kernel_file
-            print(kernel_file.import_text({KERNELS!r}, "counting").{name}(9))
-            """,
-            SCALARVIZ_CACHE_DIR=str(tmp_path),
+            COUNTING.format(names=names),
+            SCALARVIZ_CACHE_DIR=str(tmp_path / "cache"),
+            PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)]),
         )
-        assert (done.returncode, done.stdout.strip()) == (0, result), done.stderr
+        expected = [str(compiled), *map(str, range(9))]
+        assert (done.returncode, done.stdout.split()) == (0, expected), done.stderr
 
 
 def test_importing_scalarviz_starts_no_threads() -> None:
@@ -70,7 +92,7 @@ def test_threads_that_cannot_be_started_are_an_error_in_one_sentence() -> None:
         """
         import scalarviz as sv
         try:
-            sv.Network([2, 2]).to("cpu")
+            sv.Network([2, 2]).to("cpu")([1.0, 2.0])
         except sv.ScalarvizError as error:
             print(type(error).__name__, error)
         """,
@@ -96,7 +118,7 @@ ENTRY_POINTS = {
 PROGRAM = """
     import numba, numpy as np
     import scalarviz as sv
-    from scalarviz.engines.cpu.run import WORTH_CORES
+    from scalarviz.engines.cpu.calls import WORTH_CORES
     numba.set_num_threads({threads})
     X, Y = np.ones((256, 64)), np.ones((256, 10))
     assert 256 * (64 * 16 + 16 * 10) > WORTH_CORES
@@ -256,14 +278,14 @@ HELD = """
     import faulthandler, math, os, sys, threading, time
     import scalarviz as sv
     from scalarviz.session import worker as background
-    from scalarviz.engines.codegen import kernel_file
+    from scalarviz.engines.codegen import kernel_units
     from scalarviz.errors import EngineError
     s = sv.Session(sv.Network([2, 8, 1]), ([[0.0, 1.0]] * 64, [[1.0]] * 64), engine="python")
     s.advance(2)
     is_held = threading.Event()
 
     def hold():  # as a thread that trains does
-        with s.still(math.inf), kernel_file._lock:
+        with s.still(math.inf), kernel_units._lock:
             is_held.set()
             time.sleep(60)
 
@@ -285,7 +307,7 @@ HELD = """
         "play": played,
         "advance": lambda: s.advance(1),
         "snapshot": lambda: s.snapshot().read(),
-        "compile": lambda: sv.Network([2, 2]).to("cpu"),
+        "compile": lambda: sv.Network([2, 2]).to("cpu")([1.0, 2.0]),
         "request": lambda: s.snapshot().request(),
     }
     threading.Thread(target=hold, daemon=True).start()

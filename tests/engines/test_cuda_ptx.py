@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.codegen import cuda_file
 from tests.conftest import FakeDevice
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -16,7 +16,7 @@ if importlib.util.find_spec("numba_cuda") is None:
 
 TEMPLATES = ("scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps")
 GPUS = [(7, 5), (8, 0), (9, 0)]
-TYPES: tuple[kernel_file.Dtype, ...] = ("float32", "float64")
+TYPES: tuple[cuda_file.Dtype, ...] = ("float32", "float64")
 
 # One kind of GPU and one type in `make test`, the others in `make test-all`.
 CASES = [
@@ -34,12 +34,12 @@ CASES = [
 
 
 def compiled(
-    template: str, dtype: kernel_file.Dtype, gpu: tuple[int, int]
+    template: str, dtype: cuda_file.Dtype, gpu: tuple[int, int]
 ) -> Iterator[tuple[str, str]]:
     """The name and the PTX text of every kernel of a template."""
     from numba import cuda, types
 
-    module = kernel_file.load(template, dtype, "cuda")
+    module = cuda_file.load(template, dtype)
     reals = getattr(types, dtype)[::1]
     kinds: dict[str, Any] = {
         "plan": types.int64[::1], "arena": reals, "data": reals, "scalars": types.float64[::1]
@@ -55,14 +55,14 @@ def pretend(gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Device functions are compiled for one GPU, which they ask for, and then never again."""
     from numba.cuda import dispatcher
 
-    monkeypatch.setattr(kernel_file, "_modules", {})
+    monkeypatch.setattr(cuda_file, "_modules", {})
     monkeypatch.setattr(FakeDevice, "compute_capability", gpu)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
 
 
 @pytest.mark.parametrize(("template", "dtype", "gpu"), CASES)
 def test_every_kernel_compiles(
-    template: str, dtype: kernel_file.Dtype, gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    template: str, dtype: cuda_file.Dtype, gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(gpu, monkeypatch)
     texts = dict(compiled(template, dtype, gpu))

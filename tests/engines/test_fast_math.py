@@ -1,14 +1,15 @@
 """exp, tanh, sin, ... of kernels against numpy's in float64: how exact, and what at the limits."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import fast_math, kernel_file
+from scalarviz.engines.codegen.kernel_source import versions
+from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
 from scalarviz.formulas import elementary
+from tests.engines.conftest import MARKS, import_text
 
 INF = math.inf
 
@@ -45,47 +46,38 @@ LIMITS = {
     "cos": [(INF, math.nan), (-INF, math.nan), (0.0, 1.0)],
 }
 
-TEMPLATE = """
-from scalarviz.engines.codegen.dispatch import kernel
-
-@kernel
-def fill(function, x, y):
-"""
-BRANCH = """    {word} function == {number}:
-        for i in range(len(x)):
-            y[i] = {name}(x[i])
+FILL = """
+@numba.njit(fastmath=REORDERED, **OPTIONS)
+def fill_{name}(x, y):
+    for i in range(len(x)):
+        y[i] = {function}(x[i])
 """
 
 
 class Functions:
     """The elementary functions of one type, in loops over arrays as in a kernel."""
 
-    def __init__(self, dtype: kernel_file.Dtype, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, dtype: Dtype) -> None:
         self.dtype = dtype
-        names = []
-        for name in LIMITS:
-            function = fast_math.FAST[dtype][getattr(elementary, name)]
-            names.append(f"fast_math_{function.__name__}")
-        branches = [
-            BRANCH.format(word="elif" if number else "if", number=number, name=name)
-            for number, name in enumerate(names)
+        writer = UnitWriter(dtype, None).formulas
+        loops = [
+            FILL.format(name=name, function=writer.name(getattr(elementary, name)))
+            for name in LIMITS
         ]
-        (folder / f"elementary_{dtype}.py").write_text(TEMPLATE + "".join(branches))
-        patch.syspath_prepend(folder)
-        # All are in the file, since some formula calls each of them.
-        self.module = kernel_file.load(f"elementary_{dtype}", dtype)
+        head = HEAD.format(versions=versions(), dtype=dtype).replace(*MARKS)
+        parts = [head, *writer.constants.values(), *writer.sources, *loops]
+        self.module = import_text("\n\n".join(parts) + "\n", f"test_elementary_{dtype}")
 
     def __call__(self, name: str, x: Any) -> Any:
         x = np.asarray(x).astype(self.dtype)
         y = np.zeros_like(x)
-        self.module.fill(list(LIMITS).index(name), x, y)
+        getattr(self.module, f"fill_{name}")(x, y)
         return y.astype(np.float64)
 
 
 @pytest.fixture(scope="module", params=["float32", "float64"])
-def functions(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        yield Functions(request.param, tmp_path_factory.mktemp("elementary"), patch)
+def functions(request: pytest.FixtureRequest) -> Functions:
+    return Functions(request.param)
 
 
 def points(functions: Functions, low: float, high: float) -> Any:

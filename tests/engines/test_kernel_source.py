@@ -6,20 +6,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.codegen.unit_source import source_of
+from scalarviz.engines.cpu.table import KERNELS
+from scalarviz.engines.cpu.units import kernels_of
 from scalarviz.errors import InputError
-from scalarviz.formulas import activations, losses
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas import activations
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
-from scalarviz.formulas.table import Formula
-from tests.engines.conftest import TEMPLATE, Kernels
+from scalarviz.formulas.table import FloatFunction, Formula
+from tests.engines.conftest import Kernels, text_of
 from tests.wording import refused
 
-pytestmark = pytest.mark.usefixtures("template")
+
+def text(field: str, value: FloatFunction, derivative: FloatFunction) -> str:
+    """The file of a kernel of an activation: `forward` or `back`."""
+    row = Formula("mine", value, (derivative,))
+    return source_of(kernels_of("activation", KERNELS["activation"], row)[field], "float32").text
 
 
-def text(dtype: kernel_file.Dtype = "float32") -> str:
-    return kernel_file.source(TEMPLATE, dtype).text
+def forward(value: FloatFunction) -> str:
+    return text("forward", value, activations.linear_derivative)
 
 
 def wavy(x: float) -> float:
@@ -47,11 +52,11 @@ def largest_backward(
         d[i] = g[i] / (top * length)
 
 
-def test_whole_numbers_in_a_formula_are_floats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ACTIVATIONS, "wavy", Formula("wavy", wavy, (wavy_derivative,)))
-    assert "return _2_0 * x if x > _0_0 else x ** 2" in text()
-    assert "return _2_0 if x > _0_0 else _2_0 * x" in text()
-    assert "_2_0 = np.float32(2.0)" in text()
+def test_whole_numbers_in_a_formula_are_floats() -> None:
+    value, slope = text("forward", wavy, wavy_derivative), text("back", wavy, wavy_derivative)
+    assert "return _2_0 * x if x > _0_0 else x ** 2" in value
+    assert "return _2_0 if x > _0_0 else _2_0 * x" in slope
+    assert "_2_0 = np.float32(2.0)" in value and "_2_0 = np.float32(2.0)" in slope
 
 
 def test_a_row_formula_that_branches_goes_sample_by_sample(
@@ -59,8 +64,10 @@ def test_a_row_formula_that_branches_goes_sample_by_sample(
 ) -> None:
     row = RowFormula("largest", largest, largest_backward)
     monkeypatch.setitem(ROW_FORMULAS, "largest", row)
-    assert "test_kernel_source_largest(x[:, n], y[:, n], settings_0)" in text()
-    assert "test_kernel_source_largest_backward_tile(x, y, memo," in text()
+    called = "test_kernel_source_largest(x[:, n], y[:, n], settings_0)"
+    assert called in text_of("row_forward", row, "float32")
+    called = "test_kernel_source_largest_backward_tile(x, y, memo,"
+    assert called in text_of("row_backward", row, "float32")
     changed = Kernels("float32")
     x = np.random.default_rng(0).random((5, 21))
     arguments = (
@@ -75,29 +82,40 @@ def test_a_row_formula_that_branches_goes_sample_by_sample(
     assert changed.compiled("row_forward", *arguments)[2][:20] == pytest.approx(x.max(axis=0)[:20])
 
 
+def times(factor: float) -> FloatFunction:
+    def scale(x: float) -> float:
+        return factor * x
+
+    return scale
+
+
+double, triple = times(2.0), times(3.0)
+
+
+def between(x: float) -> float:
+    return double(x) if x > 0.0 else triple(x)
+
+
 def test_two_formulas_of_one_name_do_not_clash() -> None:
-    formulas = {losses.absolute: "losses_absolute"}
-    found = text()
-    for name in formulas.values():
-        assert found.count(f"def {name}(") == 1
-    names = [line for line in found.splitlines() if line.startswith("def ")]
-    assert len(names) == len(set(names))
+    found = forward(between)
+    assert found.count("def test_kernel_source_scale(") == 1
+    assert found.count("def test_kernel_source_scale_2(") == 1
+    assert "test_kernel_source_scale(x) if x > _0_0 else test_kernel_source_scale_2(x)" in found
+    assert "return _2_0 * x" in found and "return _3_0 * x" in found
 
 
 class Outside:
-    """Makes functions whose names clash, or whose source cannot be had."""
+    """Has a function whose source cannot be had."""
 
     @staticmethod
     def relu(x: float) -> float:
         return x + 1.0
 
 
-def test_a_method_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_is_refused_in_one_sentence() -> None:
     for function in (Outside.relu, lambda x: x, eval("lambda x: x")):
-        row = Formula("mine", function, (activations.linear_derivative,))
-        monkeypatch.setitem(ACTIVATIONS, "mine", row)
         with refused(InputError, "source of the formula"):
-            text()
+            forward(function)
 
 
 THRESHOLDS = {"low": 1.0}
@@ -107,11 +125,9 @@ def uses_a_dict(x: float) -> float:
     return x if x > THRESHOLDS["low"] else 0.0
 
 
-def test_a_formula_may_not_use_what_a_kernel_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Formula("mine", uses_a_dict, (activations.linear_derivative,))
-    monkeypatch.setitem(ACTIVATIONS, "mine", row)
+def test_a_formula_may_not_use_what_a_kernel_cannot() -> None:
     with refused(InputError, "THRESHOLDS"):
-        text()
+        forward(uses_a_dict)
 
 
 def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
@@ -122,9 +138,7 @@ def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
     monkeypatch.syspath_prepend(tmp_path)
     import edited  # type: ignore[import-not-found]
 
-    row = Formula("steep", edited.steep, (activations.linear_derivative,))
-    monkeypatch.setitem(ACTIVATIONS, "steep", row)
     path.write_text("def steep(x):\n    return 30.0 * x\n")
     linecache.checkcache()
     with refused(InputError, "'steep'"):
-        text()
+        forward(edited.steep)

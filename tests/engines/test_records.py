@@ -1,8 +1,9 @@
-"""The records that kernels read: numba looks up the type of an array by the object of its dtype."""
+"""The records that kernels read: where their fields are, and what a training writes to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import ctypes
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,91 +12,158 @@ import pytest
 import scalarviz as sv
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cpu import records
+from scalarviz.engines.cpu.records import (
+    BankRecord,
+    BatchRecord,
+    Job,
+    ProgramRecord,
+    ProgressRecord,
+    RoomRecord,
+    SamplesRecord,
+    TileRecord,
+    UpdateRecord,
+)
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.tables import make_tables
-from scalarviz.engines.expression import tables as expression_tables
+from scalarviz.engines.expression.records import STEP, TraceRecord
 from scalarviz.model import operations
 from scalarviz.model.precision import Precision
 from tests.strategies import RUNNABLE
 
 pytestmark = pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
 
-KINDS = [
-    *[getattr(records, name) for name in ("OPERATION", "PLAN", "PASS", "DRAWING", "HOW")],
-    expression_tables.STEP,
-    expression_tables.SIZES,
-]
+OF_A_JOB: dict[str, Any] = {
+    "program": ProgramRecord,
+    "bank": BankRecord,
+    "samples": SamplesRecord,
+    "batch": BatchRecord,
+    "room": RoomRecord,
+    "update": UpdateRecord,
+    "progress": ProgressRecord,
+}
 X = np.random.default_rng(0).random((150, 3))
-
-
-class Noted:
-    """Kernels, and the records that they were called with."""
-
-    def __init__(self, kernels: Any) -> None:
-        self._kernels = kernels
-        self.found: list[np.ndarray[Any, Any]] = []
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            arrays = [each for each in arguments if isinstance(each, np.ndarray)]
-            self.found += [array for array in arrays if array.dtype.names]
-            return getattr(self._kernels, name)(*arguments)
-
-        return call
 
 
 def layers() -> list[sv.Layer]:
     return [sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)]
 
 
-def network(noted: list[Noted]) -> None:
-    net = sv.Network(layers(), engine="cpu")
-    work = net._engine._work  # type: ignore[attr-defined]
-    noted.append(Noted(work.kernels))
-    work.kernels = noted[0]
-    for optimizer in (sv.SGD(0.1), sv.Adam(0.1)):
-        net.train(X, X, "mse", optimizer, steps=2)
-    net(X)
-    net.forward(X)
-    net.backward()
-    session = sv.Session(net, (X, X), "mse", sv.SGD(0.1), engine="cpu", batch=40)
-    session.advance(30, "operation")
-
-
-def replicas(noted: list[Noted]) -> None:
-    session = sv.Session(sv.Network(layers()), (X, X), "mse", engine="cpu", batch=40)
-    many = sv.replicate(session, seeds=range(3))
-    many.advance(1)
-    work = many._many  # type: ignore[attr-defined]
-    noted.append(Noted(work.kernels))
-    work.kernels = noted[0]
-    many.advance(2)
-
-
-def expression(noted: list[Noted]) -> None:
-    slope = sv.Value(0.5)
-    f = sv.compile(lambda x: (slope * x).tanh(), inputs=1)
-    f.train_step(X[:, :1], X[:, :1], "mse", sv.SGD(0.1))
-    engine: Any = f._engine
-    noted.append(Noted(engine.kernels))
-    engine.kernels = noted[0]
-    f.train_step(X[:, :1], X[:, :1], "mse", sv.SGD(0.1))
-    f(X[:, :1])
-
-
-@pytest.mark.parametrize("use", [network, replicas, expression])
-def test_all_records_of_a_kind_share_one_dtype(use: Callable[[list[Noted]], None]) -> None:
-    noted: list[Noted] = []
-    use(noted)
-    assert noted[0].found
-    for array in noted[0].found:
-        assert any(array.dtype is kind for kind in KINDS), array.dtype
+# ---- fields -------------------------------------------------------------------------------------
 
 
 def test_fields_are_whole_unsigned_numbers_where_they_lead_to_places() -> None:
-    for kind in (records.OPERATION, records.PLAN, expression_tables.STEP, expression_tables.SIZES):
+    for kind in (records.OPERATION, records.PLAN, STEP):
         assert kind.isalignedstruct
         assert {kind[name] for name in kind.names or ()} == {np.dtype(np.uint64)}
+
+
+@pytest.mark.parametrize("kind", [Job, *OF_A_JOB.values(), TileRecord, TraceRecord])
+def test_what_python_writes_is_where_a_kernel_reads_it(kind: type[ctypes.Structure]) -> None:
+    names = list(vars(kind)["__annotations__"])
+    dtype = records.dtype_of(kind)
+    assert list(dtype.names or ()) == names
+    written = kind(*range(1, len(names) + 1))
+    (found,) = np.frombuffer(written, dtype)
+    assert dtype.itemsize == 8 * len(names)
+    assert found.tolist() == tuple(range(1, len(names) + 1))
+
+
+def fields(address: int) -> dict[str, dict[str, int]]:
+    """The fields of a job at an address, and those of its records."""
+    job = Job.from_address(address)
+    found = {record: kind.from_address(getattr(job, record)) for record, kind in OF_A_JOB.items()}
+    return {
+        name: {field: getattr(record, field) for field, _ in record._fields_}
+        for name, record in {"job": job, **found}.items()
+    }
+
+
+def trained(optimizer: sv.Optimizer) -> Any:
+    """A session that has taken a step."""
+    net = sv.Network(layers(), engine="cpu")
+    session = sv.Session(net, (X, X), "mse", optimizer, batch=40, engine="cpu")
+    session.advance(1)
+    return session
+
+
+def test_a_job_of_many_networks_has_the_fields_of_that_of_one() -> None:
+    session = trained(sv.Adam(0.1))
+    many: Any = sv.replicate(session, seeds=range(3))
+    many.advance(1)
+    here = fields(session.timeline.trainer.run._job.address)
+    for record in range(3):
+        jobs = many._many.jobs.jobs
+        there = fields(jobs.ctypes.data + record * jobs.strides[0])
+        for name, numbers in here.items():
+            for field, number in numbers.items():
+                other = there[name][field]
+                if number >= 2**20:  # an address
+                    assert other >= 2**20, f"{name}.{field}"
+                elif (name, field) != ("bank", "halves"):  # written in mixed precision only
+                    assert other == number, f"{name}.{field}"
+
+
+def test_a_job_keeps_all_that_its_records_lead_to() -> None:
+    run = trained(sv.Adam(0.1)).timeline.trainer.run
+    job, bank, room = run._job, run.engine.bank, run._take_room()
+    kept = [each for each in job._kept.values() if isinstance(each, np.ndarray)]
+    kept += [bank.value, bank.grad, bank.frozen, bank.state]
+    kept += [each for each in vars(room).values() if isinstance(each, np.ndarray)]
+    known = {kernel.address for kernel in run._work._loaded.values()}
+    known |= {ctypes.addressof(getattr(job, name)) for name in OF_A_JOB if name != "room"}
+    known |= {ctypes.addressof(room.record)} | {array.ctypes.data for array in kept}
+    leading: dict[int, set[str]] = {}
+    for name, numbers in fields(job.address).items():
+        for field, number in numbers.items():
+            if number >= 2**20 and field != "losses":  # an array that only a call uses
+                assert number in known, f"{name}.{field}"
+                leading.setdefault(number, set()).add(field)
+    # What is not kept would make room for something else.
+    assert [each for each in leading.values() if len(each) > 1] == [{"value", "seen"}]
+
+
+def test_two_runs_of_one_network_share_no_scratch_arrays() -> None:
+    net = sv.Network([2, 3, 3], seed=0, engine="cpu")
+    outer, inner = [net.run(InOrder(X[:10, :2], X[:10]), sv.Loss("mse")) for _ in range(2)]
+    optimizer, found = sv.SGD(0.01, clip_norm=1.0), []
+    for run in (outer, inner):
+        run.steps(optimizer, 0, 1)
+
+    def places(run: Any) -> dict[int, str]:
+        """Where the arrays begin that the records of a run lead to."""
+        job = run._job
+        records = [job.samples, job.batch, job.update, job.progress]
+        records.append(RoomRecord.from_address(job.record.room))
+        return {
+            getattr(record, name): name
+            for record in records
+            for name, _ in record._fields_
+            if getattr(record, name) >= 2**20
+        }
+
+    class Nested:
+        """A kernel, where the other run trains in the middle of a call of it."""
+
+        def __init__(self, run: Any) -> None:
+            self._run, self._kernel = run, run._train
+            run._train = self
+
+        def call(self, job: int) -> None:
+            if self._run is outer:
+                inner.steps(optimizer, 0, 1)
+            found.append(places(self._run))
+            self._kernel.call(job)
+
+    for run in (outer, inner):
+        Nested(run)
+    outer.steps(optimizer, 0, 1)
+    first, second = found
+    assert {"rows", "errors", "arguments", "losses", "spaces", "partial"} <= set(first.values())
+    kernels = {"factor_of_rate", "constants", "move_rows"}
+    assert {first[place] for place in first.keys() & second.keys()} == kernels
+
+
+# ---- tables -------------------------------------------------------------------------------------
 
 
 def test_a_table_has_the_places_of_its_program() -> None:
@@ -132,7 +200,7 @@ def test_on_all_cores_a_training_has_the_bits_of_one_core(
 ) -> None:
     found = []
     for worth in (0, 10**12):
-        monkeypatch.setattr("scalarviz.engines.cpu.run.WORTH_CORES", worth)
+        monkeypatch.setattr("scalarviz.engines.cpu.calls.WORTH_CORES", worth)
         net = sv.Network(layers(), seed=0, engine="cpu")
         run: Any = net.run(InOrder(X, X), sv.Loss("mse"))
         assert isinstance(run, CpuRun)

@@ -359,32 +359,6 @@ def test_it_still_learns_in_half() -> None:
     assert losses[-1] < 0.03 * losses[0]
 
 
-@pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
-def test_two_runs_of_one_network_share_no_scratch_arrays() -> None:
-    net = sv.Network([2, 3, 3], seed=0, engine="cpu")
-    outer, inner = [net.run(InOrder(INPUTS, TARGETS), Loss.of("mse")) for _ in range(2)]
-    work, optimizer, calls = outer._work, sv.SGD(0.01), []  # type: ignore[attr-defined]
-
-    class Nested:
-        """The kernels, where the other run trains in the middle of a call of one."""
-
-        def train_alone(self, *arguments: Any) -> None:
-            calls.append([each for each in arguments if isinstance(each, np.ndarray)])
-            if len(calls) == 1:
-                inner.steps(optimizer, 0, 1)
-            kernels.train_alone(*arguments)
-
-    kernels, work.kernels = work.kernels, Nested()
-    outer.steps(optimizer, 0, 1)
-    tables = outer._tables  # type: ignore[attr-defined]
-    bank = net.bank
-    known = [bank.value, bank.grad, bank.frozen, bank.state]
-    known += [tables.passes, tables.operations, tables.settings]
-    shared = [a for a in calls[0] if any(np.shares_memory(a, b) for b in calls[1])]
-    assert len(calls) == 2
-    assert [a for a in shared if not any(a is each for each in known)] == []
-
-
 def test_a_moment_carries_the_buffers_that_it_writes() -> None:
     """The python engine knows no number before the moment that writes it."""
     layers = [

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.codegen.kernel_file import source
-from scalarviz.engines.cpu import replicas_kernel
+from scalarviz.engines.codegen.unit_source import source_of
+from scalarviz.engines.cpu.units import every_unit
 from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
@@ -101,4 +101,4 @@ def test_what_no_kernel_can_be_made_from_is_refused_and_in_nobodys_way(
     with refused(InputError, shown):
         sv.activation(value, derivative)
     assert "cube" not in table
-    assert source(replicas_kernel.__name__, "float64").text
+    assert all(source_of(unit, "float64").text for unit in every_unit())

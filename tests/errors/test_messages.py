@@ -14,6 +14,7 @@ IN_SENTENCE = "it compiles\\x1b\n"
 # What is the output of a command, or flushes it, and no message of the library.
 MAY_USE_STANDARD_ERROR = {
     "cli/bench.py",
+    "cli/warm.py",
     "cli/commands.py",
     "errors/messages.py",
     "process/interrupt.py",

@@ -56,3 +56,23 @@ def test_a_run_of_version_1_replays_to_its_weights(
         loaded.seek(step)
         assert loaded.network.bank.value.tolist() == s.network.bank.value.tolist()
         assert loaded.network.bank.step_count == s.network.bank.step_count
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_run_of_kernels_with_another_order_of_sums_says_so(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.safetensors"
+    s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine=engine)
+    s.advance(3)
+    s.save(path)
+    assert sv.Session.load(path).step_index == 3  # warnings are errors
+    description, arrays = read(path, "run")
+    del description["order_of_sums"]
+    write(path, "run", description, arrays)
+    if engine == "python":
+        sv.Session.load(path)
+        return
+    with pytest.warns(UserWarning, match="in another order"):
+        loaded = sv.Session.load(path)
+    assert loaded.network.bank.value.tolist() == s.network.bank.value.tolist()

@@ -172,7 +172,7 @@ def test_kernels_are_compiled_before_the_screen_is_taken_and_it_is_said(
     program = f"import pathlib, time; time.sleep(0.3); pathlib.Path({str(done)!r}).touch()"
     monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
     monkeypatch.setattr(precompile, "is_ready", lambda kind: done.exists())
-    monkeypatch.setattr(terminal, "kinds_of", lambda session: {"float32"})
+    monkeypatch.setattr(terminal, "kinds_of", lambda session: {precompile.kind_of(session, "cpu")})
     tty.watch(show, steps=3, speed=0)
     before, _, _ = tty.getvalue().partition(ENTER)
     assert done.exists() and "Compiling for float32 networks: 0 s" in before

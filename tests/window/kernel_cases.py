@@ -14,12 +14,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba.core.ccallback import CFunc
 from numba.core.dispatcher import Dispatcher
 from PySide6.QtWidgets import QApplication
 
@@ -44,6 +45,7 @@ NEVER = ("-c", "import time; time.sleep(600)")
 
 compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
 _compile, _run_child = Dispatcher._compile_for_args, compile_kernel.run_child
+_compile_by_address = CFunc._compile_uncached
 
 
 def noted(self: Any, *given: Any, **named: Any) -> Any:
@@ -56,10 +58,16 @@ def noted(self: Any, *given: Any, **named: Any) -> Any:
             compiled.append((self.py_func.__name__, threading.current_thread().name))
 
 
-def noted_child(path: str, name: str, types: Any) -> bool:
+def noted_by_address(self: Any) -> Any:
+    """Note what is called by its address and compiled in this process."""
+    compiled.append((self.__name__, threading.current_thread().name))
+    return _compile_by_address(self)
+
+
+def noted_child(paths: Sequence[Path]) -> bool:
     """Note what a child process compiles for this one."""
-    compiled.append((name, threading.current_thread().name))
-    return _run_child(path, name, types)
+    compiled.extend((path.stem, threading.current_thread().name) for path in paths)
+    return _run_child(paths)
 
 
 class Open:
@@ -271,4 +279,5 @@ CASES = {name: case for name, case in globals().items() if name.startswith("case
 
 if __name__ == "__main__":
     Dispatcher._compile_for_args, compile_kernel.run_child = noted, noted_child
+    CFunc._compile_uncached = noted_by_address  # type: ignore[method-assign]
     main(sys.argv[1:] or list(CASES), CASES)

@@ -1,7 +1,7 @@
 """Functions for CUDA kernels that select a formula by index, for one number or one sample.
 
 The counterpart of `dispatch.py`, without the loops: a thread computes one number or sample. The
-functions are compiled in the same way (see there). `kernel_file.load` for the target "cuda" writes
+functions are compiled in the same way (see there). `cuda_file.load` writes
 these functions, and those of dispatch.py for schedules, constants and draws.
 
 `formula` is the index of a row in its table; `x` and `y` are inputs and outputs of a formula, `p`

@@ -1,9 +1,8 @@
-"""Functions for kernels that select a formula by index: one function for each purpose.
+"""Functions for kernels that compute a formula, or select it by index: one for each purpose.
 
-This is both the readable version, which runs in plain Python, and the source of the fast one.
-`kernel_file.load` turns each function that begins with `row = nth(TABLE, formula)` into one that
-compares `formula` once and then runs a loop with that row's formula; so the comparison is outside
-the loop, and the loop can be vectorised.
+This is both the readable version, which runs in plain Python, and the source of the fast one. A
+function that begins with `row = nth(TABLE, formula)` has the formula of one row in a kernel of the
+cpu engine; see `unit_source`. The functions of `cuda_dispatch.py` are written in the same way.
 
 A file of kernels imports from here, decorates its functions with one of the marks below, and can be
 read and type-checked without being compiled.
@@ -11,7 +10,8 @@ read and type-checked without being compiled.
 numba tests a signed index for being negative at every access, which prevents vectorisation: hence
 `np.uint64`.
 
-    formula            index of a row in its table; row losses are counted after the losses
+    formula            index of a row in its table; row losses are counted after the losses. A
+                       kernel that has the formula of one row ignores it
     first, last        the rows of the bank from `first` to before `last`
     samples            number of columns of a tile that are used
     memo               numbers that forward keeps for backward, one per sample
@@ -40,16 +40,17 @@ from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.formulas.table import Formula, table
 
 __all__ = [
-    "kernel", "parallel_kernel", "inner", "inlined", "chosen",
+    "kernel", "by_address", "in_parallel", "inner", "exact", "inlined", "chosen", "Real",
     "activation_forward", "activation_backward", "row_forward", "row_backward",
-    "loss_forward", "loss_backward", "optimizer_update", "condition_gradients",
-    "schedule_factor", "optimizer_constants",
+    "scalar_loss_forward", "scalar_loss_backward", "row_loss_forward", "row_loss_backward",
+    "optimizer_update", "condition_gradients", "schedule_factor", "optimizer_constants",
     "unary_forward", "unary_backward", "binary_forward", "binary_backward", "ternary_forward",
     "ternary_backward", "philox", "scramble", "unit", "uniform", "normal", "drop_word",
     "lowered_scale", "raised_scale",
 ]  # fmt: skip
 
 BLOCK = 64
+Real: Any = np.float64  # the working type in a file of kernels
 
 Table = Mapping[str, Any]
 
@@ -76,13 +77,30 @@ def kernel(function: FunctionT) -> FunctionT:
     return function
 
 
-def parallel_kernel(function: FunctionT) -> FunctionT:
-    """Mark a kernel whose loops over `numba.prange` run on all cores."""
+def inner(function: FunctionT) -> FunctionT:
+    """Mark a function that only kernels call: without a wrapper for Python it compiles faster."""
     return function
 
 
-def inner(function: FunctionT) -> FunctionT:
-    """Mark a function that only kernels call: without a wrapper for Python it compiles faster."""
+def by_address(function: FunctionT) -> FunctionT:
+    """Mark a kernel that is compiled by itself and called by its address.
+
+    Its arguments are unsigned integers, and it returns nothing; see `kernel_units`.
+    """
+    return function
+
+
+def in_parallel(function: FunctionT) -> FunctionT:
+    """Mark a kernel called by its address whose loops over `numba.prange` run on all cores.
+
+    Such a loop calls other kernels by their address: numba drops what it writes to an array made
+    from an address, if nothing in the same kernel reads it.
+    """
+    return function
+
+
+def exact(function: FunctionT) -> FunctionT:
+    """Mark a function whose sums keep their order, and that is compiled into those that call it."""
     return function
 
 
@@ -202,28 +220,8 @@ def row_backward(
         )
 
 
-def loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """Return the sum of the weighted errors of a tile of predictions p and targets t."""
-    if formula < len(LOSSES):
-        return scalar_loss_forward(formula, p, t, samples)
-    return row_loss_forward(formula, p, t, samples)
-
-
-def loss_backward(
-    formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
-) -> None:
-    """gradient = scale * derivative of the error with respect to p, the weight held constant.
-
-    p, t and gradient are tiles.
-    """
-    if formula < len(LOSSES):
-        scalar_loss_backward(formula, p, t, scale, gradient, samples)
-    else:
-        row_loss_backward(formula, p, t, scale, gradient, samples)
-
-
 def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """Return `loss_forward` for a row of `LOSSES`."""
+    """Return the sum of the weighted errors of a tile of predictions p and targets t."""
     row = nth(LOSSES, formula)
     total = 0.0
     for k in range(len(p)):
@@ -235,7 +233,10 @@ def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: I
 def scalar_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """Compute `loss_backward` for a row of `LOSSES`."""
+    """gradient = scale * derivative of the error with respect to p, the weight held constant.
+
+    p, t and gradient are tiles.
+    """
     row = nth(LOSSES, formula)
     for k in range(len(p)):
         for n in range(samples):
@@ -244,7 +245,7 @@ def scalar_loss_backward(
 
 
 def row_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """Return `loss_forward` for a row of `ROW_LOSSES`."""
+    """Return the sum of the errors of a tile for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     errors = np.empty(samples, p.dtype)
     for n in range(samples):
@@ -255,7 +256,7 @@ def row_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Inde
 def row_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """Compute `loss_backward` for a row of `ROW_LOSSES`."""
+    """Compute the gradient of a tile for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     for n in range(samples):
         row.gradient(p[:, n], t[:, n], gradient[:, n])

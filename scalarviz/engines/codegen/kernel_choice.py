@@ -25,17 +25,20 @@ from scalarviz.engines.codegen.kernel_tiles import ROW, SAMPLE, WHOLE, write_til
 INDENT = "    "
 
 
-def write_dispatcher(writer: KernelWriter, function: AnyFunction) -> str:
-    """Return the source of a function of dispatch.py or cuda_dispatch.py."""
+def write_dispatcher(
+    writer: KernelWriter, function: AnyFunction, mark: str = "kernel", row: Any = None
+) -> str:
+    """Return the source of a function of dispatch.py or cuda_dispatch.py; of one row if given."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
-    head = f"@kernel\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
+    head = f"@{mark}\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
     if not ast.unparse(syntax.body[0]).startswith("row = nth("):
         return head + body_text(writer, Lengths(known).visit(syntax), known)
     bodies: dict[str, list[int]] = {}
-    for number, row in numbered_rows(syntax.body[0], known):
+    rows = numbered_rows(syntax.body[0], known) if row is None else [(0, row)]
+    for number, each in rows:
         branch = parse(function)
-        choice = RowBody(writer, row)
+        choice = RowBody(writer, each)
         body = [choice.visit(statement) for statement in branch.body[1:]]
         branch.body = [*choice.read_before(), *body]
         bodies.setdefault(body_text(writer, branch, known), []).append(number)

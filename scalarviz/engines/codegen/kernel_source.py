@@ -11,9 +11,11 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import platform
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.metadata import version
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -225,3 +227,21 @@ class KernelTranslation(ast.NodeTransformer):
             f"the formula {self.function} uses {text}, which is of the type "
             f"{type(value).__name__}: a formula may use numbers, tuples of numbers, and functions"
         )
+
+
+def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
+    """Return the code of functions, and the current values of their outer variables."""
+    return [
+        (
+            getattr(function, "__code__", None),
+            {k: dict(v) if isinstance(v, dict) else v for k, v in variables(function).items()},
+        )
+        for function in functions
+    ]
+
+
+@cache
+def versions(*more: str) -> str:
+    """Return the versions of Python, and of the packages that compile kernels."""
+    packages = [f"{name} {version(name)}" for name in ("numba", "numpy", "llvmlite", *more)]
+    return ", ".join([f"Python {platform.python_version()}", *packages])

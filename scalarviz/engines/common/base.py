@@ -26,6 +26,9 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment, Program
 
+# Number of the order in which engines add up sums, which decides their last bits. It grows when the
+# order changes: a training saved under another one cannot be replayed bit for bit.
+ORDER_OF_SUMS = 2
 MOST_KEPT = 2**14  # numbers of a batch that `Engine.keep_run` keeps
 
 

@@ -158,10 +158,3 @@ def products_over(
             tile += ONE
             first += n
     return total
-
-
-@inner
-def nothing_to_gather(
-    op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
-) -> None:
-    """No-op: this kind needs no statistics of the batch."""

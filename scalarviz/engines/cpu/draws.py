@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED
-from scalarviz.engines.codegen.dispatch import inner, philox, scramble, unit
-from scalarviz.engines.cpu.arrays import SampleArrays
+from scalarviz.data.batches import IN_ORDER
+from scalarviz.engines.codegen.dispatch import Real, by_address, inner, philox, scramble, unit
+from scalarviz.engines.cpu.arrays import Address, batch_record, samples_of
 from scalarviz.engines.cpu.products import Index, Numbers, Record, Table
 from scalarviz.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
 
@@ -28,29 +28,58 @@ def first_place(drawing: Record, settings: Numbers, step: Index) -> Index:
 
 
 @inner
-def draw_rows(samples: SampleArrays, step: Index) -> Index:
-    """Write the rows of a step's samples to `samples`, and return their number."""
-    drawing, settings, points = samples.drawing[0], samples.draw_settings, samples.points
-    rows, goal_rows = samples.rows, samples.goal_rows
+def begin(job: Address, step: Index, drawing: Record, settings: Numbers) -> tuple[Index, Index]:
+    """Return the number of samples of a step, and of those that come before them in the epoch.
+
+    The first is written to the batch of the job.
+    """
     count = np.int64(count_drawn(drawing, settings, step))
-    start = np.int64(first_place(drawing, settings, step))
-    if drawing.draw == IN_ORDER:
-        for i in range(count):
-            rows[i] = goal_rows[i] = start + i
-    elif drawing.draw == SHUFFLED:
-        shuffle_rows(drawing, step, start, count, rows, goal_rows)
-    elif drawing.draw == PICKED:
-        for i in range(count):
-            u, _ = draw_pair(drawing, STREAM_PICKS, step, i)
-            rows[i] = goal_rows[i] = np.int64(u * drawing.samples)
-    elif drawing.draw == POINTS:
-        for i in range(count):
-            u, v = draw_pair(drawing, STREAM_POINTS, step, i)
-            points[i, 0] = u
-            points[i, 1] = v
-            rows[i] = i
-            goal_rows[i] = texel(u, v, settings)
-    return count
+    batch_record(job).samples = np.uint64(count)
+    return count, np.int64(first_place(drawing, settings, step))
+
+
+# A kernel for each way of drawing: it draws the samples of step `number`.
+
+
+@by_address
+def draw_in_order(job: Address, number: Index) -> None:
+    """Draw consecutive samples."""
+    samples, step = samples_of(job, Real), np.int64(number)
+    count, start = begin(job, step, samples.drawing, samples.settings)
+    for i in range(count):
+        samples.rows[i] = samples.goal_rows[i] = start + i
+
+
+@by_address
+def draw_shuffled(job: Address, number: Index) -> None:
+    """Draw consecutive samples of a shuffled epoch."""
+    samples, step = samples_of(job, Real), np.int64(number)
+    count, start = begin(job, step, samples.drawing, samples.settings)
+    shuffle_rows(samples.drawing, step, start, count, samples.rows, samples.goal_rows)
+
+
+@by_address
+def draw_picked(job: Address, number: Index) -> None:
+    """Draw each sample at random."""
+    samples, step = samples_of(job, Real), np.int64(number)
+    drawing = samples.drawing
+    count, _ = begin(job, step, drawing, samples.settings)
+    for i in range(count):
+        u, _ = draw_pair(drawing, STREAM_PICKS, step, i)
+        samples.rows[i] = samples.goal_rows[i] = np.int64(u * drawing.samples)
+
+
+@by_address
+def draw_points(job: Address, number: Index) -> None:
+    """Draw points at random, and the texel at each."""
+    samples, step = samples_of(job, Real), np.int64(number)
+    count, _ = begin(job, step, samples.drawing, samples.settings)
+    for i in range(count):
+        u, v = draw_pair(samples.drawing, STREAM_POINTS, step, i)
+        samples.points[i, 0] = u
+        samples.points[i, 1] = v
+        samples.rows[i] = i
+        samples.goal_rows[i] = texel(u, v, samples.settings)
 
 
 @inner

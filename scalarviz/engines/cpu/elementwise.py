@@ -38,12 +38,6 @@ from scalarviz.engines.cpu.products import (
 )
 from scalarviz.engines.cpu.tiles import tile_of
 
-
-@inner
-def no_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """No-op: this kind has no parameters."""
-
-
 # ---- affine -------------------------------------------------------------------------------------
 
 

@@ -15,9 +15,12 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.cpu import step as plans
-from scalarviz.engines.cpu.calls import CpuCalls, count_chunks, count_tiles
+from scalarviz.engines.cpu.batch_passes import BatchPasses
+from scalarviz.engines.cpu.calls import CpuCalls
 from scalarviz.engines.cpu.passes import backward_passes, forward_passes, passes
+from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.run import CpuRun
+from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
 from scalarviz.engines.cpu.tables import Tables, make_tables
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
@@ -48,7 +51,8 @@ class CpuEngine(Engine):
         self._tables: Tables = make_tables(program, bank.dtype, precision)
         self._waiting: list[PendingBackward] = []
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
-        self._evaluation = passes(what, [0], [len(program.operations)], [0])
+        self._evaluating = passes(what, [0], [len(program.operations)], [0])
+        self._evaluations: dict[int, BatchPasses] = {}  # by size of the batch
         self._forward = forward_passes(program, plans.DO_LOAD, plans.DO_STORE)
         self._backward = backward_passes(program, plans.DO_UPSTREAM, plans.DO_RETURN)
         for each in (self._forward, self._backward):
@@ -57,31 +61,30 @@ class CpuEngine(Engine):
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((count_tiles(len(batch)), self._tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
-        self._work.do(
-            self._forward,
-            self._tables,
-            len(batch),
-            spaces,
-            np.empty((len(spaces), 0), self.bank.dtype),
-            data=self.array(batch),
-            outputs=outputs,
-        )
+        runs = BatchPasses(self._work, self._tables, len(batch), self._room(len(batch), spaces))
+        runs.run(self._forward, data=self.array(batch), outputs=outputs)
         self._waiting.append(PendingBackward(len(batch), spaces))
         return outputs
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        spaces = np.empty((count_chunks(len(batch)), self._tables.space), self.bank.dtype)
-        outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
-        self._work.do(
-            self._evaluation,
-            self._tables,
-            len(batch),
-            spaces,
-            np.empty((len(spaces), 0), self.bank.dtype),
-            data=self.array(batch),
-            outputs=outputs,
-        )
+        samples = len(batch)
+        outputs = np.empty((samples, self.program.outputs.size), self.bank.dtype)
+        # Another thread may evaluate at the same time: it finds none, and makes its own.
+        evaluation = self._evaluations.pop(samples, None) or self._evaluation(samples)
+        evaluation.run(self._evaluating, data=self.array(batch), outputs=outputs)
+        self._evaluations = {samples: evaluation}
         return outputs
+
+    def _evaluation(self, samples: int) -> BatchPasses:
+        """Return what evaluates batches of a size."""
+        spaces = np.empty((count_chunks(samples), self._tables.space), self.bank.dtype)
+        return BatchPasses(self._work, self._tables, samples, self._room(samples, spaces))
+
+    def _room(self, samples: int, spaces: FloatArray) -> Room:
+        """Return the room of a forward, which needs workspaces of values only."""
+        dtype = self.bank.dtype
+        flows = np.empty((len(spaces), 0), dtype)
+        return Room(spaces, flows, np.empty((count_chunks(samples), 0), dtype), 0)
 
     def newest_batch(self) -> int:
         return newest_of(self._waiting)
@@ -95,17 +98,10 @@ class CpuEngine(Engine):
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
         flows = np.zeros((len(done.spaces), tables.flow), dtype)
-        self._work.do(
-            self._backward,
-            tables,
-            done.samples,
-            done.spaces,
-            flows,
-            goals=self.array(upstream * scale),
-            outputs=by_inputs,
-            partial=partial,
-        )
-        self._work.add_gradients(tables, partial, range(len(tables.operations)))
+        room = Room(done.spaces, flows, partial, len(self.bank.state))
+        runs = BatchPasses(self._work, tables, done.samples, room)
+        runs.run(self._backward, goals=self.array(upstream * scale), outputs=by_inputs)
+        self._work.add_gradients(tables, room, done.samples, range(len(tables.operations)))
         by_inputs /= by_inputs.dtype.type(scale)
         return by_inputs
 

@@ -1,103 +1,132 @@
-"""Kernels that Python calls: passes on a whole batch, and many training steps in one call."""
+"""Kernels that Python calls: passes on a whole batch, and many training steps in one call.
+
+Each takes the address of a `Job`.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numba import prange
 from numba.np.ufunc.parallel import get_thread_id
 
-from scalarviz.engines.codegen.dispatch import inlined, inner, kernel, parallel_kernel
+from scalarviz.engines.codegen.dispatch import Real, by_address, exact, in_parallel, inlined, inner
 from scalarviz.engines.cpu.arrays import (
-    BankArrays,
-    BankView,
-    BatchArrays,
-    ProgramTables,
-    Progress,
-    SampleArrays,
-    UpdateArrays,
-    Workspaces,
+    Address,
+    bank_of,
+    batch_record,
+    operations_of,
+    passes_of,
+    plan_of,
+    progress_record,
+    room_record,
 )
-from scalarviz.engines.cpu.draws import draw_rows
 from scalarviz.engines.cpu.half import round_all
-from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
-from scalarviz.engines.cpu.simd import borrowed
-from scalarviz.engines.cpu.step import DO_KEEP, chunk_work
-from scalarviz.engines.cpu.table import gather, gather_back
+from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at
+from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record
+from scalarviz.engines.cpu.records import JOB
+from scalarviz.engines.cpu.step import DO_KEEP
 from scalarviz.engines.cpu.tiles import count_chunks, first_tile
-from scalarviz.engines.cpu.updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED, add_chunks, move
+from scalarviz.engines.cpu.updates import LOSS_SCALE, NONE, OVERFLOW, SKIPPED
 
 # ---- a pass -------------------------------------------------------------------------------------
 
 
-@inlined
-def gather_for(
-    program: ProgramTables, number: Index, bank: BankView, room: Workspaces, samples: Index
-) -> None:
-    """Compute statistics of the whole batch that pass `number` needs."""
-    which = program.passes[number].gathers
-    if which > 0:
-        k = which - 1
-        gather(program.operations[k], program.settings[k], bank, room, samples)
-    elif which < 0:
-        k = -which - 1
-        gather_back(program.operations[k], program.settings[k], bank, room, samples)
+@by_address
+def pass_on_one_core(job: Address, number: Index) -> None:
+    """Run pass `number` on all chunks without threads."""
+    samples = batch_record(job).samples
+    chunks, keep = count_chunks(samples), passes_of(job)[number].what & DO_KEEP
+    for chunk in range(chunks):
+        place = first_tile(chunk, chunks, samples) if keep else ZERO
+        call(record_at(job, JOB).chunk_work, (job, number, chunk, place))
 
 
-@parallel_kernel
-def pass_on_all_cores(
-    program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
-    errors: Numbers,
-) -> None:  # fmt: skip
-    """Run pass `number` on all chunks in parallel; add their sums of errors to `errors`.
+@in_parallel
+@by_address
+def pass_on_all_cores(job: Address, number: Index) -> None:
+    """Run pass `number` on all chunks in parallel.
 
     If there are fewer workspaces than chunks, each thread uses one.
     """
-    chunks = count_chunks(batch.samples)
-    for chunk in prange(chunks):
-        c = np.uint64(chunk)
-        if program.passes[number].what & DO_KEEP:
-            place = first_tile(c, chunks, batch.samples)
-        elif len(room.spaces) < np.int64(chunks):
+    samples = batch_record(job).samples
+    chunks, keep = count_chunks(samples), passes_of(job)[number].what & DO_KEEP
+    places, work = room_record(job).places, record_at(job, JOB).chunk_work
+    for c in prange(np.int64(chunks)):
+        chunk = np.uint64(c)
+        if keep:
+            place = first_tile(chunk, chunks, samples)
+        elif places < chunks:
             place = np.uint64(get_thread_id())  # type: ignore[no-untyped-call]  # numba's
         else:
-            place = c
-        errors[c] += chunk_work(program, number, bank, batch, room, c, place)
+            place = chunk
+        call(work, (job, number, chunk, place))
 
 
-@inlined
-def pass_on_one_core(
-    program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
-    errors: Numbers,
-) -> None:  # fmt: skip
-    """Run pass `number` on all chunks without threads; add their sums of errors to `errors`."""
-    chunks = count_chunks(batch.samples)
-    for chunk in range(chunks):
-        c = np.uint64(chunk)
-        keep = program.passes[number].what & DO_KEEP
-        place = first_tile(c, chunks, batch.samples) if keep else ZERO
-        errors[c] += chunk_work(program, number, bank, batch, room, c, place)
+@by_address
+def run_passes(job: Address) -> None:
+    """Run all passes of a job in order."""
+    for number in range(np.uint64(len(passes_of(job)))):
+        gather_for(job, number)
+        call(record_at(job, JOB).run_pass, (job, number))
 
 
-@kernel
-def run_passes(
-    plan: Table, passes: Table, operations: Table, settings: Numbers, value: Numbers,
-    state: Numbers, frozen: Table, data: Numbers, rows: Table, goals: Numbers, outputs: Numbers,
-    samples: Index, steps: Index, scale: float, spaces: Numbers, flows: Numbers,
-    partial: Numbers, errors: Numbers,
-) -> None:  # fmt: skip
-    """Run passes in order, each on all cores; `rows` are the samples in `data` and `goals`."""
-    program = borrowed(ProgramTables(plan, passes, operations, settings))
-    bank = borrowed(BankView(value, state, frozen))
-    room = borrowed(Workspaces(spaces, flows, partial))
-    batch = borrowed(BatchArrays(data, rows, goals, rows, outputs, samples, steps, scale))
-    for number in range(len(passes)):
-        gather_for(program, number, bank, room, samples)
-        pass_on_all_cores(program, number, bank, batch, room, errors)
+@inner
+def gather_for(job: Address, number: Index) -> None:
+    """Compute statistics of the whole batch that pass `number` needs."""
+    which, ops = passes_of(job)[number].gathers, operations_of(job)
+    if which > 0:
+        k = np.uint64(which - 1)
+        call(ops[k].gather, (address_of(ops, k), job))
+    elif which < 0:
+        k = np.uint64(-which - 1)
+        call(ops[k].gather_back, (address_of(ops, k), job))
 
 
-# ---- a step -------------------------------------------------------------------------------------
+# ---- a training ---------------------------------------------------------------------------------
+
+
+@by_address
+def train(job: Address) -> None:
+    """Take the steps that the job's progress asks for.
+
+    Writes the losses, the number of steps taken, and the reason why training
+    stopped: NONE; or the row of a gradient that is not finite, nothing having changed; or OVERFLOW
+    if after the update a weight, a slot or a running statistic is not finite.
+    """
+    kernels, plan, bank = record_at(job, JOB), plan_of(job), bank_of(job, Real)
+    progress, batch = progress_record(job), batch_record(job)
+    losses = array_at(progress.losses, progress.steps, np.float64)
+    state = bank.state
+    before = array_at(room_record(job).before, np.uint64(len(state)), np.float64)
+    errors = array_at(batch.errors, room_record(job).chunks, np.float64)
+    for k in range(progress.steps):
+        copy_numbers(state, before)
+        call(kernels.draw_rows, (job, progress.first + k))
+        if plan.half:
+            round_all(bank.value, bank.halves)
+        for row in range(np.uint64(len(bank.grad))):
+            bank.grad[row] = 0
+        mean = loss_scale(plan, progress.factor, batch.samples)
+        batch.scale = Real(mean) * Real(state[LOSS_SCALE])
+        for chunk in range(len(errors)):
+            errors[chunk] = 0.0
+        batch.steps = progress.count
+        for number in range(np.uint64(len(passes_of(job)))):
+            gather_for(job, number)
+            call(kernels.run_pass, (job, number))
+        losses[k] = sum_of(errors) * mean
+        if not end_step(job, before, state, progress):
+            break
+        progress.taken += ONE
+
+
+@exact
+def sum_of(errors: Numbers) -> float:
+    """Return the sum of the errors of all chunks, in order."""
+    total = 0.0
+    for chunk in range(len(errors)):
+        total += errors[chunk]
+    return total
 
 
 @inlined
@@ -108,43 +137,22 @@ def loss_scale(plan: Record, factor: float, samples: Index) -> float:
     return float(factor / (samples * plan.mean_of))
 
 
-@inlined
-def begin_step(plan: Record, bank: BankArrays, samples: SampleArrays, step: Index) -> Index:
-    """Draw the batch of a step, set gradients to 0, and return the number of samples."""
-    count = draw_rows(samples, step)
-    if plan.half:
-        round_all(bank.value, bank.halves)
-    for row in range(np.uint64(len(bank.grad))):
-        bank.grad[row] = 0
-    return np.uint64(count)
-
-
-@inlined
-def end_step(
-    program: ProgramTables, bank: BankArrays, room: Workspaces, samples: Index,
-    before: Numbers, update: UpdateArrays, progress: Progress,
-) -> bool:  # fmt: skip
+@inner
+def end_step(job: Address, before: Numbers, state: Numbers, progress: Record) -> bool:
     """Add up the gradients of the chunks and run the optimizer; return False to stop training.
 
     `before` is the bank's state before the step. A step that is skipped or refused does not change
     running statistics.
     """
-    ops, counts, state = program.operations, progress.counts, bank.state
-    add_chunks(
-        program.plan, ops, 0, len(ops), room.partial, count_chunks(samples), bank.grad, state
-    )
-    taken = counts[0]
-    bad = move(program.plan[0], bank, update, counts)
+    kernels, taken = record_at(job, JOB), progress.count
+    call(kernels.add_chunks, (job, ZERO, np.uint64(len(operations_of(job)))))
+    call(kernels.move, (job,))
     statistics = state[SKIPPED + ONE :]
-    if counts[0] == taken:
+    if progress.count == taken:
         copy_numbers(before[SKIPPED + ONE :], statistics)
     elif not all_finite(statistics):
-        bad = OVERFLOW
-    if bad != NONE:
-        progress.done[1] = bad
-        return False
-    progress.done[0] += 1
-    return True
+        progress.result = OVERFLOW
+    return bool(progress.result == NONE)
 
 
 @inner
@@ -161,90 +169,3 @@ def copy_numbers(numbers: Numbers, others: Numbers) -> None:
     """Copy `numbers` to `others`, an array of the same length."""
     for i in range(len(numbers)):
         others[i] = numbers[i]
-
-
-# ---- a training ---------------------------------------------------------------------------------
-
-
-def steps_by(run_pass: Callable[..., None]) -> Callable[..., None]:
-    """Return a kernel that takes many steps, and runs each pass by `run_pass`."""
-
-    @inlined
-    def take_steps(
-        program: ProgramTables, bank: BankArrays, samples: SampleArrays, room: Workspaces,
-        update: UpdateArrays, factor: float, progress: Progress,
-    ) -> None:  # fmt: skip
-        program, bank, room = borrowed(program), borrowed(bank), borrowed(room)
-        samples, update, progress = borrowed(samples), borrowed(update), borrowed(progress)
-        plan, value, state = program.plan[0], bank.value, bank.state
-        view = BankView(bank.halves if plan.half else value, state, bank.frozen)
-        source = samples.points if len(samples.points) else samples.data
-        before = state.copy()
-        for k in range(len(progress.errors)):
-            copy_numbers(state, before)
-            count = begin_step(plan, bank, samples, progress.first + k)
-            mean = loss_scale(plan, factor, count)
-            scale = value.dtype.type(mean) * value.dtype.type(state[LOSS_SCALE])
-            batch = BatchArrays(
-                source, samples.rows, samples.goals, samples.goal_rows, samples.data, count,
-                progress.counts[0], scale,
-            )  # fmt: skip
-            for number in range(len(program.passes)):
-                gather_for(program, number, view, room, count)
-                run_pass(program, number, view, batch, room, progress.errors[k])
-            if not end_step(program, bank, room, count, before, update, progress):
-                break
-
-    return take_steps
-
-
-steps_on_all_cores = steps_by(pass_on_all_cores)
-steps_on_one_core = steps_by(pass_on_one_core)
-
-
-@kernel
-def train(
-    plan: Table, passes: Table, operations: Table, settings: Numbers,
-    value: Numbers, halves: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
-    data: Numbers, goals: Numbers, rows: Table, goal_rows: Table, points: Numbers, drawing: Table,
-    draw_settings: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers, how: Table,
-    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
-    factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
-) -> None:  # fmt: skip
-    """Take a step for each row of `errors`, the first being step `first`, on all cores.
-
-    The arguments are the fields of the tuples below, in order; see `arrays`. Writes the sums of
-    errors of the chunks to `errors`, and to `done` the number of steps taken and the reason why
-    training stopped: NONE; or the row of a gradient that is not finite, nothing having changed; or
-    OVERFLOW if after the update a weight, a slot or a running statistic is not finite.
-    """
-    steps_on_all_cores(
-        ProgramTables(plan, passes, operations, settings),
-        BankArrays(value, halves, grad, slots, frozen, state),
-        SampleArrays(data, goals, rows, goal_rows, points, drawing, draw_settings),
-        Workspaces(spaces, flows, partial),
-        UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch),
-        factor,
-        Progress(first, counts, errors, done),
-    )
-
-
-@kernel
-def train_alone(
-    plan: Table, passes: Table, operations: Table, settings: Numbers,
-    value: Numbers, halves: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
-    data: Numbers, goals: Numbers, rows: Table, goal_rows: Table, points: Numbers, drawing: Table,
-    draw_settings: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers, how: Table,
-    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
-    factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
-) -> None:  # fmt: skip
-    """Do the same as `train`, without threads."""
-    steps_on_one_core(
-        ProgramTables(plan, passes, operations, settings),
-        BankArrays(value, halves, grad, slots, frozen, state),
-        SampleArrays(data, goals, rows, goal_rows, points, drawing, draw_settings),
-        Workspaces(spaces, flows, partial),
-        UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch),
-        factor,
-        Progress(first, counts, errors, done),
-    )

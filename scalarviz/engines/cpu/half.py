@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import inner, kernel
+from scalarviz.engines.codegen.dispatch import Real, by_address, inner
+from scalarviz.engines.cpu.arrays import Address, bank_of
 from scalarviz.engines.cpu.products import Index, Numbers
 
 # Bits of a float32: mask of all but the sign; the smallest normal half; the smallest number that
@@ -39,11 +40,18 @@ def half(x: Any) -> Any:
     return -size if bits < 0 else size
 
 
-@kernel
+@inner
 def round_all(x: Numbers, out: Numbers) -> None:
     """Write x, rounded to half, to `out`."""
     for i in range(np.uint64(len(x))):
         out[i] = half(x[i])
+
+
+@by_address
+def round_bank(job: Address) -> None:
+    """Write the weights of a job's bank, rounded to half, to `halves`."""
+    bank = bank_of(job, Real)
+    round_all(bank.value, bank.halves)
 
 
 @inner

@@ -8,8 +8,6 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.cpu.records import HOW, Records
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.optimizer import Optimizer
 
 
@@ -23,8 +21,6 @@ class Order:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.state = state_of(optimizer)
-        self.optimizer = list(OPTIMIZERS).index(optimizer.name)
-        self.schedule = list(SCHEDULES).index(optimizer.schedule.name)
         self.refuses = optimizer.not_finite == "error"
         self.slots = optimizer.row.slots
         self.arguments = len(optimizer.arguments(0))

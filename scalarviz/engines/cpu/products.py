@@ -2,7 +2,8 @@
 
 The innermost loops keep sums in vector registers, one sample per lane; see `simd`. The loops
 compute four rows of a matrix at a time; if fewer are left, the last row is computed several times,
-with the same bits, so that one loop serves all sizes.
+with the same bits, so that one loop serves all sizes. Wide layers have loops of their own: see
+`wide_products`.
 
 All indices are unsigned: numba tests a signed index for being negative at every access, which
 prevents vectorisation. Hence ONE for 1.
@@ -92,12 +93,12 @@ def outer(
     inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
     """grad[first + o * inputs + i] += sum over the samples of g[o] * x[i]."""
-    step = lane_count(x)
-    tail = (n - ONE) // step * step
-    left = n - tail
     if n <= FEW:
         outer_of_few(grad, first, x, g, x0, g0, inputs, outputs, n, stride)
         return
+    step = lane_count(x)
+    tail = (n - ONE) // step * step
+    left = n - tail
     for o in range(ZERO, outputs, TWO):
         a0 = g0 + o * stride
         a1 = g0 + min(o + ONE, outputs - ONE) * stride

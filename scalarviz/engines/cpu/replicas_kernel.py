@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import prange
 
-from scalarviz.engines.codegen.dispatch import parallel_kernel
-from scalarviz.engines.cpu.entry import train_alone
-from scalarviz.engines.cpu.products import Index, Numbers, Table
+from scalarviz.engines.codegen.dispatch import by_address, in_parallel
+from scalarviz.engines.cpu.arrays import Address
+from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at
+from scalarviz.engines.cpu.products import Index
+from scalarviz.engines.cpu.records import JOB, PROGRESS
 from scalarviz.engines.cpu.updates import NONE
 
 
-@parallel_kernel
-def train_networks(
-    plan: Table, passes: Table, operations: Table, settings: Numbers,
-    value: Numbers, halves: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
-    data: Numbers, goals: Numbers, rows: Table, goal_rows: Table, points: Numbers, drawing: Table,
-    draw_settings: Numbers, spaces: Numbers, flows: Numbers, partial: Numbers, how: Table,
-    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
-    factor: float, first: Index, counts: Table, errors: Numbers, done: Table,
-) -> None:  # fmt: skip
-    """Run `train_alone` for every network that has not stopped.
+@in_parallel
+@by_address
+def train_networks(jobs: Address, count: Index, groups: Index, train: Address) -> None:
+    """Call `train` for each of `count` jobs whose network has not stopped.
 
-    Arrays of banks, progress and errors have one row per network; buffers and workspaces have one
-    per group. The networks of a group are trained one after the other.
+    The networks of a group share workspaces, and are trained one after the other.
     """
-    groups = len(spaces)
-    for group in prange(groups):
-        for r in range(group, len(value), groups):
-            if done[r, 1] == NONE:
-                train_alone(
-                    plan, passes, operations, settings, value[r], halves[group], grad[r], slots[r],
-                    frozen[r], state[r], data, goals, rows[group], goal_rows[group], points[group],
-                    drawing[r : r + 1], draw_settings, spaces[group], flows[group],
-                    partial[group], how, optimizer_settings, schedule_settings, arguments[group],
-                    scratch[group], factor, first, counts[r], errors[r], done[r],
-                )  # fmt: skip
+    for group in prange(np.int64(groups)):
+        table = array_at(jobs, count, JOB)
+        for r in range(np.uint64(group), count, groups):
+            if record_at(table[r].progress, PROGRESS).result == NONE:
+                call(train, (address_of(table, r),))

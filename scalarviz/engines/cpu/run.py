@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -13,69 +12,49 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
-from scalarviz.engines.common.cores import ONE_AT_A_TIME
+from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
 from scalarviz.engines.common.statistics import Statistics
-from scalarviz.engines.cpu.calls import CpuCalls, add_errors, count_chunks, count_tiles, means
+from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
+from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
-from scalarviz.engines.cpu.records import DRAWING, Records
+from scalarviz.engines.cpu.room import Room, address
+from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
 from scalarviz.engines.cpu.stepper import Moments
 from scalarviz.engines.cpu.tables import (
     Tables,
-    Unsigned,
-    drawing_of,
+    drawing_arrays,
     plan_loss,
     room_for_points,
     set_order,
     workspaces,
+)
+from scalarviz.engines.cpu.units import (
+    MOVING,
+    TRAINING,
+    units_of_draws,
+    units_of_loss,
+    units_of_optimizer,
 )
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, OVERFLOW, Buffer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.program import Moment
 
-WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
 
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Buffers and workspaces of a training on batches of one size."""
-
-    halves: FloatArray  # weights rounded to half; empty unless precision is mixed
-    spaces: FloatArray  # workspaces of values, one row per tile
-    flows: FloatArray  # workspaces of gradients, one row per tile
-    partial: FloatArray  # gradients of the parameters, one row per chunk
-    scratch: FloatArray  # clipped and regularized gradients
-    points: FloatArray  # inputs drawn at random instead of from the data set
-    rows: Unsigned  # rows of the inputs drawn by a step
-    goal_rows: Unsigned  # rows of the targets drawn by a step
-
-
-def make_room(work: CpuCalls, tables: Tables, batches: Batches, places: int) -> Room:
-    """Return the buffers of a training, with `places` workspaces.
+def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
+    """Return the workspaces of a training on batches of a size: `places` of them.
 
     If there are several passes, each tile has a workspace, whatever `places` is.
     """
-    rows, size, dtype = len(work.bank), batches.size, work.bank.dtype
+    bank, dtype = work.bank, work.bank.dtype
     if len(tables.passes) > 1:
         places = count_tiles(size)
-    chunks = count_chunks(size)
     return Room(
-        np.zeros(rows if work.precision.mixed else 0, dtype),
         workspaces(places, tables.space, dtype),
         workspaces(places, tables.flow, dtype),
-        np.zeros((chunks, tables.gradients), dtype),
-        np.zeros(rows, dtype),
-        np.zeros((room_for_points(batches), 2), dtype),
-        np.zeros(size, np.uint64),
-        np.zeros(size, np.uint64),
+        np.zeros((count_chunks(size), tables.gradients), dtype),
+        len(bank.state),
     )
-
-
-def drawing_arrays(batches: Batches) -> tuple[Records, FloatArray]:
-    """Return how batches are drawn, as a DRAWING record and the settings, for `draws`."""
-    drawing = np.empty(1, DRAWING)
-    drawing[0] = drawing_of(batches)
-    return drawing, np.array(batches.settings, np.float64)
 
 
 @final
@@ -93,86 +72,103 @@ class CpuRun(Run):
         self._statistics = Statistics(engine)
         self._order: Order | None = None
         self._plan, self._loss_key = plan_loss(tables, engine.program, loss), loss.key
-        chunks = count_chunks(batches.size)
-        self._together = chunks > 1 and batches.size * engine.program.products > WORTH_CORES
+        self._together = work.together(batches.size)
         places = 1
         if self._together:
-            places = min(chunks, get_thread_count())  # type: ignore[no-untyped-call]  # numba's
-        self._sizes = batches.size, room_for_points(batches), places
-        self._samples, self._drawing = self._converted(batches), drawing_arrays(batches)
+            places = min(count_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
+        self._sizes = batches.size, places
+        self._job: CpuJob | None = None
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
         batches = self.batches
         if loss.key != self._loss_key or inputs.shape != batches.inputs.shape:
             return False
         batches.inputs, batches.targets, self.loss_function = inputs, targets, loss
-        self._samples = self._converted(batches)
+        if self._job is not None and self._drawn is batches:
+            self._set_tables(self._job, batches)
         return True
 
     def _take_room(self) -> Room:
-        """Return buffers for one call of the kernels, which no other thread uses meanwhile."""
+        """Return workspaces for one call of the kernels, which no other thread uses meanwhile."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
-        return room or make_room(self._work, self._tables, self.batches, self._sizes[-1])
+        return room or make_room(self._work, self._tables, *self._sizes)
 
-    def _ordered(self, optimizer: Optimizer) -> Order:
-        """Return the optimizer as arrays, and write its formulas to the plan."""
-        order = Order.of(optimizer, self._order)
-        if order is not self._order:
-            self._order = order
-            set_order(self._plan, order)
-        return order
+    def _made_job(self, optimizer: Optimizer) -> CpuJob:
+        """Return the job of this training, with its kernels and all arrays but the room."""
+        work, batches, bank = self._work, self.batches, self.engine.bank
+        job = CpuJob(bank)
+        passing = TOGETHER if self._together else ALONE
+        of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
+        wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
+        kernels = work.load(wanted)
+        self._train = kernels["train"]
+        work.link(self._tables)
+        for field in of_loss:
+            self._plan[field] = kernels[field].address
+        called = {*TRAINING, *passing} - {"train"}
+        job.set_kernels({field: kernels[field] for field in called})
+        job.set_program(self._tables, self._tables.passes, self._plan)
+        if work.precision.mixed:
+            job.set_halves(np.zeros_like(bank.value))
+        samples, batch, progress = job.samples, job.batch, job.progress
+        samples.rows, samples.goal_rows, samples.points = job.keep(
+            rows=np.zeros(batches.size, np.uint64),
+            goal_rows=np.zeros(batches.size, np.uint64),
+            points=np.zeros((room_for_points(batches), 2), bank.dtype),
+        )
+        samples.size, samples.point_count = batches.size, room_for_points(batches)
+        batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
+        self._set_samples(job, batches)
+        progress.factor = self.loss_function.factor
+        self._job = job
+        return job
 
-    def _converted(self, batches: Batches) -> tuple[FloatArray, FloatArray]:
-        tables = batches.inputs, batches.targets
+    def _set_samples(self, job: CpuJob, batches: Batches) -> None:
+        """Let the job draw from these batches."""
+        job.set_kernels(self._work.load(units_of_draws(batches)))
+        samples, (drawing, settings) = job.samples, drawing_arrays(batches)
+        samples.drawing, samples.draw_settings = job.keep(drawing=drawing, draw_settings=settings)
+        samples.draw_setting_count = len(settings)
+        self._set_tables(job, batches)
+        self._drawn = batches
+
+    def _set_tables(self, job: CpuJob, batches: Batches) -> None:
+        """Let the job read inputs and targets of these batches."""
+        tables, batch, samples = (batches.inputs, batches.targets), job.batch, job.samples
         inputs, targets = [np.ascontiguousarray(self.engine.array(table)) for table in tables]
-        return inputs, targets
+        batch.data, batch.goals = job.keep(data=inputs, goals=targets)
+        batch.columns, batch.goal_columns = inputs.shape[1], targets.shape[1]
+        if samples.point_count:
+            batch.data, batch.columns = samples.points, 2
+
+    def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
+        """Write an optimizer and its kernels to the job, unless it is the last one."""
+        order = Order.of(optimizer, self._order)
+        if order is self._order:
+            return
+        job.set_optimizer(optimizer, order, self._work.load(units_of_optimizer(optimizer)))
+        set_order(self._plan, order)
+        self._order = order
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        check_process()
         bank, batches = self.engine.bank, self.batches.block(first, count)
-        order = self._ordered(optimizer)
-        (data, goals), drawing = self._samples, self._drawing
-        if batches is not self.batches:
-            (data, goals), drawing = self._converted(batches), drawing_arrays(batches)
-        room, counts = self._take_room(), np.array([bank.step_count])
-        errors, done = np.zeros((count, count_chunks(batches.size))), np.array([0, NONE])
-        kernels = self._work.kernels
-        train = kernels.train if self._together else kernels.train_alone
+        job = self._job or self._made_job(optimizer)
+        self._set_optimizer(job, optimizer)
+        if batches is not self._drawn:
+            self._set_samples(job, batches)
+        room = self._take_room()
+        losses = np.empty(count)
+        job.set_room(room)
+        progress = job.progress
+        progress.first, progress.steps, progress.losses = first, count, address(losses)
+        progress.count, progress.taken, progress.result = bank.step_count, 0, NONE
         with ONE_AT_A_TIME if self._together else nullcontext():
-            train(
-                self._plan,
-                self._tables.passes,
-                self._tables.operations,
-                self._tables.settings,
-                bank.value,
-                room.halves,
-                bank.grad,
-                bank.slot_block(order.slots),
-                bank.frozen,
-                bank.state,
-                data,
-                goals,
-                room.rows,
-                room.goal_rows,
-                room.points,
-                *drawing,
-                room.spaces,
-                room.flows,
-                room.partial,
-                *order.numbers,
-                np.empty(order.arguments, bank.dtype),
-                room.scratch,
-                self.loss_function.factor,
-                first,
-                counts,
-                errors,
-                done,
-            )
+            self._train.call(job.address)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
-        bank.count_steps(int(counts[0]) - bank.step_count)
-        taken, bad = done.tolist()
-        outputs = self.engine.program.outputs.size
-        losses = add_errors(errors) * means(self.loss_function, batches, outputs, first, count)
+        bank.count_steps(progress.count - bank.step_count)
+        taken, bad = progress.taken, progress.result
         if bad == OVERFLOW:
             error = self.engine.bad_update(optimizer, bank.step_count - 1)
             return Outcome(losses[:taken], overflow=error)
@@ -199,23 +195,14 @@ class CpuRun(Run):
     def _step(self, optimizer: Optimizer) -> None:
         """Run the optimizer's part of a step, and raise its error if it fails."""
         bank = self.engine.bank
-        order, counts = self._ordered(optimizer), np.array([bank.step_count])
-        before = Before(bank, optimizer)
-        bad = self._work.kernels.take_step(
-            self._plan,
-            bank.value,
-            bank.grad,
-            bank.slot_block(order.slots),
-            bank.frozen,
-            bank.state,
-            *order.numbers,
-            np.empty(order.arguments, bank.dtype),
-            np.zeros_like(bank.grad),
-            counts,
-        )
+        job, before = self._job or self._made_job(optimizer), Before(bank, optimizer)
+        self._set_optimizer(job, optimizer)
+        job.progress.count = bank.step_count
+        self._work.load(MOVING)["move"].call(job.address)
+        bad = job.progress.result
         if bad >= 0:
             raise bank.bad_gradient(bad)
-        if counts[0] == bank.step_count:  # skipped by a dynamic loss scale
+        if job.progress.count == bank.step_count:  # skipped by a dynamic loss scale
             self._statistics.restore()
             return
         error = self._statistics.error

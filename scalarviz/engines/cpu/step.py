@@ -5,10 +5,9 @@ chunk has its own gradient, so that chunks can run in parallel; the gradients ar
 order of the chunks. So no bit of a result depends on the number of threads, or on whether a step is
 one pass or goes moment by moment.
 
+    job           address of a `Job`
     space, flow   workspaces of values and of gradients
     n, stride     number of samples of a tile, and of numbers from one row to the next
-    partial       gradient of the parameters of a chunk
-    p, t          outputs and targets of a tile
     what          flags of a pass, added up
 """
 
@@ -16,18 +15,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import inner, loss_backward, loss_forward
-from scalarviz.engines.cpu.arrays import BankView, BatchArrays, ProgramTables, Tile, Workspaces
+from scalarviz.engines.codegen.dispatch import Real, by_address, inner
+from scalarviz.engines.cpu.arrays import (
+    Address,
+    Workspaces,
+    batch_of,
+    operations_of,
+    passes_of,
+    plan_of,
+    room_of,
+    tiles_of,
+)
 from scalarviz.engines.cpu.half import round_rows
+from scalarviz.engines.cpu.memory import address_of, call
 from scalarviz.engines.cpu.products import ONE, TILE, ZERO, Index, Numbers, Record, Table
-from scalarviz.engines.cpu.table import input_gradient, operation_forward, parameter_gradient
 from scalarviz.engines.cpu.tiles import (
     chunk_bounds,
     count_chunks,
     load_tile,
     row_stride,
     store_tile,
-    tile_of,
 )
 
 # Flags of a pass.
@@ -47,72 +54,70 @@ from scalarviz.engines.cpu.tiles import (
 ) = [1 << i for i in range(12)]
 
 
-@inner
-def chunk_work(
-    program: ProgramTables, number: Index, bank: BankView, batch: BatchArrays, room: Workspaces,
-    chunk: Index, place: Index,
-) -> float:  # fmt: skip
-    """Run pass `number` of a program on one chunk, and return its sum of errors.
+@by_address
+def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
+    """Run pass `number` of a program on one chunk, and add its sum of errors to the batch's.
 
     `place` is the index of the workspace of its first tile.
     """
-    todo, plan = program.passes[number], program.plan[0]
-    ops, settings, partial = program.operations, program.settings, room.partial[chunk]
-    what, low, high, samples = todo.what, todo.low, todo.high, batch.samples
+    batch, room, plan = batch_of(job, Real), room_of(job, Real), plan_of(job)
+    ops, todo = operations_of(job), passes_of(job)[number]
+    what, low, high, samples = todo.what, np.uint64(todo.low), np.uint64(todo.high), batch.samples
     first, end = chunk_bounds(chunk, count_chunks(samples), samples)
-    size, stride = plan.out_size, row_stride(samples)
+    tiles = tiles_of(job)
+    at, tile, stride = address_of(tiles, chunk), tiles[chunk], row_stride(samples)
+    begin_tiles(tile, room, chunk, stride, what & DO_LEARN, batch.steps)
     if what & DO_WEIGHTS:
-        clear_gradients(ops, low, high, partial)
-    total = 0.0
+        clear_gradients(ops, low, high, room.partial[chunk])
     while first < end:
         n = min(TILE, end - first)
         space, flow = room.spaces[place], room.flows[place]
-        tile = Tile(space, flow, first, n, stride, what & DO_LEARN != 0, batch.steps)
+        tile.first, tile.n = first, n
+        tile.space, tile.flow = address_of(space, ZERO), address_of(flow, ZERO)
         if what & DO_LOAD:
             load_tile(space, ZERO, batch.data, batch.rows, first, n, stride)
         if what & DO_FORWARD:
             for k in range(low, high):
-                operation_forward(ops[k], settings[k], bank, tile)
+                call(ops[k].forward, (address_of(ops, k), job, at))
                 if plan.half:
                     round_rows(space, ops[k].target, ops[k].outputs, n, stride)
         if what & DO_STORE:
             store_tile(space, plan.out, batch.outputs, first, n, stride)
         if what & DO_AIM:
             load_tile(space, plan.goals, batch.goals, batch.goal_rows, first, n, stride)
-        p = tile_of(space, plan.out, size, stride)
-        t = tile_of(space, plan.goals, size, stride)
         if what & DO_ERROR:
-            total += loss_forward(plan.loss, p, t, n)
+            call(plan.loss, (job, at, chunk))
         if what & DO_DELTA:
-            gradient = tile_of(flow, plan.flow_out, size, stride)
-            loss_backward(plan.loss, p, t, batch.scale, gradient, n)
+            call(plan.loss_back, (job, at, chunk))
         if what & DO_UPSTREAM:
             load_tile(flow, plan.flow_out, batch.goals, batch.goal_rows, first, n, stride)
         if plan.half and what & (DO_DELTA | DO_UPSTREAM):
-            round_rows(flow, plan.flow_out, size, n, stride)
+            round_rows(flow, plan.flow_out, plan.out_size, n, stride)
         if what & (DO_WEIGHTS | DO_FLOW):
-            backward_of_tile(program, todo, bank, partial, tile)
+            back = high
+            while back > low:
+                back -= ONE
+                if what & DO_WEIGHTS and ops[back].parameters:
+                    call(ops[back].parameters, (address_of(ops, back), job, at))
+                if what & DO_FLOW and back >= plan.first_needed:
+                    call(ops[back].back, (address_of(ops, back), job, at))
+                    if plan.half:
+                        round_rows(flow, ops[back].flow_in, ops[back].inputs, n, stride)
         if what & DO_RETURN:
             store_tile(flow, plan.flow_in, batch.outputs, first, n, stride)
         if what & DO_KEEP:
-            place += ONE
+            place = place + ONE
         first += n
-    return total
 
 
 @inner
-def backward_of_tile(
-    program: ProgramTables, todo: Record, bank: BankView, partial: Numbers, tile: Tile
+def begin_tiles(
+    tile: Record, room: Workspaces, chunk: Index, stride: Index, learning: Index, steps: Index
 ) -> None:
-    """Run the operations of a pass backward on one tile, the last one first."""
-    ops, settings, plan, what = program.operations, program.settings, program.plan[0], todo.what
-    for k in range(todo.high - 1, todo.low - 1, -1):
-        if what & DO_WEIGHTS:
-            parameter_gradient(ops[k], settings[k], partial, tile)
-        if what & DO_FLOW and k >= np.int64(plan.first_needed):
-            input_gradient(ops[k], settings[k], bank, tile)
-            if plan.half:
-                round_rows(tile.flow, ops[k].flow_in, ops[k].inputs, tile.n, tile.stride)
+    """Write what all tiles of a chunk share to their record."""
+    tile.space_size, tile.flow_size = room.spaces.shape[1], room.flows.shape[1]
+    tile.partial, tile.gradients = address_of(room.partial, chunk), room.partial.shape[1]
+    tile.stride, tile.learning, tile.steps = stride, learning, steps
 
 
 @inner

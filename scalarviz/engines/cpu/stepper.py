@@ -12,9 +12,13 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.cpu import step as plans
-from scalarviz.engines.cpu.calls import CpuCalls, add_errors, count_chunks, row_stride, tile_starts
+from scalarviz.engines.cpu.batch_passes import BatchPasses
+from scalarviz.engines.cpu.calls import CpuCalls
 from scalarviz.engines.cpu.passes import passes
+from scalarviz.engines.cpu.room import Room
+from scalarviz.engines.cpu.sizes import count_chunks, row_stride, tile_starts
 from scalarviz.engines.cpu.tables import make_tables, plan_loss, workspaces
+from scalarviz.engines.cpu.units import units_of_loss
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.program import Moment
 
@@ -36,7 +40,11 @@ class Moments:
         tiles = len(self.starts) - 1
         self.spaces = workspaces(tiles, self.tables.space, bank.dtype)
         self.flows = workspaces(tiles, self.tables.flow, bank.dtype)
-        self.partial = np.zeros((count_chunks(self.samples), self.tables.gradients), bank.dtype)
+        partial = np.zeros((count_chunks(self.samples), self.tables.gradients), bank.dtype)
+        self.room = Room(self.spaces, self.flows, partial, len(bank.state))
+        for field, kernel in work.load(units_of_loss(loss)).items():
+            self.plan[field] = kernel.address
+        self._passes = BatchPasses(work, self.tables, self.samples, self.room, self.plan)
         self._do(plans.DO_LOAD, range(0), data=inputs)
 
     def perform(self, moment: Moment) -> None:
@@ -47,10 +55,10 @@ class Moments:
         elif moment.kind == "loss":
             errors = self._do(plans.DO_AIM | plans.DO_ERROR, range(0), goals=self.targets)
             mean = self.loss_function.scale(self.targets.shape)
-            self.loss = float(add_errors(errors[np.newaxis])[0]) * mean
+            self.loss = sum(errors.tolist()) * mean
         elif moment.kind == "weight gradient":
             self._do(plans.DO_WEIGHTS, one)
-            self.work.add_gradients(self.tables, self.partial, one)
+            self.work.add_gradients(self.tables, self.room, self.samples, one)
         else:
             program = self.work.program
             what = plans.DO_DELTA if program.outputs in moment.gradients else 0
@@ -74,18 +82,8 @@ class Moments:
         bank = self.work.bank
         mean = self.loss_function.scale(self.targets.shape)
         scale = bank.value.dtype.type(mean) * bank.value.dtype.type(self.work.loss_scale)
-        return self.work.do(
-            passes(what | plans.DO_KEEP, [operations.start], [operations.stop], [gathers]),
-            self.tables,
-            self.samples,
-            self.spaces,
-            self.flows,
-            data=data,
-            goals=goals,
-            partial=self.partial,
-            plan=self.plan,
-            scale=scale,
-        )
+        todo = passes(what | plans.DO_KEEP, [operations.start], [operations.stop], [gathers])
+        return self._passes.run(todo, data=data, goals=goals, scale=scale)
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
         """Return `size` rows of all workspaces, from `row` on, as shape (samples, size)."""

@@ -1,19 +1,24 @@
-"""Table of the kernels by kind of operation, and the functions that select from it.
-
-All kernels of a purpose have the same arguments; see `elementwise`. A function that begins with
-`run = chosen(KERNELS, kind)[PURPOSE]` compares the kind once in the compiled file.
-"""
+"""Table of the kernels by kind of operation. All kernels of a purpose have the same arguments."""
 
 from __future__ import annotations
 
-from scalarviz.engines.codegen.dispatch import chosen, inner
-from scalarviz.engines.cpu.arrays import BankView, Tile, Workspaces
+from collections.abc import Callable
+from typing import NamedTuple
+
+from scalarviz.engines.codegen.dispatch import Real, by_address
+from scalarviz.engines.cpu.arrays import (
+    MOST_SETTINGS,
+    Address,
+    batch_record,
+    room_of,
+    tile_at,
+    view_of,
+)
 from scalarviz.engines.cpu.batch_norm import (
     batch_norm_forward,
     batch_norm_inputs,
     gather_batch_norm,
     gather_batch_norm_back,
-    nothing_to_gather,
 )
 from scalarviz.engines.cpu.convolution import (
     convolution_forward,
@@ -30,7 +35,6 @@ from scalarviz.engines.cpu.elementwise import (
     branch_inputs,
     dropout_forward,
     dropout_inputs,
-    no_parameters,
     row_inputs,
     row_tile,
     scale_forward,
@@ -39,59 +43,101 @@ from scalarviz.engines.cpu.elementwise import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cpu.products import Index, Numbers, Record
+from scalarviz.engines.cpu.memory import array_at, record_at
+from scalarviz.engines.cpu.records import OPERATION
+from scalarviz.engines.cpu.wide_products import WIDE, wide_forward, wide_inputs, wide_parameters
+from scalarviz.model.operations import Operation
 
-FORWARD, PARAMETERS, INPUT, GATHER, GATHER_BACK = range(5)
-ALONE = nothing_to_gather, nothing_to_gather
+Kernel = Callable[..., None]
+
+
+class Kernels(NamedTuple):
+    """The kernels of a kind of operation, on one tile.
+
+    forward      forward
+    back         gradient of the inputs
+    parameters   gradient of the parameters, added to that of the chunk; None if it has none
+    gather       statistics of the whole batch that its forward needs; None if it needs none
+    gather_back  statistics of the whole batch that its backward needs
+    """
+
+    forward: Kernel
+    back: Kernel
+    parameters: Kernel | None = None
+    gather: Kernel | None = None
+    gather_back: Kernel | None = None
+
 
 KERNELS = {
-    "affine": (affine_forward, affine_parameters, affine_inputs, *ALONE),
-    "activation": (activation_tile, no_parameters, activation_inputs, *ALONE),
-    "row": (row_tile, no_parameters, row_inputs, *ALONE),
-    "scale": (scale_forward, scale_parameters, scale_inputs, *ALONE),
-    "convolution": (convolution_forward, convolution_parameters, convolution_inputs, *ALONE),
-    "branch": (branch_forward, no_parameters, branch_inputs, *ALONE),
-    "sum": (sum_forward, no_parameters, sum_inputs, *ALONE),
-    "dropout": (dropout_forward, no_parameters, dropout_inputs, *ALONE),
-    "batch_norm": (
-        batch_norm_forward, no_parameters, batch_norm_inputs, gather_batch_norm,
-        gather_batch_norm_back,
+    "affine": Kernels(affine_forward, affine_inputs, affine_parameters),
+    "activation": Kernels(activation_tile, activation_inputs),
+    "row": Kernels(row_tile, row_inputs),
+    "scale": Kernels(scale_forward, scale_inputs, scale_parameters),
+    "convolution": Kernels(convolution_forward, convolution_inputs, convolution_parameters),
+    "branch": Kernels(branch_forward, branch_inputs),
+    "sum": Kernels(sum_forward, sum_inputs),
+    "dropout": Kernels(dropout_forward, dropout_inputs),
+    "batch_norm": Kernels(
+        batch_norm_forward,
+        batch_norm_inputs,
+        gather=gather_batch_norm,
+        gather_back=gather_batch_norm_back,
     ),
-}  # fmt: skip
+}
 
 
-@inner
-def operation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Run an operation forward on one tile."""
-    run = chosen(KERNELS, op.kind)[FORWARD]
-    run(op, settings, bank, tile)
+WIDE_AFFINE = Kernels(wide_forward, wide_inputs, wide_parameters)
 
 
-@inner
-def parameter_gradient(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """Add one tile's gradient of an operation's parameters to that of the chunk."""
-    run = chosen(KERNELS, op.kind)[PARAMETERS]
-    run(op, settings, grad, tile)
+def kernels_for(operation: Operation) -> tuple[str, Kernels]:
+    """Return the name and the kernels of an operation: those of its kind, or of its shape."""
+    if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
+        return "wide_affine", WIDE_AFFINE
+    return operation.kind, KERNELS[operation.kind]
 
 
-@inner
-def input_gradient(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Compute the gradient with respect to the inputs of an operation, on one tile."""
-    run = chosen(KERNELS, op.kind)[INPUT]
-    run(op, settings, bank, tile)
+def on_tile(kernel: Kernel) -> Kernel:
+    """Return the kernel to be called with the addresses of an operation, a job and a tile."""
+
+    @by_address
+    def run(place: Address, job: Address, tile: Address) -> None:
+        op = record_at(place, OPERATION)
+        settings = array_at(op.settings, MOST_SETTINGS, Real)
+        kernel(op, settings, view_of(job, Real), tile_at(tile, Real))
+
+    return run
 
 
-@inner
-def gather(op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index) -> None:
-    """Compute statistics of the whole batch that an operation needs for its forward."""
-    run = chosen(KERNELS, op.kind)[GATHER]
-    run(op, settings, bank, room, samples)
+def on_gradient(kernel: Kernel) -> Kernel:
+    """Do the same for a kernel that writes to the gradient of the chunk."""
+
+    @by_address
+    def run(place: Address, job: Address, tile: Address) -> None:
+        op, part = record_at(place, OPERATION), tile_at(tile, Real)
+        settings = array_at(op.settings, MOST_SETTINGS, Real)
+        kernel(op, settings, part.partial, part)
+
+    return run
 
 
-@inner
-def gather_back(
-    op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
-) -> None:
-    """Compute statistics of the whole batch that an operation needs for its backward."""
-    run = chosen(KERNELS, op.kind)[GATHER_BACK]
-    run(op, settings, bank, room, samples)
+def on_batch(kernel: Kernel) -> Kernel:
+    """Return the kernel to be called with the addresses of an operation and a job."""
+
+    @by_address
+    def run(place: Address, job: Address) -> None:
+        op = record_at(place, OPERATION)
+        settings = array_at(op.settings, MOST_SETTINGS, Real)
+        samples = batch_record(job).samples
+        kernel(op, settings, view_of(job, Real), room_of(job, Real), samples)
+
+    return run
+
+
+# How the kernels of each purpose are called.
+CALLED = {
+    "forward": on_tile,
+    "back": on_tile,
+    "parameters": on_gradient,
+    "gather": on_batch,
+    "gather_back": on_batch,
+}

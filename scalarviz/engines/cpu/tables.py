@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import POINTS, Batches
+from scalarviz.engines.cpu.arrays import MOST_SETTINGS
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.passes import training_passes
 from scalarviz.engines.cpu.products import LONGEST
-from scalarviz.engines.cpu.records import OPERATION, PLAN, Records
-from scalarviz.engines.cpu.table import KERNELS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.engines.cpu.records import DRAWING, OPERATION, PLAN, Records
+from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import MASK
 from scalarviz.model.operations import NONE, Buffer
 from scalarviz.model.precision import Precision
@@ -27,7 +27,6 @@ from scalarviz.model.program import Program
 
 Unsigned = npt.NDArray[np.uint64]
 LINE = 64  # bytes
-MOST_SETTINGS = 7  # of an operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +54,13 @@ def make_tables(
     width = int(LONGEST)
     flows, flow_size = place_flows(program, apart)
     operations = np.zeros(len(program.operations), OPERATION)
-    settings = np.zeros((len(program.operations), MOST_SETTINGS), dtype)
+    settings = np.zeros((len(program.operations), int(MOST_SETTINGS)), dtype)
     goals = program.workspace
     memo = goals + program.outputs.size
     gradients = 0
     for i, operation in enumerate(program.operations):
         source, target, other = operation.source, operation.target, operation.other
         op = operations[i]
-        op["kind"] = list(KERNELS).index(operation.kind)
         op["formula"] = operation.formula_place
         op["source"], op["target"] = source.offset, target.offset
         op["inputs"], op["outputs"] = source.size, target.size
@@ -78,6 +76,7 @@ def make_tables(
         op["held_from"], op["held_to"] = operation.held_by.start, operation.held_by.stop
         gradients += len(operation.parameters)
         settings[i, : len(operation.settings)] = operation.settings
+        op["settings"] = settings[i].ctypes.data
         memo += operation.about.memo(operation)
     plan = np.zeros(1, PLAN)
     plan["out"], plan["out_size"] = program.outputs.offset, program.outputs.size
@@ -110,16 +109,20 @@ def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
     # numpy's copy of a record array takes ten times as long.
     plan = np.ndarray(1, PLAN, bytearray(tables.plan.tobytes()))
     plan["first_needed"] = program.first_parameters + 1
-    plan["loss"] = [*LOSSES, *ROW_LOSSES].index(loss.name)
     plan["mean_of"] = loss.divisor(program.outputs.size)
     return plan
 
 
 def set_order(plan: Records, order: Order) -> None:
-    """Write optimizer and schedule to a plan; in mixed precision no gradient is refused."""
-    plan["optimizer"] = order.optimizer
-    plan["schedule"] = order.schedule
+    """Write to a plan whether bad gradients stop a training; in mixed precision none is refused."""
     plan["refuse"] = order.refuses and not plan["half"][0]
+
+
+def drawing_arrays(batches: Batches) -> tuple[Records, FloatArray]:
+    """Return how batches are drawn, as a DRAWING record and the settings, for `draws`."""
+    drawing = np.empty(1, DRAWING)
+    drawing[0] = drawing_of(batches)
+    return drawing, np.array(batches.settings, np.float64)
 
 
 def drawing_of(batches: Batches) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.engines.codegen.dispatch import inlined, inner
+from scalarviz.engines.cpu.memory import address_of, table_at
 from scalarviz.engines.cpu.products import (
     FOUR,
     ONE,
@@ -26,7 +27,7 @@ from scalarviz.engines.cpu.products import (
 @inlined
 def tile_of(space: Numbers, start: Index, rows: Index, stride: Index) -> Numbers:
     """Return the buffer that begins at row `start`, as an array of shape (rows, stride)."""
-    return space[start * stride : (start + rows) * stride].reshape((rows, stride))
+    return table_at(address_of(space, start * stride), rows, stride, space.dtype)
 
 
 @inner

@@ -5,18 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.engines.codegen.dispatch import (
+    Real,
+    by_address,
     condition_gradients,
     inner,
-    kernel,
     lowered_scale,
     optimizer_constants,
     optimizer_update,
     raised_scale,
     schedule_factor,
 )
-from scalarviz.engines.cpu.arrays import BankArrays, UpdateArrays
+from scalarviz.engines.cpu.arrays import (
+    Address,
+    BankArrays,
+    UpdateArrays,
+    bank_of,
+    batch_record,
+    operations_of,
+    plan_of,
+    progress_record,
+    room_of,
+    update_of,
+    update_record,
+)
 from scalarviz.engines.cpu.half import half
+from scalarviz.engines.cpu.memory import call
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
+from scalarviz.engines.cpu.tiles import count_chunks
 
 # Indices in a bank's state: the loss scale and its counters for mixed precision.
 LOSS_SCALE, GOOD_STEPS, SKIPPED = [np.uint64(i) for i in range(3)]
@@ -24,24 +39,26 @@ LOSS_SCALE, GOOD_STEPS, SKIPPED = [np.uint64(i) for i in range(3)]
 NONE, OVERFLOW = -1, -2  # see `operations`
 
 
-@kernel
-def add_chunks(
-    plan: Table, ops: Table, low: Index, high: Index, partial: Numbers, chunks: Index,
-    grad: Numbers, state: Numbers,
-) -> None:  # fmt: skip
-    """Add the gradients of all chunks for operations `low` to before `high` to `grad`, in order.
+@by_address
+def add_chunks(job: Address, low: Index, high: Index) -> None:
+    """Add the gradients of all chunks for operations `low` to before `high` to the bank's.
 
     A layer used twice in a network has two operations; the gradient of the later one is added
     first.
     """
-    by_scale = grad.dtype.type(1.0 / state[LOSS_SCALE])
-    for k in range(high - 1, low - 1, -1):
-        row, first, count = ops[k].weights, ops[k].gradients, ops[k].count
+    ops, partial, bank = operations_of(job), room_of(job, Real).partial, bank_of(job, Real)
+    grad, chunks = bank.grad, count_chunks(batch_record(job).samples)
+    by_scale = grad.dtype.type(1.0 / bank.state[LOSS_SCALE])
+    k = high
+    while k > low:
+        k -= ONE
+        op = ops[k]
+        row, first, count = op.weights, op.gradients, op.count
         total = partial[ZERO]
         for c in range(ONE, chunks):
             for i in range(first, first + count):
                 total[i] += partial[c, i]
-        if plan[0].half:
+        if plan_of(job).half:
             for i in range(count):
                 grad[row + i] += half(total[first + i]) * by_scale
         else:
@@ -91,60 +108,82 @@ def is_skipped(plan: Record, bad: Index, scaling: Numbers) -> bool:
     return False
 
 
-@kernel
-def move(plan: Record, bank: BankArrays, update: UpdateArrays, counts: Table) -> Index:
-    """Run the optimizer's part of a step, and return NONE if it succeeds.
+@by_address
+def move(job: Address) -> None:
+    """Run the optimizer's part of a step, and write the result to the job's progress.
 
-    Otherwise returns the row of a gradient that is not finite, nothing having changed; or OVERFLOW
-    if an updated weight or slot is not finite. counts[0], the number of steps taken, grows by 1,
-    unless the step is skipped.
+    That is NONE if it succeeded; or the row of a gradient that is not finite, nothing having
+    changed; or OVERFLOW if an updated weight or slot is not finite. The number of steps taken grows
+    by 1, unless the step is skipped.
     """
-    value, grad, frozen, scratch = bank.value, bank.grad, bank.frozen, update.scratch
+    progress = progress_record(job)
+    plan, bank = plan_of(job), bank_of(job, Real)
     if plan.refuse or plan.dynamic:
-        bad = first_bad(grad, frozen)
+        bad = first_bad(bank.grad, bank.frozen)
         if plan.dynamic:
             if is_skipped(plan, bad, bank.state):
-                return NONE
+                progress.result = NONE
+                return
         elif bad >= 0:
-            return bad
+            progress.result = bad
+            return
+    conditioned(job, bank, update_of(job, Real))
+    update = update_record(job)
+    step = progress.count
+    call(update.factor_of_rate, (job, step))
+    call(update.constants, (job, step))
+    call(update.move_rows, (job,))
+    progress.count += ONE
+    progress.result = NONE if update.finite else OVERFLOW
+
+
+@inner
+def conditioned(job: Address, bank: BankArrays, update: UpdateArrays) -> None:
+    """Write the gradients to `scratch`: those that are finite, clipped and regularized."""
+    value, grad, scratch = bank.value, bank.grad, update.scratch
     rows = len(grad)
     zero = grad.dtype.type(0)
     for row in range(rows):
         scratch[row] = grad[row] if grad[row] * zero == zero else zero
-    how, kind = update.how[0], grad.dtype.type
-    scale = norm_scale(grad, frozen, how.clip_norm)
+    how = update.how
+    scale = norm_scale(grad, bank.frozen, how.clip_norm)
     if scale != 1.0 or how.clip_value != np.inf or how.l1 != 0.0 or how.l2 != 0.0:
         condition_gradients(
-            scratch, value, kind(scale), kind(how.clip_value), kind(how.l1), kind(how.l2),
+            scratch, value, Real(scale), Real(how.clip_value), Real(how.l1), Real(how.l2),
             0, rows, scratch,
         )  # fmt: skip
-    # Constants are computed in float64 and rounded once.
-    step, settings, arguments = float(counts[0]), update.optimizer_settings, update.arguments
-    exact = np.zeros(len(arguments))
-    exact[0] = how.rate * schedule_factor(plan.schedule, step, update.schedule_settings)
+
+
+# ---- kernels of a schedule and of an optimizer --------------------------------------------------
+# Constants are computed in float64 and rounded once.
+
+
+@by_address
+def factor_of_rate(job: Address, step: Index) -> None:
+    """Write the learning rate of a step, counted from 0, to the arguments of the update."""
+    update = update_of(job, Real)
+    update.exact[0] = update.how.rate * schedule_factor(ZERO, float(step), update.schedule)
+
+
+@by_address
+def constants(job: Address, step: Index) -> None:
+    """Write the optimizer's settings and its constants of a step after the learning rate."""
+    update = update_of(job, Real)
+    settings, exact = update.settings, update.exact
     count = len(settings)
     for k in range(count):
         exact[1 + k] = settings[k]
-    optimizer_constants(plan.optimizer, step + 1.0, settings, exact[1 + count :])
-    for k in range(len(arguments)):
-        arguments[k] = exact[k]
+    optimizer_constants(ZERO, float(step) + 1.0, settings, exact[1 + count :])
+    for k in range(len(exact)):
+        update.arguments[k] = exact[k]
+
+
+@by_address
+def move_rows_of_bank(job: Address) -> None:
+    """Update all rows that are not frozen, and write whether all of them are finite."""
+    bank, update = bank_of(job, Real), update_of(job, Real)
     finite = optimizer_update(
-        plan.optimizer, value, scratch, bank.slots, arguments, frozen, 0, rows
-    )
-    counts[0] += 1
-    return NONE if finite else OVERFLOW
-
-
-@kernel
-def take_step(
-    plan: Table, value: Numbers, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers,
-    how: Table, optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers,
-    scratch: Numbers, counts: Table,
-) -> Index:  # fmt: skip
-    """Run `move`; called from Python with plain arrays."""
-    return move(
-        plan[0],
-        BankArrays(value, value[:0], grad, slots, frozen, state),
-        UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch),
-        counts,
-    )
+        ZERO, bank.value, update.scratch, bank.slots, update.arguments, bank.frozen,
+        0, len(bank.value),
+    )  # fmt: skip
+    update_record(job).finite = ONE if finite else ZERO

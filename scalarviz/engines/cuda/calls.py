@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
@@ -54,7 +54,7 @@ class CudaCalls:
         self.layout = make_layout(program, bank, precision, samples, SHARED)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._together: int | None = None  # blocks of `train` that can run at the same time
-        self.kernels: Any = kernel_file.load(kernels.__name__, bank.dtype, "cuda")
+        self.kernels: Any = cuda_file.load(kernels.__name__, bank.dtype)
 
     # ---- launches
 
@@ -140,7 +140,7 @@ class CudaCalls:
     def whole_steps(self, count: int) -> None:
         """Run many steps in one launch; part by part where blocks cannot synchronize."""
         arrays, data, device = self._arrays, self.memory.data, self.device
-        parts = kernel_file.load(steps.__name__, self.bank.dtype, "cuda")
+        parts = cuda_file.load(steps.__name__, self.bank.dtype)
         if self._together is None:
             self._together = self._blocks_together(parts.train, count)
         if self._together:

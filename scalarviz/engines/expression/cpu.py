@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.codegen import kernel_file
+from scalarviz.engines.codegen.kernel_units import Kernel, load
+from scalarviz.engines.codegen.unit_source import Dtype, Unit
 from scalarviz.engines.common.before import Before
+from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cpu.optimizer_args import Order
-from scalarviz.engines.cpu.records import HOW, PLAN
-from scalarviz.engines.expression import kernels as expression_kernels
+from scalarviz.engines.cpu.records import PLAN
+from scalarviz.engines.cpu.room import address
+from scalarviz.engines.cpu.units import MOVING, units_of_loss, units_of_optimizer
+from scalarviz.engines.expression import kernels
 from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
-from scalarviz.engines.expression.tables import ExpressionTables
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.engines.expression.job import ExpressionJob
+from scalarviz.engines.expression.tables import ExpressionTables, forward_kernel, slope_kernel
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.table import Formula
 from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import NONE, OVERFLOW
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
+from scalarviz.model.trace import Trace
 
-LOSS_NUMBERS = {name: i for i, name in enumerate([*LOSSES, *ROW_LOSSES])}
+SHELL = {
+    "forward": Unit("expression_tile_forward", kernels.tile_forward),
+    "backward": Unit("expression_tile_backward", kernels.tile_backward),
+    "run_forward": Unit("expression_forward", kernels.forward),
+    "run_backward": Unit("expression_backward", kernels.backward),
+    "run_train": Unit("expression_train", kernels.train),
+}
+
+
+def units_of_expression(
+    trace: Trace, dtype: Dtype, loss: Loss, optimizers: Iterable[Optimizer]
+) -> list[Unit]:
+    """Return all kernels that trainings of a compiled expression may need."""
+    steps = [unit for unit in ExpressionTables(trace, dtype).units if unit is not None]
+    groups = [SHELL, MOVING, units_of_loss(loss), *map(units_of_optimizer, optimizers)]
+    return [*dict.fromkeys([*steps, *[unit for group in groups for unit in group.values()]])]
+
+
+def kernels_of_formula(formula: Formula) -> list[Unit]:
+    """Return the kernels of a formula: forward, and backward for each operand."""
+    slopes = [slope_kernel(formula, i) for i in range(len(formula.partials))]
+    return [forward_kernel(formula), *slopes]
 
 
 @final
@@ -36,58 +64,62 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        rows = self.rows
-        self.kernels: Any = kernel_file.load(expression_kernels.__name__, bank.dtype)
         tables = self.tables = ExpressionTables(self.trace, bank.dtype)
         self._results = len(tables.outputs)
         self._tile = tables.numbers * tables.samples
-        self._space = np.zeros((1, self._tile), bank.dtype)
-        self._flow = np.zeros(self._tile, bank.dtype)
-        self._sums = np.zeros(len(rows), bank.dtype)
-        self._ends = np.zeros((3, self._results, tables.samples), bank.dtype)
-        self._scratch = np.zeros(len(bank), bank.dtype)
-        self._whole = len(rows) == len(bank)
-        self._error = np.zeros(1)
-        self._order: Order | None = None
-        self._orders: tuple[Any, ...] = ()
-        self._plan = np.zeros(1, PLAN)
-        self._counts = np.zeros(1, np.int64)
+        self._whole = len(self.rows) == len(bank)
         self._spare: list[FloatArray] = []  # workspaces that no pending backward needs
-        self._factors = np.zeros(len(tables.signs), bank.dtype)
-        self._program = (
-            tables.plan,
-            tables.code,
-            tables.signs,
-            tables.scalars,
-            tables.rows,
-            tables.constants,
-            tables.outputs,
-            rows.astype(np.uint64),
-            bank.value,
-            self._factors,
-        )
+        self._order: Order | None = None
+        self._error = np.zeros(1)
+        self._plan = np.zeros(1, PLAN)
+        self._plan["out_size"] = self._plan["goals"] = self._results
+        self._space = np.zeros((1, self._tile), bank.dtype)
+        self._kernels: dict[Unit, Kernel] = {}
+        self._training: ExpressionJob | None = None
+
+    def _load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
+        """Return kernels by name; at first with those of all expressions and of all steps."""
+        wanted = set(units.values()) - set(self._kernels)
+        if not self._kernels:
+            wanted |= {*SHELL.values(), *MOVING.values(), *filter(None, self.tables.units)}
+        if wanted:
+            self._kernels |= dict(zip(wanted, load([*wanted], self.bank.dtype), strict=True))
+        return {name: self._kernels[unit] for name, unit in units.items()}
+
+    def _job(self) -> ExpressionJob:
+        """Return a job with all but the batch and the workspaces of values."""
+        kernels = self._load(SHELL | MOVING)
+        for i, unit in enumerate(self.tables.units):
+            if unit is not None:
+                self.tables.code["run"][i] = self._kernels[unit].address
+        return ExpressionJob(self.tables, self.bank, self.rows, self._plan, kernels)
+
+    def _training_job(self) -> ExpressionJob:
+        """Return the job of forward, backward and steps."""
+        if self._training is None:
+            self._training = self._job()
+        return self._training
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
         # A training may run in another thread: it must not share buffers with this call.
-        return self._forward(batch, np.empty_like(self._space), np.empty_like(self._factors))
+        return self._forward(batch, np.empty((1, self._tile), self.bank.dtype), self._job())
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = self._room(len(batch))
-        results = self._forward(batch, spaces)
+        results = self._forward(batch, spaces, self._training_job())
         self._passes.append(Waiting(len(batch), spaces))
         return results
 
-    def _forward(
-        self, batch: FloatArray, spaces: FloatArray, factors: FloatArray | None = None
-    ) -> FloatArray:
-        results = np.empty((len(batch), self._results), self.bank.dtype)
-        program = (*self._program[:-1], self._factors if factors is None else factors)
-        self.kernels.forward(*program, self._array(batch), spaces, results)
+    def _forward(self, batch: FloatArray, spaces: FloatArray, job: ExpressionJob) -> FloatArray:
+        check_process()
+        results, data = np.empty((len(batch), self._results), self.bank.dtype), self._array(batch)
+        job.set_batch(len(batch), spaces, data=data, results=results)
+        self._load(SHELL)["run_forward"].call(job.address)
         return results
 
     def _array(self, rows: FloatArray) -> FloatArray:
         """Return a batch as a contiguous array of the bank's type; converted only if needed."""
-        is_ready = rows.dtype == self._space.dtype and rows.flags.c_contiguous
+        is_ready = rows.dtype == self.bank.dtype and rows.flags.c_contiguous
         return rows if is_ready else self.array(rows)
 
     def _room(self, samples: int) -> FloatArray:
@@ -99,17 +131,12 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return np.empty((tiles, self._tile), self.bank.dtype)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
-        spaces = self._passes.pop().kept
+        check_process()
+        spaces, job = self._passes.pop().kept, self._training_job()
         by_inputs = np.empty((len(upstream), self.trace.inputs), self.bank.dtype)
-        self.kernels.backward(
-            *self._program,
-            self._array(upstream),
-            spaces,
-            self._flow,
-            self._sums,
-            self.bank.grad,
-            by_inputs,
-        )
+        upstream = self._array(upstream)
+        job.set_batch(len(upstream), spaces, upstream=upstream, by_inputs=by_inputs)
+        self._load(SHELL)["run_backward"].call(job.address)
         self._spare.append(spaces)
         self.bank.has_gradients = True
         return by_inputs
@@ -120,19 +147,13 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
             bank.step(optimizer, self.rows)
             return
         before = self._prepare(optimizer)
-        self._moved(
-            self.kernels.take_step(self._plan, bank.value, *self._moving(self._orders)),
-            before,
-            optimizer,
-        )
+        self._load(MOVING)["move"].call(self._training_job().job.address)
+        self._moved(before, optimizer)
 
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         if not self._whole:
             return self.learn_by_verbs(inputs, targets, loss)
-        bank, none = self.bank, np.empty(0)
-        how, arguments = np.zeros(1, HOW), np.empty(0, bank.dtype)
-        still = np.empty((0, len(bank)), bank.dtype), how, none, none, arguments
-        self._kernel(inputs, targets, loss, *self._moving(still))
+        self._take_step(inputs, targets, loss, moves=False)
         return float(self._error[0])
 
     def train(
@@ -142,53 +163,45 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
             error = self.learn_by_verbs(inputs, targets, loss)
             self.step(optimizer)
             return error
+        check_process()
+        self._load(units_of_loss(loss) | units_of_optimizer(optimizer))
         before = self._prepare(optimizer)
-        moving = self._moving(self._orders)
-        self._moved(self._kernel(inputs, targets, loss, *moving), before, optimizer)
+        self._take_step(inputs, targets, loss, moves=True)
+        self._moved(before, optimizer)
         return float(self._error[0])
 
-    def _kernel(self, inputs: FloatArray, targets: FloatArray, loss: Loss, *moving: Any) -> int:
-        """Run the kernel of a whole step; return the row of a bad gradient, NONE or OVERFLOW."""
-        self._plan["loss"] = LOSS_NUMBERS[loss.name]
-        bad: int = self.kernels.train(
-            *self._program,
-            self._array(inputs),
-            self._array(targets),
-            self._space[0],
-            self._flow,
-            self._sums,
-            self._ends,
-            self.bank.value.dtype.type(loss.scale(targets.shape)),
-            self._plan,
-            *moving,
-            self._error,
-        )
+    def _take_step(
+        self, inputs: FloatArray, targets: FloatArray, loss: Loss, *, moves: bool
+    ) -> None:
+        """Run the kernel of a whole step; without `moves` the optimizer is not run."""
+        check_process()
+        kernels = self._load(units_of_loss(loss))
+        job = self._training_job()
+        if job.loss is not loss.row:
+            job.loss = loss.row
+            for field, kernel in kernels.items():
+                self._plan[field] = kernel.address
+        data, goals = self._array(inputs), self._array(targets)
+        job.set_batch(len(data), self._space, data=data, goals=goals, moves=moves)
+        scale = self.bank.value.dtype.type(loss.scale(targets.shape))
+        job.job.batch.scale, job.job.batch.errors = float(scale), address(self._error)
+        self._load(SHELL)["run_train"].call(job.address)
         self.bank.has_gradients = True
-        return bad
 
     def _prepare(self, optimizer: Optimizer) -> Before:
-        """Write an optimizer to the plan, and return a copy of the state that a step may change."""
+        """Write an optimizer to the job, and return a copy of the state that a step may change."""
         order = Order.of(optimizer, self._order)
         if order is not self._order:
-            self._order = order
-            self._plan["optimizer"] = order.optimizer
-            self._plan["schedule"] = order.schedule
+            kernels = self._load(units_of_optimizer(optimizer))
+            self._training_job().job.set_optimizer(optimizer, order, kernels)
             self._plan["refuse"] = order.refuses
-            slots = self.bank.slot_block(order.slots)
-            arguments = np.empty(order.arguments, self.bank.dtype)
-            self._orders = slots, *order.numbers, arguments
+            self._order = order
+        self._training_job().job.progress.count = self.bank.step_count
         return Before(self.bank, optimizer)
 
-    def _moving(self, orders: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments of a kernel from `grad` on, for an optimizer's arrays `orders`."""
-        bank, (slots, *numbers) = self.bank, orders
-        self._counts[0] = bank.step_count
-        return (
-            bank.grad, slots, bank.frozen, bank.scaling, *numbers, self._scratch, self._counts
-        )  # fmt: skip
-
-    def _moved(self, bad: int, before: Before, optimizer: Optimizer) -> None:
+    def _moved(self, before: Before, optimizer: Optimizer) -> None:
         """Count a step that succeeded, or raise the error of one that failed."""
+        bad = self._training_job().job.progress.result
         if bad == OVERFLOW:
             error = self.bank.bad_update(optimizer, self.bank.step_count)
             before.restore()

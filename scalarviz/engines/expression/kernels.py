@@ -5,10 +5,9 @@ samples begins at r * n. So the rows of adjacent operations of one kind are one 
 over them fills vector registers even if a batch is small. Gradients are in the same rows of a
 second workspace, `flow`.
 
-    plan, sizes            a record SIZES of `tables`
-    code, step             records STEP of `tables`: the steps forward, then backward; one of them
+    place, trace           address of a record TRACE of `records`; the record
+    code, step             records STEP of `records`: the steps forward, then backward; one of them
     terms                  the terms of all sums
-    owned, value           rows of the parameters in the bank; the weights of the bank
     space, flow, sums      values and gradients of a tile; gradients of the parameters
     n, t                   number of samples of a tile; index of one of them
     a, b, x, y, z          index in a workspace of the first number of a row
@@ -18,31 +17,46 @@ All indices are unsigned, as in `products`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scalarviz.engines.codegen.dispatch import (
+    Real,
     binary_backward,
     binary_forward,
+    by_address,
+    inlined,
     inner,
-    kernel,
-    loss_backward,
-    loss_forward,
     ternary_backward,
     ternary_forward,
     unary_backward,
     unary_forward,
 )
-from scalarviz.engines.cpu.arrays import BankArrays, UpdateArrays
-from scalarviz.engines.cpu.products import FOUR, ONE, THREE, TWO, Index, Numbers, Record, Table
-from scalarviz.engines.cpu.updates import move
+from scalarviz.engines.cpu.arrays import Address, bank_of, batch_record, plan_of
+from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at, table_at
+from scalarviz.engines.cpu.products import (
+    FOUR,
+    ONE,
+    THREE,
+    TWO,
+    ZERO,
+    Index,
+    Numbers,
+    Record,
+    Table,
+)
+from scalarviz.engines.cpu.records import JOB, TILE_RECORD
+from scalarviz.engines.expression.records import (
+    FORMULA,
+    SLOPES,
+    STEP,
+    SUM,
+    TRACE,
+)
 
-# Kinds of steps.
-(
-    SUM, UNARY_FORWARD, BINARY_FORWARD, TERNARY_FORWARD,
-    SLOPES, SUM_BACKWARD, UNARY_BACKWARD, BINARY_BACKWARD, TERNARY_BACKWARD,
-) = [np.uint64(i) for i in range(9)]  # fmt: skip
+Kernel = Callable[..., Any]
 
 
 class Terms(NamedTuple):
@@ -119,85 +133,161 @@ def slopes(
         k += ONE
 
 
-@inner
-def tile_forward(sizes: Record, code: Table, terms: Terms, space: Numbers, n: Index) -> None:
-    """Run all steps forward on a tile whose inputs are in the first rows."""
-    for i in range(sizes.steps):
+# ---- formulas -----------------------------------------------------------------------------------
+# The kernels of all operations have the same arguments: addresses of three operands, of the result,
+# of gradients of result and operand, and the number of numbers.
+
+
+@by_address
+def unary(
+    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
+) -> None:
+    """out = f(x)."""
+    unary_forward(ZERO, array_at(x, n, Real), array_at(out, n, Real))
+
+
+@by_address
+def unary_back(
+    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
+) -> None:
+    """h += g f'(x)."""
+    unary_backward(
+        ZERO, array_at(x, n, Real), array_at(out, n, Real), array_at(g, n, Real),
+        array_at(h, n, Real),
+    )  # fmt: skip
+
+
+@by_address
+def binary(
+    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
+) -> None:
+    """out = f(x, y)."""
+    binary_forward(ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(out, n, Real))
+
+
+@by_address
+def binary_back(
+    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
+) -> None:
+    """h += g times a derivative of f(x, y)."""
+    binary_backward(
+        ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(out, n, Real),
+        array_at(g, n, Real), array_at(h, n, Real),
+    )  # fmt: skip
+
+
+@by_address
+def ternary(
+    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
+) -> None:
+    """out = f(x, y, z)."""
+    ternary_forward(
+        ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real),
+        array_at(out, n, Real),
+    )  # fmt: skip
+
+
+@by_address
+def ternary_back(
+    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
+) -> None:
+    """h += g times a derivative of f(x, y, z)."""
+    ternary_backward(
+        ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real),
+        array_at(out, n, Real), array_at(g, n, Real), array_at(h, n, Real),
+    )  # fmt: skip
+
+
+# ---- a tile -------------------------------------------------------------------------------------
+
+
+@inlined
+def terms_of(trace: Record) -> Terms:
+    """Return the terms of a trace."""
+    count = trace.term_count
+    return Terms(
+        array_at(trace.signs, count, Real),
+        array_at(trace.scalars, count, np.uint64),
+        array_at(trace.rows, count, np.uint64),
+        array_at(trace.factors, count, Real),
+    )
+
+
+@by_address
+def tile_forward(place: Address, space_place: Address, n: Index) -> None:
+    """Run all steps forward on a tile of n samples whose inputs are in the first rows."""
+    trace = record_at(place, TRACE)
+    terms, code = terms_of(trace), array_at(trace.code, trace.code_count, STEP)
+    space = array_at(space_place, trace.tile, Real)
+    for i in range(trace.steps):
         step = code[i]
-        kind, formula, length = step.kind, step.formula, step.count * n
-        a, x, y, z = step.target * n, step.x * n, step.y * n, step.z * n
-        if kind == SUM:
+        a = step.target * n
+        if step.kind == SUM:
             start = space.dtype.type(0)
             for k in range(step.first, step.middle):
                 start += terms.factors[k]
             for t in range(n):
                 space[a + t] = start
             combine(terms, step.middle, step.last, space, step.target, n)
-        elif kind == UNARY_FORWARD:
-            unary_forward(formula, space[x : x + length], space[a : a + length])
-        elif kind == BINARY_FORWARD:
-            binary_forward(
-                formula, space[x : x + length], space[y : y + length], space[a : a + length]
-            )
         else:
-            ternary_forward(
-                formula,
-                space[x : x + length],
-                space[y : y + length],
-                space[z : z + length],
-                space[a : a + length],
-            )
+            x, y, z = step.x * n, step.y * n, step.z * n
+            out = address_of(space, a)
+            call(
+                step.run,
+                (
+                    address_of(space, x), address_of(space, y), address_of(space, z), out, out,
+                    out, step.count * n,
+                ),
+            )  # fmt: skip
 
 
-@inner
-def tile_backward(
-    sizes: Record, code: Table, terms: Terms, space: Numbers, flow: Numbers, sums: Numbers, n: Index
-) -> None:
-    """Run all steps backward on a tile; add the gradients of the parameters to `sums`.
+@by_address
+def tile_backward(place: Address, space_place: Address, n: Index) -> None:
+    """Run all steps backward on a tile; add the gradients of the parameters to the sums.
 
-    `flow` has the gradients of the outputs, and 0 elsewhere.
+    The workspace of gradients has those of the outputs, and 0 elsewhere.
     """
-    for i in range(sizes.steps, np.uint64(len(code))):
+    trace = record_at(place, TRACE)
+    terms, code = terms_of(trace), array_at(trace.code, trace.code_count, STEP)
+    space, flow = array_at(space_place, trace.tile, Real), array_at(trace.flow, trace.tile, Real)
+    sums = array_at(trace.sums, trace.parameters, Real)
+    for i in range(trace.steps, trace.code_count):
         step = code[i]
-        kind, formula, length = step.kind, step.formula, step.count * n
-        if kind == SUM_BACKWARD:
-            combine(terms, step.first, step.last, flow, step.target, n)
-        elif kind == SLOPES:
+        if step.kind == FORMULA:
+            x, y, z, a = step.x * n, step.y * n, step.z * n, step.target * n
+            call(
+                step.run,
+                (
+                    address_of(space, x), address_of(space, y), address_of(space, z),
+                    address_of(space, a), address_of(flow, a), address_of(flow, step.source * n),
+                    step.count * n,
+                ),
+            )  # fmt: skip
+        elif step.kind == SLOPES:
             slopes(terms, step, space, flow, sums, n)
         else:
-            a, x, y, z = step.target * n, step.x * n, step.y * n, step.z * n
-            b = step.source * n
-            out, upstream = space[a : a + length], flow[a : a + length]
-            gradient = flow[b : b + length]
-            if kind == UNARY_BACKWARD:
-                unary_backward(formula, space[x : x + length], out, upstream, gradient)
-            elif kind == BINARY_BACKWARD:
-                binary_backward(
-                    formula, space[x : x + length], space[y : y + length], out, upstream, gradient
-                )
-            else:
-                ternary_backward(
-                    formula,
-                    space[x : x + length],
-                    space[y : y + length],
-                    space[z : z + length],
-                    out,
-                    upstream,
-                    gradient,
-                )
+            combine(terms, step.first, step.last, flow, step.target, n)
+
+
+# ---- a batch ------------------------------------------------------------------------------------
 
 
 @inner
-def make_factors(
-    sizes: Record, terms: Terms, constants: Numbers, owned: Table, value: Numbers
-) -> None:
-    """Compute the factor of each term: its sign times a parameter or a constant."""
+def begin(trace: Record, bank: Numbers) -> None:
+    """Compute the factor of each term, a sign times a parameter or a constant; clear the sums."""
+    terms, parameters = terms_of(trace), trace.parameters
+    owned = array_at(trace.owned, parameters, np.uint64)
+    constants = array_at(trace.constants, trace.constant_count, Real)
+    sums = array_at(trace.sums, parameters, Real)
     for k in range(len(terms.factors)):
         scalar = terms.scalars[k]
-        if scalar < sizes.parameters:
-            terms.factors[k] = terms.signs[k] * value[owned[scalar]]
+        if scalar < parameters:
+            terms.factors[k] = terms.signs[k] * bank[owned[scalar]]
         else:
-            terms.factors[k] = terms.signs[k] * constants[scalar - sizes.parameters]
+            terms.factors[k] = terms.signs[k] * constants[scalar - parameters]
+    if trace.learning:
+        for i in range(parameters):
+            sums[i] = sums.dtype.type(0)
 
 
 @inner
@@ -209,101 +299,109 @@ def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
 
 
 @inner
-def store_rows(space: Numbers, rows: Table, data: Numbers, first: Index, n: Index) -> None:
-    """Copy rows of a tile to n samples of a table, from sample `first` on."""
-    for i in range(np.uint64(len(rows))):
-        for t in range(n):
-            data[first + t, i] = space[rows[i] * n + t]
+def clear(flow: Numbers, size: Index) -> None:
+    """Set the gradients of a tile to 0."""
+    for i in range(size):
+        flow[i] = flow.dtype.type(0)
 
 
-@kernel
-def forward(
-    plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
-    outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, spaces: Numbers,
-    results: Numbers,
-) -> None:  # fmt: skip
-    """Compute the outputs of a batch; keep the values if `spaces` has one row per tile."""
-    sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
-    make_factors(sizes, terms, constants, owned, value)
-    samples, first, tile = np.uint64(len(data)), np.uint64(0), np.uint64(0)
+@by_address
+def forward(place: Address) -> None:
+    """Compute the outputs of a batch; keep the values if there is a workspace for each tile."""
+    trace = record_at(place, TRACE)
+    begin(trace, bank_of(trace.job, Real).value)
+    samples, outputs = trace.samples, array_at(trace.outputs, trace.output_count, np.uint64)
+    data = table_at(trace.data, samples, trace.columns, Real)
+    results = table_at(trace.results, samples, trace.output_count, Real)
+    first, tile = ZERO, ZERO
     while first < samples:
-        n = min(sizes.samples, samples - first)
-        space = spaces[min(tile, np.uint64(len(spaces) - 1))]
+        n = min(trace.tile_samples, samples - first)
+        at = trace.spaces + min(tile, trace.places - ONE) * trace.tile * trace.item
+        space = array_at(at, trace.tile, Real)
         load_rows(space, data, first, n)
-        tile_forward(sizes, code, terms, space, n)
-        store_rows(space, outputs, results, first, n)
+        call(trace.forward, (place, at, n))
+        for i in range(trace.output_count):
+            for t in range(n):
+                results[first + t, i] = space[outputs[i] * n + t]
         first += n
-        tile += np.uint64(1)
+        tile += ONE
 
 
-@kernel
-def backward(
-    plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
-    outputs: Table, owned: Table, value: Numbers, factors: Numbers, upstream: Numbers,
-    spaces: Numbers, flow: Numbers, sums: Numbers, grad: Numbers, by_inputs: Numbers,
-) -> None:  # fmt: skip
+@by_address
+def backward(place: Address) -> None:
     """Compute the gradients of the inputs of a batch; add those of the parameters to `grad`."""
-    sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
-    make_factors(sizes, terms, constants, owned, value)
-    sums[:] = sums.dtype.type(0)
-    samples, first, tile = np.uint64(len(upstream)), np.uint64(0), np.uint64(0)
+    trace = record_at(place, TRACE)
+    bank = bank_of(trace.job, Real)
+    begin(trace, bank.value)
+    samples, outputs = trace.samples, array_at(trace.outputs, trace.output_count, np.uint64)
+    upstream = table_at(trace.upstream, samples, trace.output_count, Real)
+    by_inputs = table_at(trace.by_inputs, samples, trace.columns, Real)
+    flow = array_at(trace.flow, trace.tile, Real)
+    first, at = ZERO, trace.spaces
     while first < samples:
-        n = min(sizes.samples, samples - first)
-        flow[: sizes.rows * n] = flow.dtype.type(0)
-        for i in range(np.uint64(len(outputs))):
+        n = min(trace.tile_samples, samples - first)
+        clear(flow, trace.numbers * n)
+        for i in range(trace.output_count):
             for t in range(n):
                 flow[outputs[i] * n + t] += upstream[first + t, i]
-        tile_backward(sizes, code, terms, spaces[tile], flow, sums, n)
-        for i in range(np.uint64(by_inputs.shape[1])):
+        call(trace.backward, (place, at, n))
+        for i in range(trace.columns):
             for t in range(n):
                 by_inputs[first + t, i] = flow[i * n + t]
         first += n
-        tile += np.uint64(1)
-    for i in range(sizes.parameters):
-        grad[owned[i]] += sums[i]
+        at += trace.tile * trace.item
+    owned = array_at(trace.owned, trace.parameters, np.uint64)
+    sums = array_at(trace.sums, trace.parameters, Real)
+    for i in range(trace.parameters):
+        bank.grad[owned[i]] += sums[i]
 
 
-@kernel
-def train(
-    plan: Table, code: Table, signs: Numbers, scalars: Table, rows: Table, constants: Numbers,
-    outputs: Table, owned: Table, value: Numbers, factors: Numbers, data: Numbers, goals: Numbers,
-    space: Numbers, flow: Numbers, sums: Numbers, ends: Numbers, loss_scale: float,
-    training: Table, grad: Numbers, slots: Numbers, frozen: Table, state: Numbers, how: Table,
-    optimizer_settings: Numbers, schedule_settings: Numbers, arguments: Numbers, scratch: Numbers,
-    counts: Table, errors: Numbers,
-) -> int:  # fmt: skip
-    """Take a whole step on a batch: write the loss to `errors`, and return the result of `move`.
+@by_address
+def train(place: Address) -> None:
+    """Take a whole step on a batch: write the loss to its errors, and run `move` if `moves`.
 
-    If `arguments` is empty, the optimizer is not run. `ends` is a buffer for outputs, targets and
-    gradients of the outputs of a tile.
+    Outputs, targets and gradients of a tile's outputs are in the tile of the job.
     """
-    sizes, terms = plan[0], Terms(signs, scalars, rows, factors)
-    make_factors(sizes, terms, constants, owned, value)
-    sums[:] = sums.dtype.type(0)
-    p, t, g = ends[0], ends[1], ends[2]
-    samples, first, total = np.uint64(len(data)), np.uint64(0), 0.0
+    trace = record_at(place, TRACE)
+    job, tile, bank = (
+        record_at(trace.job, JOB),
+        record_at(trace.ends, TILE_RECORD),
+        bank_of(trace.job, Real),
+    )
+    begin(trace, bank.value)
+    samples, count = trace.samples, trace.output_count
+    outputs, plan = array_at(trace.outputs, count, np.uint64), plan_of(trace.job)
+    data = table_at(trace.data, samples, trace.columns, Real)
+    goals = table_at(trace.goals, samples, count, Real)
+    space, flow = array_at(trace.spaces, trace.tile, Real), array_at(trace.flow, trace.tile, Real)
+    p = table_at(tile.space, count, tile.stride, Real)
+    t = table_at(address_of(p, count), count, tile.stride, Real)
+    g = table_at(tile.flow, count, tile.stride, Real)
+    batch = batch_record(trace.job)
+    errors = array_at(batch.errors, ONE, np.float64)
+    errors[0] = 0.0
+    first = ZERO
     while first < samples:
-        n = min(sizes.samples, samples - first)
+        n = min(trace.tile_samples, samples - first)
+        tile.n = n
         load_rows(space, data, first, n)
-        tile_forward(sizes, code, terms, space, n)
-        flow[: sizes.rows * n] = flow.dtype.type(0)
-        for i in range(np.uint64(len(outputs))):
+        call(trace.forward, (place, trace.spaces, n))
+        clear(flow, trace.numbers * n)
+        for i in range(count):
             for k in range(n):
                 p[i, k] = space[outputs[i] * n + k]
                 t[i, k] = goals[first + k, i]
-        total += loss_forward(training[0].loss, p, t, n)
-        loss_backward(training[0].loss, p, t, loss_scale, g, n)
-        for i in range(np.uint64(len(outputs))):
+        call(plan.loss, (trace.job, trace.ends, ZERO))
+        call(plan.loss_back, (trace.job, trace.ends, ZERO))
+        for i in range(count):
             for k in range(n):
                 flow[outputs[i] * n + k] += g[i, k]
-        tile_backward(sizes, code, terms, space, flow, sums, n)
+        call(trace.backward, (place, trace.spaces, n))
         first += n
-    errors[0] = total * loss_scale
-    for i in range(sizes.parameters):
-        grad[owned[i]] = sums[i]
-    if len(arguments) == 0:
-        return -1
-    bank = BankArrays(value, value, grad, slots, frozen, state)
-    update = UpdateArrays(how, optimizer_settings, schedule_settings, arguments, scratch)
-    bad: int = move(training[0], bank, update, counts)
-    return bad
+    errors[0] = errors[0] * Real(batch.scale)
+    owned = array_at(trace.owned, trace.parameters, np.uint64)
+    sums = array_at(trace.sums, trace.parameters, Real)
+    for i in range(trace.parameters):
+        bank.grad[owned[i]] = sums[i]
+    if trace.moves:
+        call(job.move, (trace.job,))

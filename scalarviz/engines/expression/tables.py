@@ -7,44 +7,34 @@ from collections.abc import Iterator
 import numpy as np
 
 from scalarviz.engines.codegen.dispatch import (
-    BINARY,
     BINARY_PARTIALS,
-    TERNARY,
     TERNARY_PARTIALS,
-    UNARY,
 )
-from scalarviz.engines.cpu.records import record_type
+from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression import kernels
+from scalarviz.engines.expression.records import FORMULA, SLOPES, STEP, SUM
 from scalarviz.engines.expression.steps import Lowering, Term, TraceStep, find_slopes, in_order
+from scalarviz.formulas.table import Formula
 from scalarviz.model.trace import MOST_OPERANDS, NONE, Trace
 
 CACHE = 1 << 18  # maximum bytes of the values and gradients of a tile
 MOST_SAMPLES, LEAST_SAMPLES = 128, 8
 
-# A step: kind and index of the formula; rows of up to three operands (`x`, `y`, `z`) and of the
-# result (`target`); number of rows computed at once (`count`); the row whose gradient it adds to
-# (`source`); and the terms of a sum: from `first` on scalars alone, from `middle` to before `last`
-# products with a row.
-STEP = record_type(
-    "kind", "formula", "x", "y", "z", "target", "count", "source", "first", "middle", "last"
-)
-# Number of steps forward, of rows and samples of a tile, and of parameters.
-SIZES = record_type("steps", "rows", "samples", "parameters")
+Code = tuple[tuple[int, ...], Unit | None]  # the fields of a STEP, and its kernel
 
-Code = tuple[int, ...]  # the fields of a STEP
-
-# By number of operands: names of formulas and of derivatives, kinds of steps forward and backward.
-ROWS: tuple[tuple[list[str], list[str], np.uint64, np.uint64], ...] = (
-    (list(UNARY), [], kernels.UNARY_FORWARD, kernels.UNARY_BACKWARD),
-    (list(BINARY), list(BINARY_PARTIALS), kernels.BINARY_FORWARD, kernels.BINARY_BACKWARD),
-    (list(TERNARY), list(TERNARY_PARTIALS), kernels.TERNARY_FORWARD, kernels.TERNARY_BACKWARD),
+# By number of operands: the kernels of a formula, forward and backward.
+FORMULAS = (
+    (kernels.unary, kernels.unary_back),
+    (kernels.binary, kernels.binary_back),
+    (kernels.ternary, kernels.ternary_back),
 )
 
 
 class ExpressionTables:
     """The steps of a trace as arrays.
 
-    plan, code                     sizes; steps forward, then backward
+    code, units                    steps forward, then backward; the kernel of each, if any
+    forwards                       number of steps forward
     signs, scalars, rows           terms of all sums
     constants                      constants of the trace, followed by a 1
     outputs                        rows of the outputs
@@ -61,7 +51,9 @@ class ExpressionTables:
         self.terms: list[tuple[float, int, int]] = []
         forward = [self._forward(run) for run in runs]
         code = forward + list(self._backward(runs))
-        self.code = np.array(code, STEP)
+        self.code = np.array([step for step, _ in code], STEP)
+        self.units = [unit for _, unit in code]
+        self.forwards = len(forward)
         signs, scalars, rows = zip(*self.terms, strict=True) if self.terms else ((), (), ())
         self.signs = np.array(signs, dtype)
         self.scalars = np.array(scalars, np.uint64)
@@ -71,8 +63,6 @@ class ExpressionTables:
         self.numbers = len(self.row)
         fitting = CACHE // (2 * self.constants.itemsize * self.numbers)
         self.samples = min(MOST_SAMPLES, max(LEAST_SAMPLES, fitting))
-        sizes = len(forward), self.numbers, self.samples, len(recording.parameters)
-        self.plan = np.array([sizes], SIZES)
 
     def _forward(self, run: list[TraceStep]) -> Code:
         """Return the record of a run of steps."""
@@ -83,13 +73,12 @@ class ExpressionTables:
             begin = len(self.terms)
             self._add(products, shifts)
             return self._code(
-                kernels.SUM,
+                SUM,
                 target=first.target,
                 terms=(begin, begin + len(shifts), len(self.terms)),
             )
-        names, _, kind, _ = ROWS[len(first.operands) - 1]
-        number = names.index(first.formula.name)
-        return self._code(kind, number, first.operands, first.target, len(run))
+        unit = forward_kernel(first.formula)
+        return self._code(FORMULA, unit, first.operands, first.target, len(run))
 
     def _add(self, products: list[Term], shifts: list[Term]) -> None:
         for term in shifts:
@@ -109,7 +98,7 @@ class ExpressionTables:
     def _code(
         self,
         kind: np.uint64,
-        formula: int = 0,
+        unit: Unit | None = None,
         operands: tuple[int, ...] = (),
         target: int = 0,
         count: int = 1,
@@ -118,7 +107,7 @@ class ExpressionTables:
     ) -> Code:
         places = [*operands, 0, 0, 0][:MOST_OPERANDS]
         rows = [self.row.get(place, 0) for place in [*places, target]]
-        return int(kind), formula, *rows, count, self.row.get(source, 0), *terms
+        return (int(kind), 0, *rows, count, self.row.get(source, 0), *terms), unit
 
     def _backward(self, runs: list[list[TraceStep]]) -> Iterator[Code]:
         """Iterate over the records of the steps backward."""
@@ -151,7 +140,7 @@ class ExpressionTables:
             begin = len(self.terms)
             self._add(readers[place], [])
             terms = (begin, begin, len(self.terms))
-            yield self._code(kernels.SUM_BACKWARD, target=place, terms=terms)
+            yield self._code(SUM, target=place, terms=terms)
 
     def _slopes(self, step: TraceStep) -> Iterator[Code]:
         """Iterate over the record that computes gradients of the parameters in a sum."""
@@ -162,15 +151,34 @@ class ExpressionTables:
             begin = len(self.terms)
             self._add(products, shifts)
             terms = (begin, begin + len(shifts), len(self.terms))
-            yield self._code(kernels.SLOPES, target=step.target, terms=terms)
+            yield self._code(SLOPES, target=step.target, terms=terms)
 
     def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
         """Iterate over the records that compute gradients of the operands of a run."""
         first = run[0]
         assert first.formula is not None
-        names, partials, _, kind = ROWS[len(first.operands) - 1]
         for i, (operand, wanted) in enumerate(zip(first.operands, first.slopes, strict=True)):
             if wanted:
-                name = first.formula.name
-                number = partials.index(f"{name} by {i}") if partials else names.index(name)
-                yield self._code(kind, number, first.operands, first.target, len(run), operand)
+                unit = slope_kernel(first.formula, i)
+                yield self._code(FORMULA, unit, first.operands, first.target, len(run), operand)
+
+
+def forward_kernel(formula: Formula) -> Unit:
+    """Return the kernel that computes a formula."""
+    kernel, _ = FORMULAS[len(formula.partials) - 1]
+    return Unit(f"expression_{formula.name}", kernel, formula)
+
+
+def slope_kernel(formula: Formula, operand: int) -> Unit:
+    """Return the kernel that computes the gradient of an operand of a formula."""
+    _, kernel = FORMULAS[len(formula.partials) - 1]
+    row = slope_row(formula, operand)
+    return Unit(f"expression_{formula.name}_back_{operand}", kernel, row)
+
+
+def slope_row(formula: Formula, operand: int) -> Formula:
+    """Return the row that computes the derivative of a formula by an operand."""
+    if len(formula.partials) == 1:
+        return formula
+    partials = BINARY_PARTIALS if len(formula.partials) == 2 else TERNARY_PARTIALS
+    return partials[f"{formula.name} by {operand}"]

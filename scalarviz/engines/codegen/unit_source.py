@@ -1,0 +1,244 @@
+"""Source of one kernel that is called by its address, with all that it needs, for the compiler.
+
+A kernel is a function of scalarviz marked `by_address`. Its file contains the functions and
+constants that it uses, found by their names: functions of `dispatch.py` with the formula of one
+row of a table, formulas in the working type, and the functions of an engine as they stand. So a
+file depends on nothing but what its kernel needs, and another row of a table changes no file but
+its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import sys
+import textwrap
+from dataclasses import dataclass
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any, Literal
+
+import numpy as np
+
+from scalarviz.engines.codegen import dispatch, fast_math, float_bits
+from scalarviz.engines.codegen.kernel_choice import write_dispatcher
+from scalarviz.engines.codegen.kernel_source import (
+    AnyFunction,
+    KernelWriter,
+    ingredients,
+    variables,
+    versions,
+)
+from scalarviz.errors import EngineError
+
+Dtype = Literal["float32", "float64"]
+
+HEAD = '''"""Written by scalarviz; what you change here will be lost.
+
+{versions}
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numba
+import numpy as np
+from numba import prange
+from numba.core.ccallback import CFunc
+
+OPTIONS = {{"error_model": "numpy", "nogil": True}}  # x / 0 is infinite, and no exception
+INNER = {{**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}}
+REORDERED = {{"contract", "reassoc", "nsz"}}  # NaN and infinity keep their meaning
+exact = numba.njit(fastmath=False, forceinline=True, **OPTIONS)
+elementary = numba.njit(fastmath={{"contract", "nsz"}}, forceinline=True, **OPTIONS)
+formula = numba.njit(fastmath=REORDERED, forceinline=True, **OPTIONS)
+inlined = numba.njit(inline="always", **OPTIONS)
+inner = numba.njit(fastmath=REORDERED, **INNER)
+Real = np.{dtype}
+'''
+FOOT = """
+compiled = CFunc(
+    {name}, ((numba.types.uint64,) * {count}, numba.types.void), {{}},
+    {{"error_model": "numpy", "fastmath": REORDERED, "parallel": {parallel}}},
+)
+"""
+
+# Functions of dispatch.py and formulas that are computed in float64 whatever the working type.
+IN_FLOAT64 = (
+    dispatch.schedule_factor, dispatch.optimizer_constants, dispatch.philox, dispatch.scramble,
+    dispatch.unit, dispatch.uniform, dispatch.normal, dispatch.drop_word, dispatch.lowered_scale,
+    dispatch.raised_scale,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A kernel that is compiled by itself.
+
+    name      name of its file, without type and hash
+    function  the kernel, marked `by_address`
+    row       the row of a table whose formula it computes, if any
+    """
+
+    name: str
+    function: AnyFunction
+    row: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a kernel's file, the formulas in it, and their `ingredients` at that time."""
+
+    text: str
+    functions: tuple[AnyFunction, ...]
+    ingredients: list[Any]
+    unit: Unit
+
+
+def source_of(unit: Unit, dtype: Dtype) -> Source:
+    """Return the source of the file of a kernel for a working type."""
+    writer = UnitWriter(dtype, unit.row)
+    name = writer.name(unit.function)
+    syntax = syntax_of(unit.function)
+    parts = [
+        HEAD.format(versions=versions(), dtype=dtype),
+        "\n".join(sorted(writer.imports)),
+        "\n".join(
+            [
+                *writer.formulas.constants.values(),
+                *writer.wide.constants.values(),
+                *writer.constants.values(),
+            ]
+        ),
+        *writer.sources,
+        FOOT.format(
+            name=name, count=len(syntax.args.args), parallel="in_parallel" in marks_of(syntax)
+        ),
+    ]
+    text = "\n\n\n".join(part.strip("\n") for part in parts if part.strip("\n")) + "\n"
+    keys = [*writer.formulas.names, *writer.wide.names]
+    formulas = tuple(key[0] if isinstance(key, tuple) else key for key in keys)
+    return Source(text, formulas, ingredients(formulas), unit)
+
+
+class UnitWriter:
+    """Writes the source of functions and constants, each once, before what uses them."""
+
+    def __init__(self, dtype: Dtype, row: Any) -> None:
+        self.row = row
+        marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
+        self.formulas = KernelWriter(f"np.{dtype}", fast_math.FAST[dtype], "formula", marks)
+        self.wide = KernelWriter("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
+        self.sources: list[str] = []
+        self.formulas.sources = self.wide.sources = self.sources
+        self.imports: set[str] = set()
+        self.constants: dict[str, str] = {}
+        self.names: dict[Any, str] = {}
+
+    def name(self, function: AnyFunction) -> str:
+        """Return the name of a function in the file, and write its source on first use."""
+        if function not in self.names:
+            self.names[function] = function.__name__
+            if function.__module__ == dispatch.__name__:
+                self.write_dispatched(function)
+            elif function in IN_FLOAT64:
+                self.sources.append(f"{function.__name__} = {self.wide.name(function)}")
+            else:
+                self.write_kernel(function)
+        return self.names[function]
+
+    def write_dispatched(self, function: AnyFunction) -> None:
+        """Write a function of dispatch.py, for the formula of this kernel's row."""
+        writer = self.wide if function in IN_FLOAT64 else self.formulas
+        for used in variables(function).values():
+            is_dispatched = getattr(used, "__module__", "") == dispatch.__name__
+            if isinstance(used, FunctionType) and is_dispatched and used is not dispatch.nth:
+                writer.names[used] = self.name(used)
+        self.sources.append(write_dispatcher(writer, function, "inner", self.row))
+
+    def write_kernel(self, function: AnyFunction) -> None:
+        """Write a function of an engine as it stands, after all that it uses."""
+        syntax = syntax_of(function)
+        marks = [f"@{mark}" for mark in marks_of(syntax) if mark in ("inner", "exact", "inlined")]
+        syntax.decorator_list = []
+        renamed = {}
+        for name, value in variables(function).items():
+            found = self.use(name, value)
+            if found != name:
+                renamed[name] = found
+        for node in ast.walk(syntax):
+            if isinstance(node, ast.Name) and node.id in renamed:
+                node.id = renamed[node.id]
+        self.sources.append("\n".join([*marks, ast.unparse(syntax)]))
+
+    def use(self, name: str, value: Any) -> str:
+        """Return the name in the file of what a function knows by `name`, and write it."""
+        if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
+            return name
+        module = getattr(value, "__module__", None) or ""
+        if module.startswith("numba."):
+            self.imports.add(f"from {module} import {name}")
+        elif isinstance(value, FunctionType):
+            return self.name(value)
+        elif isinstance(value, type) and issubclass(value, tuple):
+            fields = " ".join(value._fields)  # type: ignore[attr-defined]
+            self.define(name, f'namedtuple("{name}", "{fields}")')
+        elif isinstance(value, np.dtype):
+            self.define(name, f"np.dtype({value.descr}, align=True)")
+        elif isinstance(value, np.generic):
+            self.define(name, f"np.{value.dtype}({value.item()!r})")
+        elif value is None or isinstance(value, int | float):
+            self.define(name, repr(value))
+        else:  # an intrinsic function
+            self.imports.add(f"from {module} import {name}  # {hash_of(module)}")
+        return name
+
+    def define(self, name: str, value: str) -> None:
+        """Define a constant; raise EngineError if two functions mean different ones by a name."""
+        text = f"{name} = {value}"
+        if self.constants.setdefault(name, text) != text:
+            raise EngineError(
+                f"a file of kernels would give {name} two meanings, {value} and "
+                f"{self.constants[name].partition(' = ')[2]}: rename one of them"
+            )
+
+
+def marks_of(syntax: ast.FunctionDef) -> list[str]:
+    """Return the names of a function's decorators."""
+    return [ast.unparse(mark) for mark in syntax.decorator_list]
+
+
+def syntax_of(function: AnyFunction) -> ast.FunctionDef:
+    """Return the syntax tree of a function of an engine, without docstring or annotations."""
+    (syntax,) = ast.parse(plain_source(function)).body
+    assert isinstance(syntax, ast.FunctionDef)
+    return syntax
+
+
+@cache
+def plain_source(function: AnyFunction) -> str:
+    """Return the source of a function, without docstring or annotations."""
+    (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(syntax, ast.FunctionDef)
+    if ast.get_docstring(syntax) is not None:
+        syntax.body = syntax.body[1:] or [ast.Pass()]
+    syntax.returns = None
+    for argument in ast.walk(syntax.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    return ast.unparse(syntax)
+
+
+@cache
+def hash_of(module: str) -> str:
+    """Return a hash of the source of a module, and of those of the engines that it imports."""
+    source = inspect.getsource(sys.modules[module])
+    found = hashlib.sha256(source.encode())
+    for node in ast.parse(source).body:
+        name = node.module if isinstance(node, ast.ImportFrom) and node.module else ""
+        if name.startswith("scalarviz.engines."):
+            found.update(hash_of(name).encode())
+    return found.hexdigest()

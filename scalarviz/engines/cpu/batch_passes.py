@@ -1,0 +1,83 @@
+"""BatchPasses: runs passes on batches of one size."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
+from scalarviz.engines.cpu.calls import ALONE, PASSES, ROUNDING, TOGETHER, CpuCalls
+from scalarviz.engines.cpu.job import CpuJob
+from scalarviz.engines.cpu.records import Records
+from scalarviz.engines.cpu.room import Room, address
+from scalarviz.engines.cpu.tables import Tables
+
+
+@final
+class BatchPasses:
+    """Runs passes of a program on batches of `samples` samples, in the workspaces of a room."""
+
+    def __init__(
+        self,
+        work: CpuCalls,
+        tables: Tables,
+        samples: int,
+        room: Room,
+        plan: Records | None = None,
+    ) -> None:
+        self._work = work
+        self._tables = tables
+        self._plan = tables.plan if plan is None else plan
+        self._together = work.together(samples)
+        kernels = work.load(PASSES | (TOGETHER if self._together else ALONE))
+        work.link(tables)
+        self._call = kernels["run"].call
+        self._passes: Records | None = None
+        job = self._job = CpuJob(work.bank)
+        job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
+        job.set_room(room)
+        if work.precision.mixed:
+            job.set_halves(np.empty_like(work.bank.value))
+        self._errors = room.errors
+        batch = job.batch
+        (batch.rows,) = job.keep(rows=np.arange(samples, dtype=np.uint64))
+        batch.goal_rows, batch.samples = batch.rows, samples
+
+    def run(
+        self,
+        passes: Records,
+        *,
+        data: FloatArray | None = None,
+        goals: FloatArray | None = None,
+        outputs: FloatArray | None = None,
+        scale: float = 1.0,
+    ) -> FloatArray:
+        """Run passes in order, and return the sum of errors of each chunk.
+
+        data     inputs of the samples
+        goals    their targets, or the gradients of their outputs
+        outputs  receives their outputs, or the gradients of their inputs
+        scale    factor of the gradients of the loss
+        """
+        check_process()
+        job, work = self._job, self._work
+        batch = job.batch
+        if passes is not self._passes:
+            self._passes = passes
+            job.set_program(self._tables, passes, self._plan)
+        if data is not None:
+            batch.data, batch.columns = address(data), data.shape[1]
+        if goals is not None:
+            batch.goals, batch.goal_columns = address(goals), goals.shape[1]
+        if outputs is not None:
+            batch.outputs, batch.output_columns = address(outputs), outputs.shape[1]
+        batch.steps, batch.scale = work.bank.step_count, scale
+        self._errors[:] = 0.0
+        if work.precision.mixed:
+            work.load(ROUNDING)["round"].call(job.address)
+        with ONE_AT_A_TIME if self._together else nullcontext():
+            self._call(job.address)
+        return self._errors

@@ -1,0 +1,138 @@
+"""The kernels of the cpu engine: which ones an operation, a loss or an optimizer needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED, Batches
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.cpu import draws, entry, half, losses, replicas_kernel, step, updates
+from scalarviz.engines.cpu.table import CALLED, KERNELS, WIDE_AFFINE, Kernels, kernels_for
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.model.operations import KINDS, Operation
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Program
+
+# What every training needs, by the names of the fields of a `Job`; then what some do.
+CHUNK_WORK = Unit("cpu_chunk_work", step.chunk_work)
+ADD_CHUNKS = Unit("cpu_add_chunks", updates.add_chunks)
+MOVING = {"move": Unit("cpu_move", updates.move)}
+TRAINING = {
+    "train": Unit("cpu_train", entry.train),
+    "chunk_work": CHUNK_WORK,
+    "add_chunks": ADD_CHUNKS,
+    **MOVING,
+}
+DRAWING = {
+    IN_ORDER: Unit("cpu_draw_in_order", draws.draw_in_order),
+    SHUFFLED: Unit("cpu_draw_shuffled", draws.draw_shuffled),
+    PICKED: Unit("cpu_draw_picked", draws.draw_picked),
+    POINTS: Unit("cpu_draw_points", draws.draw_points),
+}
+RUN_PASSES = Unit("cpu_run_passes", entry.run_passes)
+ON_ONE_CORE = Unit("cpu_pass_on_one_core", entry.pass_on_one_core)
+ON_ALL_CORES = Unit("cpu_pass_on_all_cores", entry.pass_on_all_cores)
+ROUND_BANK = Unit("cpu_round_bank", half.round_bank)
+TRAIN_NETWORKS = Unit("cpu_train_networks", replicas_kernel.train_networks)
+
+
+def units_of_draws(batches: Batches) -> dict[str, Unit]:
+    """Return the kernel that draws batches, by the field of a `Job` that has its address."""
+    return {"draw_rows": DRAWING[batches.draw]}
+
+
+def units_of_training(
+    program: Program,
+    batches: Batches,
+    loss: Loss,
+    optimizers: Iterable[Optimizer],
+    precision: Precision,
+) -> list[Unit]:
+    """Return all kernels that trainings of a program may need, also on several cores."""
+    groups = [units_of(operation) for operation in program.operations]
+    groups += [units_of_loss(loss), *map(units_of_optimizer, optimizers), TRAINING]
+    groups += [units_of_draws(batches)]
+    found = [unit for group in groups for unit in group.values()]
+    if precision.mixed:
+        found.append(ROUND_BANK)
+    return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES])]
+
+
+def units_of(operation: Operation) -> dict[str, Unit]:
+    """Return the kernels of an operation, by the fields of its record that have their addresses."""
+    formulas = operation.about.formulas
+    row = None if formulas is None else formulas[operation.formula]
+    return kernels_of(*kernels_for(operation), row)
+
+
+def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
+    """Return kernels of the table, for a row of the formulas of their kind if it has some."""
+    label = name if row is None else f"{name}_{row.name}"
+    return {
+        field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)
+        for field, kernel in kernels._asdict().items()
+        if kernel is not None
+    }
+
+
+@cache
+def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
+    """Return a kernel of the table as it is called by its address."""
+    return CALLED[field](kernel)
+
+
+def units_of_loss(loss: Loss) -> dict[str, Unit]:
+    """Return the kernels of a loss, by the fields of a plan that have their addresses."""
+    return kernels_of_loss(loss.row)
+
+
+def kernels_of_loss(row: LossRow | RowLossRow) -> dict[str, Unit]:
+    """Return the kernels of a row of `LOSSES` or `ROW_LOSSES`."""
+    scalar = isinstance(row, LossRow)
+    error = losses.scalar_error if scalar else losses.row_error
+    delta = losses.scalar_delta if scalar else losses.row_delta
+    return {
+        "loss": Unit(f"cpu_{row.name}_error", error, row),
+        "loss_back": Unit(f"cpu_{row.name}_delta", delta, row),
+    }
+
+
+def units_of_optimizer(optimizer: Optimizer) -> dict[str, Unit]:
+    """Return the kernels of an optimizer and its schedule, by the fields of an `UpdateRecord`."""
+    rate = kernel_of_schedule(optimizer.schedule.row)
+    return {"factor_of_rate": rate, **kernels_of_optimizer(optimizer.row)}
+
+
+def kernels_of_optimizer(row: Any) -> dict[str, Unit]:
+    """Return the kernels of a row of `OPTIMIZERS`."""
+    return {
+        "constants": Unit(f"cpu_{row.name}_constants", updates.constants, row),
+        "move_rows": Unit(f"cpu_{row.name}_rows", updates.move_rows_of_bank, row),
+    }
+
+
+def kernel_of_schedule(row: Any) -> Unit:
+    """Return the kernel of a row of `SCHEDULES`."""
+    return Unit(f"cpu_{row.name}_rate", updates.factor_of_rate, row)
+
+
+def every_unit() -> list[Unit]:
+    """Return all kernels of networks on the cpu engine."""
+    found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
+    found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ROUND_BANK]
+    for kind in KERNELS:
+        for row in (KINDS[kind].formulas or {"": None}).values():
+            found += kernels_of(kind, KERNELS[kind], row).values()
+    found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
+    for each in LOSSES.values():
+        found += kernels_of_loss(each).values()
+    for whole in ROW_LOSSES.values():
+        found += kernels_of_loss(whole).values()
+    for row in OPTIMIZERS.values():
+        found += kernels_of_optimizer(row).values()
+    return [*found, *map(kernel_of_schedule, SCHEDULES.values())]

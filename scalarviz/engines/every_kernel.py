@@ -1,0 +1,64 @@
+"""All kernels of the cpu engine, of networks and of compiled functions, compiled ahead of time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from scalarviz.engines.codegen import compile_kernel, dispatch, kernel_units
+from scalarviz.engines.codegen.cache_files import is_compiled
+from scalarviz.engines.codegen.unit_source import Dtype, Unit
+from scalarviz.engines.cpu import units as cpu
+from scalarviz.engines.expression import cpu as expression
+from scalarviz.errors import EngineError
+from scalarviz.process import children
+
+DTYPES: tuple[Dtype, ...] = ("float32", "float64")
+MOST = 200  # files in a command line; that of Windows has at most 32,767 characters
+LOOK = 0.1  # seconds between two looks
+
+
+def every_kernel() -> list[tuple[Unit, Dtype]]:
+    """Return all kernels, with their working type; among them those of the user's activations."""
+    formulas = [dispatch.UNARY, dispatch.BINARY, dispatch.TERNARY]
+    units = [*cpu.every_unit(), *expression.SHELL.values()]
+    for table in formulas:
+        for row in table.values():
+            units += expression.kernels_of_formula(row)
+    return [(unit, dtype) for dtype in DTYPES for unit in units]
+
+
+def lacking_kernels() -> list[tuple[Unit, Dtype]]:
+    """Return the kernels that are not compiled."""
+    return [each for each in every_kernel() if not kernel_units.is_ready(*each)]
+
+
+def compile_all() -> Iterator[tuple[int, int]]:
+    """Compile what is lacking, on all cores; iterate over how many are done, and of how many.
+
+    Raises EngineError if a kernel cannot be compiled.
+    """
+    paths = [kernel_units.path_of_unit(*each) for each in lacking_kernels()]
+    workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
+    going = [compile_kernel.start_child(paths[i::workers]) for i in range(workers) if paths]
+    try:
+        while any(child.poll() is None for child in going):
+            yield count_compiled(paths), len(paths)
+            time.sleep(LOOK)
+    finally:
+        for child in going:
+            children.end(child)
+    done = count_compiled(paths)
+    yield done, len(paths)
+    if done < len(paths):
+        name = next(path.name for path in paths if not is_compiled(path))
+        raise EngineError(
+            f"{len(paths) - done} kernels could not be compiled, among them {name}: try again, and "
+            "look whether memory or disk are full"
+        )
+
+
+def count_compiled(paths: list[Path]) -> int:
+    return sum(map(is_compiled, paths))

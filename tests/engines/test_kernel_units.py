@@ -1,0 +1,383 @@
+"""Kernels that are called by their address: what is compiled for which change, and by whom."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units, unit_source
+from scalarviz.engines.codegen.dispatch import by_address
+from scalarviz.engines.codegen.unit_source import Unit, source_of
+from scalarviz.engines.cpu import memory, simd
+from scalarviz.engines.cpu.table import KERNELS
+from scalarviz.engines.cpu.units import every_unit, kernels_of, kernels_of_loss
+from scalarviz.engines.expression import kernels as expression_kernels
+from scalarviz.engines.expression.cpu import SHELL
+from scalarviz.errors import EngineError
+from scalarviz.formulas import activations, losses, rowwise
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LOSSES
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.formulas.table import Formula
+from tests.wording import refused
+
+TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
+
+
+def text(unit: Unit, dtype: unit_source.Dtype = "float32") -> str:
+    return source_of(unit, dtype).text
+
+
+# ---- what is in a file --------------------------------------------------------------------------
+
+
+def test_the_same_formulas_give_the_same_text() -> None:
+    assert text(TANH) == text(TANH)
+    assert text(TANH) != text(TANH, "float64")
+
+
+@pytest.mark.parametrize(
+    ("module", "constant", "unit"),
+    [
+        (
+            activations,
+            "LEAK",
+            kernels_of("activation", KERNELS["activation"], ACTIVATIONS["leaky_relu"])["forward"],
+        ),
+        (losses, "FLOOR", kernels_of_loss(LOSSES["mape"])["loss"]),
+        (
+            rowwise,
+            "pi",
+            kernels_of("row", KERNELS["row"], ROW_FORMULAS["frequency_encoding"])["forward"],
+        ),
+    ],
+)
+def test_a_constant_of_a_formula_is_in_its_text_and_in_no_other(
+    module: ModuleType, constant: str, unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def texts() -> list[str]:
+        return [kernel_units.text_of(each, "float32") for each in (unit, TANH)]
+
+    before = texts()
+    monkeypatch.setattr(module, constant, 0.0625)
+    after = texts()
+    assert after[0] != before[0] and after[1] == before[1]
+    monkeypatch.undo()
+    assert texts() == before
+
+
+def test_a_kernel_has_the_formula_of_its_row_and_no_other() -> None:
+    found = text(TANH)
+    assert "fast_math_tanh" in found and "sigmoid" not in found
+    names = {unit.name for unit in every_unit()}
+    assert len(names) == len(every_unit())
+
+
+def test_versions_are_in_the_text() -> None:
+    assert f"numba {version('numba')}" in text(TANH)
+
+
+@pytest.mark.parametrize("edited", [memory, simd])
+def test_what_the_compiler_imports_is_in_the_text(
+    edited: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, getsource = text(TANH), unit_source.inspect.getsource
+
+    def changed(found: Any) -> str:
+        return getsource(found) + "# edited\n" * (found is edited)
+
+    monkeypatch.setattr(unit_source.inspect, "getsource", changed)
+    unit_source.hash_of.cache_clear()
+    try:
+        assert text(TANH) != before
+    finally:
+        unit_source.hash_of.cache_clear()
+
+
+def at_most(limit: int) -> Callable[..., Any]:
+    LIMIT = limit
+
+    def hold(x: Any) -> Any:
+        return min(x, LIMIT)
+
+    return hold
+
+
+def at_least(limit: int) -> Callable[..., Any]:
+    LIMIT = limit
+
+    def hold(x: Any) -> Any:
+        return max(x, LIMIT)
+
+    return hold
+
+
+high, higher, low = at_most(1), at_most(2), at_least(1)
+
+
+@by_address
+def two_functions(x: Any) -> None:
+    low(high(x))
+
+
+@by_address
+def two_constants(x: Any) -> None:
+    higher(high(x))
+
+
+@pytest.mark.parametrize("function", [two_functions, two_constants], ids=["functions", "constants"])
+def test_a_file_gives_no_name_two_meanings(
+    function: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    with refused(EngineError, "two meanings"):
+        kernel_units.path_of_unit(Unit("test_twice", function), "float32")
+    assert not list(tmp_path.glob("*.py"))
+
+
+def test_every_kernel_gives_each_name_one_meaning() -> None:
+    for unit in [*every_unit(), *SHELL.values()]:
+        cache_files.check_names(kernel_units.text_of(unit, "float32"))
+
+
+# ---- loading and compiling ----------------------------------------------------------------------
+
+
+def bent(x: float) -> float:
+    return 0.25 * x + 1
+
+
+def bent_slope(x: float, y: float) -> float:
+    return 0.25
+
+
+ROW = Formula("bent", bent, (bent_slope,))
+BENT = Unit("test_bent", expression_kernels.unary, ROW)
+BENT_BACK = Unit("test_bent_back", expression_kernels.unary_back, ROW)
+
+
+RUN_CHILD = compile_kernel.run_child
+
+
+class Process:
+    """This process as if it had loaded no kernel, with a cache folder of its own.
+
+    children  the files that child processes were asked to compile; none starts if `alone`
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch, folder: Path) -> None:
+        self._patch, self.folder = patch, folder
+        patch.setenv("SCALARVIZ_CACHE_DIR", str(folder))
+        patch.delenv("NUMBA_CACHE_DIR", raising=False)
+        self.anew()
+
+    def anew(self, *, alone: bool = True) -> None:
+        """Forget all kernels."""
+        self.children: list[list[str]] = []
+        self._patch.setattr(kernel_units, "_kernels", {})
+        self._patch.setattr(compile_kernel, "run_child", self._note)
+        self._alone = alone
+
+    def _note(self, paths: Any) -> bool:
+        self.children.append([path.name for path in paths])
+        return not self._alone and RUN_CHILD(paths)
+
+    def load(self, *units: Unit) -> list[kernel_units.Kernel]:
+        return kernel_units.load(units, "float64")
+
+
+@pytest.fixture
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Process:
+    return Process(monkeypatch, tmp_path)
+
+
+def value(kernel: kernel_units.Kernel, x: float) -> float:
+    """The result of a kernel of a formula, called by its address."""
+    numbers = np.array([x, 0.0])
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 7)(kernel.address)
+    start = numbers.ctypes.data
+    run(start, 0, 0, start + 8, 0, 0, 1)
+    return float(numbers[1])
+
+
+def test_one_child_compiles_all_that_is_missing_and_this_process_loads_it(
+    process: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    process.anew(alone=False)
+    first, again, back = process.load(BENT, BENT, BENT_BACK)
+    (files,) = process.children
+    assert sorted(files) == sorted(path.name for path in process.folder.glob("*.py"))
+    assert len(files) == 2 and first is again
+    assert value(first, 3.0) == 1.75
+    assert [kernel.module.compiled.cache_hits for kernel in (first, back)] == [1, 1]
+    assert ["compiles 2 kernels, once" in said for said in caplog.messages] == [True]
+    assert process.load(BENT) == [first]
+    assert len(process.children) == 1
+
+
+def test_a_warm_start_compiles_nothing(process: Process, caplog: pytest.LogCaptureFixture) -> None:
+    process.load(BENT)
+    assert kernel_units.is_ready(BENT, "float64") and not kernel_units.is_ready(BENT, "float32")
+    caplog.clear()
+    process.anew()
+    assert kernel_units.is_ready(BENT, "float64")
+    (kernel,) = process.load(BENT)
+    assert process.children == caplog.messages == []
+    assert kernel.module.compiled.cache_hits == 1
+    assert value(kernel, 3.0) == 1.75
+    process.load(BENT, BENT_BACK)
+    assert [len(files) for files in process.children] == [1]
+    assert ["compiles 1 kernel" in said for said in caplog.messages] == [True]
+
+
+def test_without_a_child_process_kernels_are_compiled_here(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no process can be started")
+
+    process.anew(alone=False)
+    monkeypatch.setattr(compile_kernel.children, "start", refuse)
+    (kernel,) = process.load(BENT)
+    assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_what_numba_keeps_is_not_trusted_if_it_was_cut_short(ending: str, process: Process) -> None:
+    process.load(BENT)
+    (file,) = process.folder.rglob(f"*.{ending}")
+    file.write_bytes(file.read_bytes()[:-20])
+    for compiled in (True, False):
+        process.anew()
+        assert value(process.load(BENT)[0], 3.0) == 1.75
+        assert len(process.children) == compiled
+
+
+def test_a_source_that_was_cut_short_is_written_anew(process: Process) -> None:
+    process.load(BENT)
+    (file,) = process.folder.glob("*.py")
+    file.write_bytes(file.read_bytes()[:-20])
+    process.anew()
+    assert value(process.load(BENT)[0], 3.0) == 1.75
+    assert file.read_text() == kernel_units.text_of(BENT, "float64")
+
+
+def test_a_row_that_changes_in_this_process_is_another_kernel(process: Process) -> None:
+    def steep(x: float) -> float:
+        return 2.0 * x
+
+    other = replace(BENT, row=Formula("bent", steep, (bent_slope,)))
+    assert [value(kernel, 3.0) for kernel in process.load(BENT, other, BENT)] == [1.75, 6.0, 1.75]
+
+
+# ---- several processes --------------------------------------------------------------------------
+
+MINE = """
+    SLOPE = {slope}
+
+    def bent(x: float) -> float:
+        return helper(x) + 1
+
+    def helper(x: float) -> float:
+        return SLOPE * x
+
+    def bent_derivative(x: float, y: float) -> float:
+        return SLOPE
+"""
+PROGRAM = """
+    import numpy as np
+    from scalarviz.engines.codegen import compile_kernel, kernel_units
+    from scalarviz.engines.codegen.unit_source import Unit
+    from scalarviz.engines.expression.kernels import unary
+    from scalarviz.formulas.table import Formula
+    from mine import bent, bent_derivative
+
+    asked, run_child = [], compile_kernel.run_child
+    compile_kernel.run_child = lambda paths: asked.append(paths) or run_child(paths)
+    row = Formula("bent", bent, (bent_derivative,))
+    (kernel,) = kernel_units.load([Unit("test_bent", unary, row)], "float64")
+    z = np.array([3.0, 0.0])
+    kernel.call(z.ctypes.data, 0, 0, z.ctypes.data + 8, 0, 0, 1)
+    print(z[1], len(asked))
+"""
+
+
+def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own, which finds the modules of a folder."""
+    path = os.pathsep.join([str(folder), str(Path(__file__).parents[2])])
+    own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(folder / "cache")}
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own},
+    )
+
+
+@pytest.mark.slow
+def test_a_compiled_kernel_follows_the_constant_of_a_row(tmp_path: Path) -> None:
+    def with_slope(slope: float) -> tuple[list[float], str]:
+        (tmp_path / "mine.py").write_text(textwrap.dedent(MINE.format(slope=slope)))
+        done = run(PROGRAM, tmp_path)
+        return [float(word) for word in done.stdout.split()], done.stderr
+
+    first, said = with_slope(0.25)
+    assert first == [1.75, 1]
+    assert said.count("\n") == 1
+    assert "compiles 1 kernel" in said
+    assert with_slope(0.5)[0] == [2.5, 1]
+    assert with_slope(0.25) == ([1.75, 0], "")  # this one was compiled before
+
+
+@pytest.mark.slow
+def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(textwrap.dedent(MINE.format(slope=0.5)))
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(run, PROGRAM, tmp_path) for _ in range(3)]
+    assert [done.result().stdout.split()[0] for done in runs] == ["2.5"] * 3
+    assert len(list(tmp_path.glob("cache/*.py"))) == 1
+    assert list(tmp_path.glob("cache/*.new")) == []
+    assert run(PROGRAM, tmp_path).stdout.split() == ["2.5", "0"]
+
+
+def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\n\ntime.sleep(60)\n")
+    module = "scalarviz.engines.codegen.compile_kernel"
+    words = [sys.executable, "-m", module, str(tmp_path / "slow.py")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        child.stdin.close()
+        assert child.wait(30) == 1
+
+
+BITS = """
+    import hashlib, numpy as np, scalarviz as sv
+    X = np.random.default_rng(0).normal(size=(70, 8))
+    layers = [sv.Dense(8, 6), sv.BatchNorm(6), sv.Dense(6, 2)]
+    net = sv.Network(layers, seed=1, dtype="float64")
+    s = sv.Session(net, (X, X[:, :2] > 0), "mae", sv.RMSProp(0.01), batch=20, engine="cpu", seed=1)
+    s.advance(3)
+    s.advance(2 * len(s.operations), "operation")
+    numbers = [net.bank.value, net.bank.state, np.array(s.losses)]
+    print(hashlib.sha256(b"".join(array.tobytes() for array in numbers)).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_compiles_has_the_bits_of_one_that_loads(tmp_path: Path) -> None:
+    found = [run(BITS, tmp_path) for _ in range(2)]
+    assert "kernels, once" in found[0].stderr and found[1].stderr == ""
+    assert found[0].stdout == found[1].stdout and len(found[0].stdout) == 65

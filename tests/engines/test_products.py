@@ -1,0 +1,37 @@
+"""Matrix products of the cpu engine beside those of numpy, for widths and batches of every kind."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+
+# More inputs than a panel has; whole blocks and remainders; layers too narrow for blocks.
+WIDTHS = [[530, 130, 140, 3], [16, 16, 40, 33], [7, 9, 33], [3, 8, 64, 1]]
+BATCHES = [1, 2, 3, 16, 17, 33, 128, 150]
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("widths", WIDTHS, ids=lambda widths: "-".join(map(str, widths)))
+def test_products_are_those_of_numpy(widths: list[int], batch: int) -> None:
+    net = sv.Network(widths, "linear", seed=1, engine="cpu", dtype="float64")
+    rng = np.random.default_rng(batch)
+    x, g = rng.normal(size=(batch, widths[0])), rng.normal(size=(batch, widths[-1]))
+    matrices, at = [], 0
+    for inputs, outputs in pairwise(widths):
+        weights = net.bank.value[at : at + inputs * outputs].reshape(outputs, inputs)
+        at += weights.size
+        matrices.append((weights, net.bank.value[at : at + outputs]))
+        at += outputs
+    values = [x]
+    for weights, biases in matrices:
+        values.append(values[-1] @ weights.T + biases)
+    assert net.forward(x) == pytest.approx(values[-1], rel=1e-9, abs=1e-9)
+    gradients = []
+    by_inputs = net.backward(g)
+    for (weights, _), x in zip(matrices[::-1], values[-2::-1], strict=True):
+        gradients[:0] = [(g.T @ x).ravel(), g.sum(axis=0)]
+        g = g @ weights
+    assert by_inputs == pytest.approx(g, rel=1e-9, abs=1e-9)
+    assert net.bank.grad == pytest.approx(np.concatenate(gradients), rel=1e-9, abs=1e-9)
