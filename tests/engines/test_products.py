@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.engines.cpu.units import units_of
 
 # More inputs than a panel has; whole blocks and remainders; layers too narrow for blocks.
 WIDTHS = [[530, 130, 140, 3], [16, 16, 40, 33], [7, 9, 33], [3, 8, 64, 1]]
@@ -35,3 +36,25 @@ def test_products_are_those_of_numpy(widths: list[int], batch: int) -> None:
         g = g @ weights
     assert by_inputs == pytest.approx(g, rel=1e-9, abs=1e-9)
     assert net.bank.grad == pytest.approx(np.concatenate(gradients), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 20, 100])
+def test_a_wide_layer_on_all_cores_has_the_bits_of_one_core(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of one chunk: several cores do some rows each."""
+    rng = np.random.default_rng(batch)
+    x, y = rng.normal(size=(batch, 70)), rng.normal(size=(batch, 33))
+    found, kernels = [], []
+    for worth in (0, 10**12):
+        monkeypatch.setattr("scalarviz.engines.cpu.units.WORTH_CORES", worth)
+        monkeypatch.setattr("scalarviz.engines.cpu.calls.is_parallel", lambda: True)
+        net = sv.Network([70, 130, 33], "tanh", "linear", seed=0, engine="cpu")
+        kernels.append(set(units_of(net.program.operations[0], batch)))
+        s = sv.Session(net, (x, y), "mse", sv.Adam(0.01), batch=batch, engine="cpu")
+        s.advance(3)
+        s.advance(len(s.operations), "operation")
+        found.append([net.bank.value.copy(), net(x), np.array(s.losses)])
+    assert "part_of_forward" in kernels[0] - kernels[1]
+    for here, there in zip(*found, strict=True):
+        assert (here == there).all()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
+from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cpu.calls import ALONE, PASSES, ROUNDING, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import Records
@@ -29,11 +28,11 @@ class BatchPasses:
         plan: Records | None = None,
     ) -> None:
         self._work = work
-        self._tables = tables
         self._plan = tables.plan if plan is None else plan
-        self._together = work.together(samples)
-        kernels = work.load(PASSES | (TOGETHER if self._together else ALONE))
-        work.link(tables)
+        self._guard = work.guard(samples)
+        passing = TOGETHER if work.together(samples) else ALONE
+        kernels = work.load(PASSES | passing, samples)
+        self._tables = work.linked(tables, samples)
         self._call = kernels["run"].call
         self._passes: Records | None = None
         job = self._job = CpuJob(work.bank)
@@ -78,6 +77,6 @@ class BatchPasses:
         self._errors[:] = 0.0
         if work.precision.mixed:
             work.load(ROUNDING)["round"].call(job.address)
-        with ONE_AT_A_TIME if self._together else nullcontext():
+        with self._guard:
             self._call(job.address)
         return self._errors

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, final
+
+from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.common.cores import ONE_AT_A_TIME
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.sizes import count_chunks
@@ -18,6 +23,8 @@ from scalarviz.engines.cpu.units import (
     ON_ONE_CORE,
     ROUND_BANK,
     RUN_PASSES,
+    WORTH_CORES,
+    is_worth_cores,
     units_of,
 )
 from scalarviz.model.bank import Bank
@@ -28,7 +35,11 @@ PASSES = {"run": RUN_PASSES, "chunk_work": CHUNK_WORK}
 ALONE, TOGETHER = {"run_pass": ON_ONE_CORE}, {"run_pass": ON_ALL_CORES}
 ROUNDING, ADDING = {"round": ROUND_BANK}, {"add": ADD_CHUNKS}
 
-WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
+
+def is_parallel() -> bool:
+    """Whether kernels may use several threads."""
+    threads: int = get_thread_count()  # type: ignore[no-untyped-call]  # numba's
+    return threads > 1
 
 
 @final
@@ -43,29 +54,49 @@ class CpuCalls:
             tuple[int, ...], Any
         ] = {}  # buffers of the last call that no run uses, by sizes
         self._loaded: dict[Unit, Kernel] = {}
-        self._operations: list[tuple[int, str, Unit]] = [
-            (i, field, unit)
-            for i, operation in enumerate(program.operations)
-            for field, unit in units_of(operation).items()
-        ]
 
-    def load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
+    def load(self, units: Mapping[str, Unit], samples: int = 0) -> dict[str, Kernel]:
         """Return kernels by name; what is missing is loaded with the kernels of the program."""
         missing = {unit for unit in units.values() if unit not in self._loaded}
         if missing:
-            missing |= {unit for _, _, unit in self._operations} - set(self._loaded)
-            found = load([*missing], self.bank.dtype)
-            self._loaded |= dict(zip(missing, found, strict=True))
+            missing |= {unit for _, _, unit in self._operations(samples)} - set(self._loaded)
+            self._load(missing)
         return {field: self._loaded[unit] for field, unit in units.items()}
 
-    def link(self, tables: Tables) -> None:
-        """Write the addresses of kernels to the operations of a program's tables."""
-        for i, field, unit in self._operations:
-            tables.operations[field][i] = self._loaded[unit].address
+    def _load(self, units: Collection[Unit]) -> None:
+        found = load([*units], self.bank.dtype)
+        self._loaded |= dict(zip(units, found, strict=True))
+
+    def _operations(self, samples: int) -> list[tuple[int, str, Unit]]:
+        """Return the kernels of all operations for a batch, with index and field of the record."""
+        samples = samples if is_parallel() else 0
+        return [
+            (i, field, unit)
+            for i, operation in enumerate(self.program.operations)
+            for field, unit in units_of(operation, samples).items()
+        ]
+
+    def linked(self, tables: Tables, samples: int = 0) -> Tables:
+        """Return tables whose operations have the addresses of kernels for a batch of a size.
+
+        With 0 samples no kernel runs on several cores.
+        """
+        operations, units = tables.operations.copy(), self._operations(samples)
+        missing = {unit for _, _, unit in units} - set(self._loaded)
+        if missing:
+            self._load(missing)
+        for i, field, unit in units:
+            operations[field][i] = self._loaded[unit].address
+        return replace(tables, operations=operations)
 
     def together(self, samples: int) -> bool:
-        """Whether a batch is large enough for several cores."""
+        """Whether the chunks of a batch are worth several cores."""
         return count_chunks(samples) > 1 and samples * self.program.products > WORTH_CORES
+
+    def guard(self, samples: int) -> AbstractContextManager[object]:
+        """Return a context manager for calls of kernels on a batch of a size."""
+        cores = any(is_worth_cores(each, samples) for each in self.program.operations)
+        return ONE_AT_A_TIME if cores or self.together(samples) else nullcontext()
 
     @property
     def loss_scale(self) -> float:

@@ -25,8 +25,8 @@ def record_type(*fields: str, number: type[np.number[Any]] = np.uint64) -> Recor
 
 
 # An operation: addresses of its kernels, 0 for none (`forward`, `parameters`, `back`, `gather`,
-# `gather_back`), and of its settings; `formula` is the index of its formula in its table, `inputs`
-# and `outputs` are sizes.
+# `gather_back`, and those that do a part of the first three), and of its settings. `formula` is the
+# index of its formula in its table, `inputs` and `outputs` are sizes.
 # Rows of the workspace of values: the buffers that are read (`source`, `other`) and written
 # (`target`), and numbers kept for backward (`memo`). Rows of the workspace of gradients: those of
 # `source` (`flow_in`), `other` (`flow_other`) and `target` (`flow_out`). Rows of the bank: first
@@ -35,7 +35,8 @@ def record_type(*fields: str, number: type[np.number[Any]] = np.uint64) -> Recor
 # chunk, `count` the number of parameters, `each` the number of outputs that share a bias, `state`
 # an index in the bank's state.
 OPERATION = record_type(
-    "forward", "parameters", "back", "gather", "gather_back", "settings", "formula",
+    "forward", "parameters", "back", "gather", "gather_back", "part_of_forward",
+    "part_of_parameters", "part_of_back", "settings", "formula",
     "source", "target", "inputs", "outputs", "weights", "biases", "has_biases",
     "memo", "flow_in", "flow_out", "gradients", "count", "each", "state", "other", "flow_other",
     "held_from", "held_to",

@@ -86,7 +86,7 @@ class CpuMany:
         work = CpuCalls(program, banks[0], precision)
         own = units_of_draws(self.batches) | units_of_loss(loss) | units_of_optimizer(optimizer)
         self.kernels = work.load(TRAINING | ALONE | own | {"train_networks": TRAIN_NETWORKS})
-        work.link(self.tables)
+        self.tables = work.linked(self.tables)
         for field in units_of_loss(loss):
             self.plan[field] = self.kernels[field].address
         self.jobs = ReplicaJobs(self, [drawing_of(each) for each in batches], precision)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import final
 
 import numpy as np
@@ -12,7 +11,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
-from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
+from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
@@ -72,7 +71,7 @@ class CpuRun(Run):
         self._statistics = Statistics(engine)
         self._order: Order | None = None
         self._plan, self._loss_key = plan_loss(tables, engine.program, loss), loss.key
-        self._together = work.together(batches.size)
+        self._together, self._guard = work.together(batches.size), work.guard(batches.size)
         places = 1
         if self._together:
             places = min(count_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
@@ -100,14 +99,14 @@ class CpuRun(Run):
         passing = TOGETHER if self._together else ALONE
         of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
         wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
-        kernels = work.load(wanted)
+        kernels = work.load(wanted, batches.size)
         self._train = kernels["train"]
-        work.link(self._tables)
+        tables = work.linked(self._tables, batches.size)
         for field in of_loss:
             self._plan[field] = kernels[field].address
         called = {*TRAINING, *passing} - {"train"}
         job.set_kernels({field: kernels[field] for field in called})
-        job.set_program(self._tables, self._tables.passes, self._plan)
+        job.set_program(tables, tables.passes, self._plan)
         if work.precision.mixed:
             job.set_halves(np.zeros_like(bank.value))
         samples, batch, progress = job.samples, job.batch, job.progress
@@ -163,7 +162,7 @@ class CpuRun(Run):
         progress = job.progress
         progress.first, progress.steps, progress.losses = first, count, address(losses)
         progress.count, progress.taken, progress.result = bank.step_count, 0, NONE
-        with ONE_AT_A_TIME if self._together else nullcontext():
+        with self._guard:
             self._train.call(job.address)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True

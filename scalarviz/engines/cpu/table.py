@@ -44,8 +44,20 @@ from scalarviz.engines.cpu.elementwise import (
     sum_inputs,
 )
 from scalarviz.engines.cpu.memory import array_at, record_at
+from scalarviz.engines.cpu.products import Index
 from scalarviz.engines.cpu.records import OPERATION
-from scalarviz.engines.cpu.wide_products import WIDE, wide_forward, wide_inputs, wide_parameters
+from scalarviz.engines.cpu.wide_products import (
+    WIDE,
+    back_on_all_cores,
+    forward_on_all_cores,
+    parameters_on_all_cores,
+    part_of_back,
+    part_of_forward,
+    part_of_parameters,
+    wide_forward,
+    wide_inputs,
+    wide_parameters,
+)
 from scalarviz.model.operations import Operation
 
 Kernel = Callable[..., None]
@@ -88,6 +100,18 @@ KERNELS = {
 
 WIDE_AFFINE = Kernels(wide_forward, wide_inputs, wide_parameters)
 
+# Those of wide layers on all cores, for a batch of one chunk; and the kernels that do a part.
+WIDE_ON_ALL_CORES = {
+    "forward": forward_on_all_cores,
+    "back": back_on_all_cores,
+    "parameters": parameters_on_all_cores,
+}
+PARTS_OF_WIDE = {
+    "part_of_forward": part_of_forward,
+    "part_of_back": part_of_back,
+    "part_of_parameters": part_of_parameters,
+}
+
 
 def kernels_for(operation: Operation) -> tuple[str, Kernels]:
     """Return the name and the kernels of an operation: those of its kind, or of its shape."""
@@ -120,6 +144,30 @@ def on_gradient(kernel: Kernel) -> Kernel:
     return run
 
 
+def on_part(kernel: Kernel) -> Kernel:
+    """Return the kernel to be called as `on_tile`, with a range of rows of the result."""
+
+    @by_address
+    def run(place: Address, job: Address, tile: Address, low: Index, high: Index) -> None:
+        op = record_at(place, OPERATION)
+        settings = array_at(op.settings, MOST_SETTINGS, Real)
+        kernel(op, settings, view_of(job, Real), tile_at(tile, Real), low, high)
+
+    return run
+
+
+def on_part_of_gradient(kernel: Kernel) -> Kernel:
+    """Do the same for a kernel that writes to the gradient of the chunk."""
+
+    @by_address
+    def run(place: Address, job: Address, tile: Address, low: Index, high: Index) -> None:
+        op, part = record_at(place, OPERATION), tile_at(tile, Real)
+        settings = array_at(op.settings, MOST_SETTINGS, Real)
+        kernel(op, settings, part.partial, part, low, high)
+
+    return run
+
+
 def on_batch(kernel: Kernel) -> Kernel:
     """Return the kernel to be called with the addresses of an operation and a job."""
 
@@ -140,4 +188,7 @@ CALLED = {
     "parameters": on_gradient,
     "gather": on_batch,
     "gather_back": on_batch,
+    "part_of_forward": on_part,
+    "part_of_back": on_part,
+    "part_of_parameters": on_part_of_gradient,
 }

@@ -9,7 +9,16 @@ from typing import Any
 from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED, Batches
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import draws, entry, half, losses, replicas_kernel, step, updates
-from scalarviz.engines.cpu.table import CALLED, KERNELS, WIDE_AFFINE, Kernels, kernels_for
+from scalarviz.engines.cpu.sizes import count_chunks
+from scalarviz.engines.cpu.table import (
+    CALLED,
+    KERNELS,
+    PARTS_OF_WIDE,
+    WIDE_AFFINE,
+    WIDE_ON_ALL_CORES,
+    Kernels,
+    kernels_for,
+)
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
@@ -17,6 +26,8 @@ from scalarviz.model.operations import KINDS, Operation
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
+
+WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
 
 # What every training needs, by the names of the fields of a `Job`; then what some do.
 CHUNK_WORK = Unit("cpu_chunk_work", step.chunk_work)
@@ -54,7 +65,8 @@ def units_of_training(
     precision: Precision,
 ) -> list[Unit]:
     """Return all kernels that trainings of a program may need, also on several cores."""
-    groups = [units_of(operation) for operation in program.operations]
+    groups = [units_of(operation, batches.size) for operation in program.operations]
+    groups += [units_of(operation) for operation in program.operations]
     groups += [units_of_loss(loss), *map(units_of_optimizer, optimizers), TRAINING]
     groups += [units_of_draws(batches)]
     found = [unit for group in groups for unit in group.values()]
@@ -63,11 +75,37 @@ def units_of_training(
     return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES])]
 
 
-def units_of(operation: Operation) -> dict[str, Unit]:
-    """Return the kernels of an operation, by the fields of its record that have their addresses."""
+def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
+    """Return the kernels of an operation, by the fields of its record that have their addresses.
+
+    A batch of so many samples that is one chunk uses all cores where the operation is wide.
+    """
     formulas = operation.about.formulas
     row = None if formulas is None else formulas[operation.formula]
-    return kernels_of(*kernels_for(operation), row)
+    name, kernels = kernels_for(operation)
+    found = kernels_of(name, kernels, row)
+    if kernels is WIDE_AFFINE and is_worth_cores(operation, samples):
+        found |= kernels_of_parts()
+    return found
+
+
+def is_worth_cores(operation: Operation, samples: int) -> bool:
+    """Whether an operation on a batch of one chunk is large enough for several cores."""
+    work = samples * operation.source.size * operation.target.size
+    return count_chunks(samples) == 1 and work > WORTH_CORES
+
+
+def kernels_of_parts() -> dict[str, Unit]:
+    """Return the kernels of a wide layer on all cores, and those that do a part of it."""
+    cores = {
+        field: Unit(f"cpu_wide_affine_{field}_on_all_cores", kernel)
+        for field, kernel in WIDE_ON_ALL_CORES.items()
+    }
+    parts = {
+        field: Unit(f"cpu_wide_affine_{field}", called(field, kernel))
+        for field, kernel in PARTS_OF_WIDE.items()
+    }
+    return cores | parts
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
@@ -129,6 +167,7 @@ def every_unit() -> list[Unit]:
         for row in (KINDS[kind].formulas or {"": None}).values():
             found += kernels_of(kind, KERNELS[kind], row).values()
     found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
+    found += kernels_of_parts().values()
     for each in LOSSES.values():
         found += kernels_of_loss(each).values()
     for whole in ROW_LOSSES.values():

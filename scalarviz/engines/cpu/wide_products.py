@@ -8,9 +8,10 @@ input per lane. For names see `products`.
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
-from scalarviz.engines.codegen.dispatch import inner
-from scalarviz.engines.cpu.arrays import BankView, Tile
+from scalarviz.engines.codegen.dispatch import by_address, in_parallel, inner
+from scalarviz.engines.cpu.arrays import Address, BankView, Tile
 from scalarviz.engines.cpu.blocks import (
     add_block,
     add_products,
@@ -21,6 +22,7 @@ from scalarviz.engines.cpu.blocks import (
     store_block,
     transpose_lanes,
 )
+from scalarviz.engines.cpu.memory import call, record_at
 from scalarviz.engines.cpu.products import (
     FEW,
     FOUR,
@@ -34,6 +36,7 @@ from scalarviz.engines.cpu.products import (
     add_row_sums,
     outer_of_few,
 )
+from scalarviz.engines.cpu.records import OPERATION
 from scalarviz.engines.cpu.simd import (
     add_sums_apart,
     lane_count,
@@ -45,53 +48,134 @@ from scalarviz.engines.cpu.simd import (
 
 WIDE = 32  # inputs and outputs from which blocks of sums are faster
 LARGE = np.uint64(65_536)  # number of weights from which columns are read from a panel
+PARTS = np.uint64(16)  # of an operation on all cores
+SHARE = np.uint64(16)  # rows: a part has a multiple of these
 PANEL = np.uint64(128)  # columns of the weights in a panel
 TURNED = np.uint64(512)  # rows of the inputs in a panel; a multiple of a block's columns
 
 
+# ---- a part of an operation ---------------------------------------------------------------------
+# Each number of a result is a sum of its own: so each of several cores can do some rows of it, from
+# `low` to before `high`, and no bit depends on how many there are.
+
+
 @inner
-def wide_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """z = W x + b."""
+def part_of_forward(
+    op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
+) -> None:
+    """z = W x + b, for some of the outputs."""
     biases = bank.value[: op.has_biases * np.uint64(len(bank.value))]
+    first, z0 = op.weights + low * op.inputs, (op.target + low) * tile.stride
     if tile.n == ONE:
         affine_of_one(
-            bank.value, op.weights, biases, op.biases, tile.space, op.source * tile.stride,
-            op.target * tile.stride, op.inputs, op.outputs, tile.stride,
+            bank.value, first, biases, op.biases + low, tile.space, op.source * tile.stride, z0,
+            op.inputs, high - low, tile.stride,
         )  # fmt: skip
         return
     affine_by_blocks(
-        bank.value, op.weights, op.inputs, ONE, biases, op.biases, tile.space, tile.space,
-        op.source * tile.stride, op.target * tile.stride, op.inputs, op.outputs, tile.n,
-        tile.stride,
+        bank.value, first, op.inputs, ONE, biases, op.biases + low, tile.space, tile.space,
+        op.source * tile.stride, z0, op.inputs, high - low, tile.n, tile.stride,
     )  # fmt: skip
 
 
 @inner
-def wide_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
-    """Add the gradients of W and b: outer products, summed over the samples."""
-    n, stride, outputs, first = tile.n, tile.stride, op.outputs, op.gradients
-    x, g = op.source * stride, op.flow_out * stride
+def part_of_parameters(
+    op: Record, settings: Numbers, grad: Numbers, tile: Tile, low: Index, high: Index
+) -> None:
+    """Add the gradients of W and b for some of the outputs: outer products, summed over samples."""
+    n, stride, outputs = tile.n, tile.stride, high - low
+    x, g = op.source * stride, (op.flow_out + low) * stride
+    first = op.gradients + low * op.inputs
     if n <= FEW:
         outer_of_few(grad, first, tile.space, tile.flow, x, g, op.inputs, outputs, n, stride)
     else:
         wide_outer(grad, first, tile.space, tile.flow, x, g, op.inputs, outputs, n, stride)
     if op.has_biases == ONE:
-        add_row_sums(grad, first + op.count - outputs, tile.flow, g, outputs, n, stride)
+        biases = op.gradients + op.count - op.outputs + low
+        add_row_sums(grad, biases, tile.flow, g, outputs, n, stride)
+
+
+@inner
+def part_of_back(
+    op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
+) -> None:
+    """Gradient of some of the inputs: W transposed, times g."""
+    g0, h0 = op.flow_out * tile.stride, (op.flow_in + low) * tile.stride
+    if tile.n == ONE:
+        transposed_of_one(
+            bank.value, op.weights + low, tile.flow, g0, h0, op.outputs, high - low, op.inputs,
+            tile.stride,
+        )  # fmt: skip
+        return
+    transposed_affine(
+        bank.value, op.weights + low, tile.flow, tile.flow, g0, h0, op.outputs, high - low,
+        op.inputs, tile.n, tile.stride,
+    )  # fmt: skip
+
+
+# ---- a whole operation --------------------------------------------------------------------------
+
+
+@inner
+def wide_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """z = W x + b."""
+    part_of_forward(op, settings, bank, tile, ZERO, op.outputs)
+
+
+@inner
+def wide_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+    """Add the gradients of W and b: outer products, summed over the samples."""
+    part_of_parameters(op, settings, grad, tile, ZERO, op.outputs)
 
 
 @inner
 def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Gradient of the inputs: W transposed, times g."""
-    if tile.n == ONE:
-        transposed_of_one(
-            bank.value, op.weights, tile.flow, op.flow_out * tile.stride,
-            op.flow_in * tile.stride, op.outputs, op.inputs, tile.stride,
-        )  # fmt: skip
-        return
-    transposed_affine(
-        bank.value, op.weights, tile.flow, tile.flow, op.flow_out * tile.stride,
-        op.flow_in * tile.stride, op.outputs, op.inputs, tile.n, tile.stride,
-    )  # fmt: skip
+    part_of_back(op, settings, bank, tile, ZERO, op.inputs)
+
+
+# ---- a whole operation on all cores -------------------------------------------------------------
+
+
+@inner
+def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
+    """Return the first row of a part, and that after its last: whole blocks of SHARE rows."""
+    blocks = (rows + SHARE - ONE) // SHARE
+    low, high = part * blocks // PARTS * SHARE, (part + ONE) * blocks // PARTS * SHARE
+    return min(low, rows), min(high, rows)
+
+
+@in_parallel
+@by_address
+def forward_on_all_cores(place: Address, job: Address, tile: Address) -> None:
+    """Run the parts of `wide_forward` in parallel."""
+    part, rows = record_at(place, OPERATION).part_of_forward, record_at(place, OPERATION).outputs
+    for p in prange(np.int64(PARTS)):
+        low, high = part_bounds(np.uint64(p), rows)
+        if low < high:
+            call(part, (place, job, tile, low, high))
+
+
+@in_parallel
+@by_address
+def parameters_on_all_cores(place: Address, job: Address, tile: Address) -> None:
+    """Run the parts of `wide_parameters` in parallel."""
+    part, rows = record_at(place, OPERATION).part_of_parameters, record_at(place, OPERATION).outputs
+    for p in prange(np.int64(PARTS)):
+        low, high = part_bounds(np.uint64(p), rows)
+        if low < high:
+            call(part, (place, job, tile, low, high))
+
+
+@in_parallel
+@by_address
+def back_on_all_cores(place: Address, job: Address, tile: Address) -> None:
+    """Run the parts of `wide_inputs` in parallel."""
+    part, rows = record_at(place, OPERATION).part_of_back, record_at(place, OPERATION).inputs
+    for p in prange(np.int64(PARTS)):
+        low, high = part_bounds(np.uint64(p), rows)
+        if low < high:
+            call(part, (place, job, tile, low, high))
 
 
 # ---- one sample ---------------------------------------------------------------------------------
@@ -132,12 +216,12 @@ def affine_of_one(
 @inner
 def transposed_of_one(
     w: Numbers, first: Index, g: Numbers, g0: Index, h0: Index, outputs: Index, inputs: Index,
-    stride: Index,
+    across: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Compute h[i] = sum over o of w[first + o * inputs + i] * g[o]."""
+    """Compute h[i] = sum over o of w[first + o * across + i] * g[o]."""
     sums = np.zeros(inputs, w.dtype)
     for o in range(outputs):
-        factor, row = g[g0 + o * stride], first + o * inputs
+        factor, row = g[g0 + o * stride], first + o * across
         for i in range(inputs):
             sums[i] += factor * w[row + i]
     for i in range(inputs):
@@ -175,24 +259,24 @@ def affine_by_blocks(
 @inner
 def transposed_affine(
     w: Numbers, first: Index, x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index,
-    outputs: Index, n: Index, stride: Index,
+    outputs: Index, down: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """z[o] = sum over i of w[first + i * outputs + o] * x[i].
+    """z[o] = sum over i of w[first + i * down + o] * x[i].
 
     A column of a large matrix has each number in another page of memory: so some columns at a time
     are copied to a panel, which the product of all samples then reads.
     """
     nothing = w[:0]
-    if inputs * outputs < LARGE:
+    if inputs * down < LARGE:
         affine_by_blocks(
-            w, first, ONE, outputs, nothing, ZERO, x, z, x0, z0, inputs, outputs, n, stride
+            w, first, ONE, down, nothing, ZERO, x, z, x0, z0, inputs, outputs, n, stride
         )  # fmt: skip
         return
     panel = np.empty(inputs * PANEL, w.dtype)
     for o in range(ZERO, outputs, PANEL):
         width = min(PANEL, outputs - o)
         for i in range(inputs):
-            a, b = i * PANEL, first + i * outputs + o
+            a, b = i * PANEL, first + i * down + o
             for c in range(width):
                 panel[a + c] = w[b + c]
         affine_by_blocks(
