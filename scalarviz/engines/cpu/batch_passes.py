@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import check_process
-from scalarviz.engines.cpu.calls import ALONE, PASSES, ROUNDING, TOGETHER, CpuCalls
+from scalarviz.engines.cpu.calls import ALONE, PASSES, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room, address
@@ -37,6 +37,7 @@ class BatchPasses:
         self._passes: Records | None = None
         job = self._job = CpuJob(work.bank)
         job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
+        job.set_kernels(work.rounding())
         job.set_room(room)
         if work.precision.mixed:
             job.set_halves(np.empty_like(work.bank.value))
@@ -76,7 +77,7 @@ class BatchPasses:
         batch.steps, batch.scale = work.bank.step_count, scale
         self._errors[:] = 0.0
         if work.precision.mixed:
-            work.load(ROUNDING)["round"].call(job.address)
+            work.rounding()["round_bank"].call(job.address)
         with self._guard:
             self._call(job.address)
         return self._errors

@@ -21,7 +21,7 @@ from scalarviz.engines.cpu.units import (
     CHUNK_WORK,
     ON_ALL_CORES,
     ON_ONE_CORE,
-    ROUND_BANK,
+    ROUNDING,
     RUN_PASSES,
     WORTH_CORES,
     is_worth_cores,
@@ -33,7 +33,7 @@ from scalarviz.model.program import Program
 
 PASSES = {"run": RUN_PASSES, "chunk_work": CHUNK_WORK}
 ALONE, TOGETHER = {"run_pass": ON_ONE_CORE}, {"run_pass": ON_ALL_CORES}
-ROUNDING, ADDING = {"round": ROUND_BANK}, {"add": ADD_CHUNKS}
+ADDING = {"add": ADD_CHUNKS}
 
 
 def is_parallel() -> bool:
@@ -89,6 +89,10 @@ class CpuCalls:
             operations[field][i] = self._loaded[unit].address
         return replace(tables, operations=operations)
 
+    def rounding(self) -> dict[str, Kernel]:
+        """Return the kernels of mixed precision, by the fields of a `Job`; else none."""
+        return self.load(ROUNDING) if self.precision.mixed else {}
+
     def together(self, samples: int) -> bool:
         """Whether the chunks of a batch are worth several cores."""
         return count_chunks(samples) > 1 and samples * self.program.products > WORTH_CORES
@@ -106,6 +110,7 @@ class CpuCalls:
     def add_gradients(self, tables: Tables, room: Room, samples: int, operations: range) -> None:
         """Add the gradients of all chunks, for a range of operations, to those of the bank."""
         job, kernel = CpuJob(self.bank), self.load(ADDING)["add"]
+        job.set_kernels(self.rounding())
         job.set_program(tables, tables.passes, tables.plan)
         job.set_room(room)
         job.batch.samples = samples

@@ -20,7 +20,6 @@ from scalarviz.engines.cpu.arrays import (
     progress_record,
     room_record,
 )
-from scalarviz.engines.cpu.half import round_all
 from scalarviz.engines.cpu.memory import address_of, array_at, call, record_at
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record
 from scalarviz.engines.cpu.records import JOB
@@ -103,7 +102,7 @@ def train(job: Address) -> None:
         copy_numbers(state, before)
         call(kernels.draw_rows, (job, progress.first + k))
         if plan.half:
-            round_all(bank.value, bank.halves)
+            call(kernels.round_bank, (job,))
         for row in range(np.uint64(len(bank.grad))):
             bank.grad[row] = 0
         mean = loss_scale(plan, progress.factor, batch.samples)

@@ -8,7 +8,8 @@ import numpy as np
 
 from scalarviz.engines.codegen.dispatch import Real, by_address, inner
 from scalarviz.engines.cpu.arrays import Address, bank_of
-from scalarviz.engines.cpu.products import Index, Numbers
+from scalarviz.engines.cpu.memory import array_at
+from scalarviz.engines.cpu.products import Index
 
 # Bits of a float32: mask of all but the sign; the smallest normal half; the smallest number that
 # rounds to infinity; and infinity.
@@ -40,24 +41,18 @@ def half(x: Any) -> Any:
     return -size if bits < 0 else size
 
 
-@inner
-def round_all(x: Numbers, out: Numbers) -> None:
-    """Write x, rounded to half, to `out`."""
-    for i in range(np.uint64(len(x))):
-        out[i] = half(x[i])
-
-
 @by_address
 def round_bank(job: Address) -> None:
     """Write the weights of a job's bank, rounded to half, to `halves`."""
     bank = bank_of(job, Real)
-    round_all(bank.value, bank.halves)
+    for i in range(np.uint64(len(bank.value))):
+        bank.halves[i] = half(bank.value[i])
 
 
-@inner
-def round_rows(space: Numbers, start: Index, rows: Index, n: Index, stride: Index) -> None:
-    """Round rows of a workspace to half, in place."""
+@by_address
+def round_rows(place: Address, rows: Index, n: Index, stride: Index) -> None:
+    """Round n numbers of each of some rows to half, in place; `stride` numbers from row to row."""
+    numbers = array_at(place, rows * stride, Real)
     for r in range(rows):
-        a = (start + r) * stride
         for t in range(n):
-            space[a + t] = half(space[a + t])
+            numbers[r * stride + t] = half(numbers[r * stride + t])

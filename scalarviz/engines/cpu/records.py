@@ -98,6 +98,8 @@ class Job(ctypes.Structure):
     draw_rows: int
     add_chunks: int
     move: int
+    round_rows: int  # in mixed precision
+    round_bank: int
 
 
 @structure

@@ -86,6 +86,7 @@ class CpuMany:
         work = CpuCalls(program, banks[0], precision)
         own = units_of_draws(self.batches) | units_of_loss(loss) | units_of_optimizer(optimizer)
         self.kernels = work.load(TRAINING | ALONE | own | {"train_networks": TRAIN_NETWORKS})
+        self.rounding = work.rounding()
         self.tables = work.linked(self.tables)
         for field in units_of_loss(loss):
             self.plan[field] = self.kernels[field].address
@@ -261,6 +262,7 @@ class ReplicaJobs:
             JOB,
             **{field: self._rows(table) for field, table in tables_of.items()},
             **{field: many.kernels[field].address for field in called},
+            **{field: kernel.address for field, kernel in many.rounding.items()},
         )
 
     def ask(self, first: int, losses: FloatArray) -> None:

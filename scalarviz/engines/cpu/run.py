@@ -29,6 +29,7 @@ from scalarviz.engines.cpu.tables import (
 )
 from scalarviz.engines.cpu.units import (
     MOVING,
+    ROUNDING,
     TRAINING,
     units_of_draws,
     units_of_loss,
@@ -99,13 +100,14 @@ class CpuRun(Run):
         passing = TOGETHER if self._together else ALONE
         of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
         wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
+        wanted |= ROUNDING if work.precision.mixed else {}
         kernels = work.load(wanted, batches.size)
         self._train = kernels["train"]
         tables = work.linked(self._tables, batches.size)
         for field in of_loss:
             self._plan[field] = kernels[field].address
         called = {*TRAINING, *passing} - {"train"}
-        job.set_kernels({field: kernels[field] for field in called})
+        job.set_kernels({field: kernels[field] for field in called} | work.rounding())
         job.set_program(tables, tables.passes, self._plan)
         if work.precision.mixed:
             job.set_halves(np.zeros_like(bank.value))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import Real, by_address, inner
+from scalarviz.engines.codegen.dispatch import Real, by_address, inlined, inner
 from scalarviz.engines.cpu.arrays import (
     Address,
     Workspaces,
@@ -26,9 +26,9 @@ from scalarviz.engines.cpu.arrays import (
     room_of,
     tiles_of,
 )
-from scalarviz.engines.cpu.half import round_rows
-from scalarviz.engines.cpu.memory import address_of, call
+from scalarviz.engines.cpu.memory import address_of, call, record_at
 from scalarviz.engines.cpu.products import ONE, TILE, ZERO, Index, Numbers, Record, Table
+from scalarviz.engines.cpu.records import JOB
 from scalarviz.engines.cpu.tiles import (
     chunk_bounds,
     count_chunks,
@@ -80,7 +80,7 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
             for k in range(low, high):
                 call(ops[k].forward, (address_of(ops, k), job, at))
                 if plan.half:
-                    round_rows(space, ops[k].target, ops[k].outputs, n, stride)
+                    round_buffer(job, space, ops[k].target, ops[k].outputs, n, stride)
         if what & DO_STORE:
             store_tile(space, plan.out, batch.outputs, first, n, stride)
         if what & DO_AIM:
@@ -92,7 +92,7 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
         if what & DO_UPSTREAM:
             load_tile(flow, plan.flow_out, batch.goals, batch.goal_rows, first, n, stride)
         if plan.half and what & (DO_DELTA | DO_UPSTREAM):
-            round_rows(flow, plan.flow_out, plan.out_size, n, stride)
+            round_buffer(job, flow, plan.flow_out, plan.out_size, n, stride)
         if what & (DO_WEIGHTS | DO_FLOW):
             back = high
             while back > low:
@@ -102,12 +102,20 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
                 if what & DO_FLOW and back >= plan.first_needed:
                     call(ops[back].back, (address_of(ops, back), job, at))
                     if plan.half:
-                        round_rows(flow, ops[back].flow_in, ops[back].inputs, n, stride)
+                        round_buffer(job, flow, ops[back].flow_in, ops[back].inputs, n, stride)
         if what & DO_RETURN:
             store_tile(flow, plan.flow_in, batch.outputs, first, n, stride)
         if what & DO_KEEP:
             place = place + ONE
         first += n
+
+
+@inlined
+def round_buffer(
+    job: Address, space: Numbers, start: Index, rows: Index, n: Index, stride: Index
+) -> None:
+    """Round the numbers of a buffer to half."""
+    call(record_at(job, JOB).round_rows, (address_of(space, start * stride), rows, n, stride))
 
 
 @inner

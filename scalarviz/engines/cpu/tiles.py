@@ -53,13 +53,13 @@ def store_tile(
             data[first + t, i] = space[at + t]
 
 
-@inner
+@inlined
 def chunk_bounds(chunk: Index, chunks: Index, samples: Index) -> tuple[Index, Index]:
     """Return the index of the first sample of a chunk, and that after its last."""
     return chunk * samples // chunks, (chunk + ONE) * samples // chunks
 
 
-@inner
+@inlined
 def row_stride(samples: Index) -> Index:
     """Return the stride of a tile's rows: room for all samples, a multiple of a vector's size.
 
@@ -73,7 +73,7 @@ def row_stride(samples: Index) -> Index:
     return lines * SHORTEST
 
 
-@inner
+@inlined
 def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
     """Return the number of tiles in the chunks before a chunk."""
     tiles = ZERO
@@ -83,7 +83,7 @@ def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
     return tiles
 
 
-@inner
+@inlined
 def count_chunks(samples: Index) -> Index:
     """Return the number of chunks of a batch: at most 8, of at least 64 samples each."""
     return max(ONE, min(np.uint64(8), samples // np.uint64(64)))

@@ -48,7 +48,10 @@ DRAWING = {
 RUN_PASSES = Unit("cpu_run_passes", entry.run_passes)
 ON_ONE_CORE = Unit("cpu_pass_on_one_core", entry.pass_on_one_core)
 ON_ALL_CORES = Unit("cpu_pass_on_all_cores", entry.pass_on_all_cores)
-ROUND_BANK = Unit("cpu_round_bank", half.round_bank)
+ROUNDING = {
+    "round_bank": Unit("cpu_round_bank", half.round_bank),
+    "round_rows": Unit("cpu_round_rows", half.round_rows),
+}
 TRAIN_NETWORKS = Unit("cpu_train_networks", replicas_kernel.train_networks)
 
 
@@ -71,7 +74,7 @@ def units_of_training(
     groups += [units_of_draws(batches)]
     found = [unit for group in groups for unit in group.values()]
     if precision.mixed:
-        found.append(ROUND_BANK)
+        found += ROUNDING.values()
     return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES])]
 
 
@@ -162,7 +165,7 @@ def kernel_of_schedule(row: Any) -> Unit:
 def every_unit() -> list[Unit]:
     """Return all kernels of networks on the cpu engine."""
     found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
-    found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ROUND_BANK]
+    found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, *ROUNDING.values()]
     for kind in KERNELS:
         for row in (KINDS[kind].formulas or {"": None}).values():
             found += kernels_of(kind, KERNELS[kind], row).values()

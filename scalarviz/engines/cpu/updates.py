@@ -28,9 +28,9 @@ from scalarviz.engines.cpu.arrays import (
     update_of,
     update_record,
 )
-from scalarviz.engines.cpu.half import half
-from scalarviz.engines.cpu.memory import call
+from scalarviz.engines.cpu.memory import address_of, call, record_at
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
+from scalarviz.engines.cpu.records import JOB
 from scalarviz.engines.cpu.tiles import count_chunks
 
 # Indices in a bank's state: the loss scale and its counters for mixed precision.
@@ -59,8 +59,10 @@ def add_chunks(job: Address, low: Index, high: Index) -> None:
             for i in range(first, first + count):
                 total[i] += partial[c, i]
         if plan_of(job).half:
+            rounding = record_at(job, JOB).round_rows
+            call(rounding, (address_of(total, first), ONE, count, count))
             for i in range(count):
-                grad[row + i] += half(total[first + i]) * by_scale
+                grad[row + i] += total[first + i] * by_scale
         else:
             for i in range(count):
                 grad[row + i] += total[first + i]
