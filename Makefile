@@ -31,7 +31,7 @@ notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
 
 test: lint ## style, types and the tests
-	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile
+	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough

@@ -26,8 +26,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Files whose tests take longest: with several workers these begin first, so that none is left over.
+LONGEST = ("tests/engines/test_cuda.py", "tests/engines/test_cuda_ptx.py", "notebooks/")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(wording)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 class FakeDevice:
