@@ -30,7 +30,6 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
 
     Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called like
     this, or whose source cannot be read.
-    whose source cannot be read.
 
     >>> def bump(x):
     ...     return 1.0 / (1.0 + x * x)
