@@ -45,6 +45,7 @@ COMMAND = ("-m", "scalarviz.controller.precompile")
 CUDA = "scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps"
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 MEANS = "means"
+LOW_PRIORITY = 10  # of a process that compiles ahead; 19 is the lowest
 
 _units: dict[str, tuple[list[Unit], Dtype]] = {}  # the kernels of a kind, and their type
 
@@ -204,6 +205,8 @@ def compile_means() -> None:
 
 
 if __name__ == "__main__":
+    if hasattr(os, "nice"):  # what the user does meanwhile comes first
+        os.nice(LOW_PRIORITY)
     threading.Thread(target=compile_kernel.end_with_parent, daemon=True).start()
     for each in sys.argv[1:]:
         compile_kind(each)

@@ -1,5 +1,7 @@
 """A training while its kernels are compiled by another process."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -446,3 +448,15 @@ def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
         session.reset()
         session.history(0, wait=True)
         assert not missed, (path, missed)
+
+
+def test_what_is_compiled_ahead_gives_way_to_what_the_user_does() -> None:
+    program = (
+        "import os, runpy; os.nice = print; "
+        "runpy.run_module('scalarviz.controller.precompile', run_name='__main__')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{precompile.LOW_PRIORITY}\n"
