@@ -18,7 +18,8 @@ def warm() -> None:
     """Compile all kernels of the cpu engine, and those of large pictures, with a progress bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     compiled = 0
-    with Progress(*columns, TimeElapsedColumn(), console=Console(file=sys.stderr)) as progress:
+    console = Console(file=sys.stderr)
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task(text("warm.compiling"), total=None)
         for done, compiled in compile_all():
             progress.update(task, completed=done, total=compiled)
