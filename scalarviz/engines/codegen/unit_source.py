@@ -14,7 +14,7 @@ import hashlib
 import inspect
 import sys
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any, Literal
@@ -85,7 +85,7 @@ class Unit:
 
     name: str
     function: AnyFunction
-    row: Any = None
+    row: Any = field(default=None, hash=False)  # the hash of a row, with its functions, is slow
 
 
 @dataclass(frozen=True, slots=True)

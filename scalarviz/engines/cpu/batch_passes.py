@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import check_process
-from scalarviz.engines.cpu.calls import ALONE, PASSES, TOGETHER, CpuCalls
+from scalarviz.engines.cpu.calls import ADDING, ALONE, PASSES, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room, address
@@ -17,34 +17,37 @@ from scalarviz.engines.cpu.tables import Tables
 
 @final
 class BatchPasses:
-    """Runs passes of a program on batches of `samples` samples, in the workspaces of a room."""
+    """Runs passes of a program on batches of `samples` samples, in the workspaces of `use`."""
 
     def __init__(
-        self,
-        work: CpuCalls,
-        tables: Tables,
-        samples: int,
-        room: Room,
-        plan: Records | None = None,
+        self, work: CpuCalls, tables: Tables, samples: int, plan: Records | None = None
     ) -> None:
         self._work = work
-        self._plan = tables.plan if plan is None else plan
         self._guard = work.guard(samples)
         passing = TOGETHER if work.together(samples) else ALONE
         kernels = work.load(PASSES | passing, samples)
-        self._tables = work.linked(tables, samples)
         self._call = kernels["run"].call
         self._passes: Records | None = None
         job = self._job = CpuJob(work.bank)
+        job.set_program(work.linked(tables, samples), tables.plan if plan is None else plan)
         job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
         job.set_kernels(work.rounding())
-        job.set_room(room)
         if work.precision.mixed:
             job.set_halves(np.empty_like(work.bank.value))
-        self._errors = room.errors
         batch = job.batch
         (batch.rows,) = job.keep(rows=np.arange(samples, dtype=np.uint64))
         batch.goal_rows, batch.samples = batch.rows, samples
+
+    def use(self, room: Room) -> None:
+        """Use the workspaces of a room from now on."""
+        self._job.set_room(room)
+        self._errors = room.errors
+
+    def add_gradients(self, operations: range) -> None:
+        """Add the gradients of all chunks, for a range of operations, to those of the bank."""
+        kernel = self._work.load(ADDING)["add"]
+        kernel.call(self._job.address, operations.start, operations.stop)
+        self._work.bank.has_gradients = True
 
     def run(
         self,
@@ -67,7 +70,7 @@ class BatchPasses:
         batch = job.batch
         if passes is not self._passes:
             self._passes = passes
-            job.set_program(self._tables, passes, self._plan)
+            job.set_passes(passes)
         if data is not None:
             batch.data, batch.columns = address(data), data.shape[1]
         if goals is not None:

@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, final
 
+import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
-from scalarviz.engines.cpu.job import CpuJob
-from scalarviz.engines.cpu.room import Room
+from scalarviz.engines.cpu.records import OPERATION
 from scalarviz.engines.cpu.sizes import count_chunks
 from scalarviz.engines.cpu.tables import Tables
 from scalarviz.engines.cpu.units import (
@@ -42,6 +42,11 @@ def is_parallel() -> bool:
     return threads > 1
 
 
+def all_units(fields: Mapping[str, list[Unit | None]]) -> set[Unit]:
+    """Return the kernels of all operations."""
+    return {unit for units in fields.values() for unit in units if unit is not None}
+
+
 @final
 class CpuCalls:
     """Calls kernels for one network, with its bank and precision."""
@@ -54,12 +59,13 @@ class CpuCalls:
             tuple[int, ...], Any
         ] = {}  # buffers of the last call that no run uses, by sizes
         self._loaded: dict[Unit, Kernel] = {}
+        self._fields: dict[int, dict[str, list[Unit | None]]] = {}  # by size of the batch
 
     def load(self, units: Mapping[str, Unit], samples: int = 0) -> dict[str, Kernel]:
         """Return kernels by name; what is missing is loaded with the kernels of the program."""
         missing = {unit for unit in units.values() if unit not in self._loaded}
         if missing:
-            missing |= {unit for _, _, unit in self._operations(samples)} - set(self._loaded)
+            missing |= all_units(self._operations(samples)) - set(self._loaded)
             self._load(missing)
         return {field: self._loaded[unit] for field, unit in units.items()}
 
@@ -67,26 +73,38 @@ class CpuCalls:
         found = load([*units], self.bank.dtype)
         self._loaded |= dict(zip(units, found, strict=True))
 
-    def _operations(self, samples: int) -> list[tuple[int, str, Unit]]:
-        """Return the kernels of all operations for a batch, with index and field of the record."""
-        samples = samples if is_parallel() else 0
-        return [
-            (i, field, unit)
-            for i, operation in enumerate(self.program.operations)
-            for field, unit in units_of(operation, samples).items()
-        ]
+    def _operations(self, samples: int) -> dict[str, list[Unit | None]]:
+        """Return the kernel of each operation for a batch, by the field that has its address."""
+        if not is_parallel() or not self._splits(samples):
+            samples = 0
+        if samples not in self._fields:
+            operations = [units_of(each, samples) for each in self.program.operations]
+            fields = dict.fromkeys(field for units in operations for field in units)
+            self._fields[samples] = {
+                field: [units.get(field) for units in operations] for field in fields
+            }
+        return self._fields[samples]
+
+    def _splits(self, samples: int) -> bool:
+        """Whether several cores share an operation on a batch of one chunk."""
+        return any(is_worth_cores(each, samples) for each in self.program.operations)
 
     def linked(self, tables: Tables, samples: int = 0) -> Tables:
         """Return tables whose operations have the addresses of kernels for a batch of a size.
 
         With 0 samples no kernel runs on several cores.
         """
-        operations, units = tables.operations.copy(), self._operations(samples)
-        missing = {unit for _, _, unit in units} - set(self._loaded)
+        # numpy's copy of a record array takes ten times as long.
+        copied = bytearray(tables.operations.tobytes())
+        operations = np.ndarray(len(tables.operations), OPERATION, copied)
+        fields = self._operations(samples)
+        missing = all_units(fields) - set(self._loaded)
         if missing:
             self._load(missing)
-        for i, field, unit in units:
-            operations[field][i] = self._loaded[unit].address
+        for field, units in fields.items():
+            operations[field] = [
+                0 if unit is None else self._loaded[unit].address for unit in units
+            ]
         return replace(tables, operations=operations)
 
     def rounding(self) -> dict[str, Kernel]:
@@ -99,20 +117,10 @@ class CpuCalls:
 
     def guard(self, samples: int) -> AbstractContextManager[object]:
         """Return a context manager for calls of kernels on a batch of a size."""
-        cores = any(is_worth_cores(each, samples) for each in self.program.operations)
-        return ONE_AT_A_TIME if cores or self.together(samples) else nullcontext()
+        cores = self._splits(samples) or self.together(samples)
+        return ONE_AT_A_TIME if cores else nullcontext()
 
     @property
     def loss_scale(self) -> float:
         """Factor of the gradients during backward; 1 unless precision is mixed."""
         return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
-
-    def add_gradients(self, tables: Tables, room: Room, samples: int, operations: range) -> None:
-        """Add the gradients of all chunks, for a range of operations, to those of the bank."""
-        job, kernel = CpuJob(self.bank), self.load(ADDING)["add"]
-        job.set_kernels(self.rounding())
-        job.set_program(tables, tables.passes, tables.plan)
-        job.set_room(room)
-        job.batch.samples = samples
-        kernel.call(job.address, operations.start, operations.stop)
-        self.bank.has_gradients = True

@@ -53,6 +53,7 @@ class CpuEngine(Engine):
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
         self._evaluating = passes(what, [0], [len(program.operations)], [0])
         self._evaluations: dict[int, BatchPasses] = {}  # by size of the batch
+        self._verbs: dict[int, BatchPasses] = {}  # the same for forward and backward
         self._forward = forward_passes(program, plans.DO_LOAD, plans.DO_STORE)
         self._backward = backward_passes(program, plans.DO_UPSTREAM, plans.DO_RETURN)
         for each in (self._forward, self._backward):
@@ -61,8 +62,9 @@ class CpuEngine(Engine):
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((count_tiles(len(batch)), self._tables.space), self.bank.dtype)
         outputs = np.empty((len(batch), self.program.outputs.size), self.bank.dtype)
-        runs = BatchPasses(self._work, self._tables, len(batch), self._room(len(batch), spaces))
-        runs.run(self._forward, data=self.array(batch), outputs=outputs)
+        verbs = self._verbs_for(len(batch))
+        verbs.use(self._room(len(batch), spaces))
+        verbs.run(self._forward, data=self.array(batch), outputs=outputs)
         self._waiting.append(PendingBackward(len(batch), spaces))
         return outputs
 
@@ -78,7 +80,15 @@ class CpuEngine(Engine):
     def _evaluation(self, samples: int) -> BatchPasses:
         """Return what evaluates batches of a size."""
         spaces = np.empty((count_chunks(samples), self._tables.space), self.bank.dtype)
-        return BatchPasses(self._work, self._tables, samples, self._room(samples, spaces))
+        made = BatchPasses(self._work, self._tables, samples)
+        made.use(self._room(samples, spaces))
+        return made
+
+    def _verbs_for(self, samples: int) -> BatchPasses:
+        """Return what runs forward and backward on batches of a size."""
+        if samples not in self._verbs:
+            self._verbs = {samples: BatchPasses(self._work, self._tables, samples)}
+        return self._verbs[samples]
 
     def _room(self, samples: int, spaces: FloatArray) -> Room:
         """Return the room of a forward, which needs workspaces of values only."""
@@ -99,9 +109,10 @@ class CpuEngine(Engine):
         scale = self._work.loss_scale
         flows = np.zeros((len(done.spaces), tables.flow), dtype)
         room = Room(done.spaces, flows, partial, len(self.bank.state))
-        runs = BatchPasses(self._work, tables, done.samples, room)
-        runs.run(self._backward, goals=self.array(upstream * scale), outputs=by_inputs)
-        self._work.add_gradients(tables, room, done.samples, range(len(tables.operations)))
+        verbs = self._verbs_for(done.samples)
+        verbs.use(room)
+        verbs.run(self._backward, goals=self.array(upstream * scale), outputs=by_inputs)
+        verbs.add_gradients(range(len(tables.operations)))
         by_inputs /= by_inputs.dtype.type(scale)
         return by_inputs
 

@@ -60,13 +60,18 @@ class CpuJob:
         self._kept.update(arrays)
         return [address(array) for array in arrays.values()]
 
-    def set_program(self, tables: Tables, passes: Records, plan: Records) -> None:
-        """Run these passes of a program, whose tables have the addresses of its kernels."""
+    def set_program(self, tables: Tables, plan: Records) -> None:
+        """Run a program, whose tables have the addresses of its kernels."""
         record = self.program
-        record.plan, record.passes, record.operations, _ = self.keep(
-            plan=plan, passes=passes, operations=tables.operations, settings=tables.settings
+        record.plan, record.operations, _ = self.keep(
+            plan=plan, operations=tables.operations, settings=tables.settings
         )
-        record.pass_count, record.operation_count = len(passes), len(tables.operations)
+        record.operation_count = len(tables.operations)
+
+    def set_passes(self, passes: Records) -> None:
+        """Run these passes of the program."""
+        (self.program.passes,) = self.keep(passes=passes)
+        self.program.pass_count = len(passes)
 
     def set_room(self, room: Room) -> None:
         """Use these workspaces, and keep them."""

@@ -12,6 +12,8 @@ from scalarviz.engines.cpu.records import TILE_RECORD, RoomRecord
 
 def address(array: np.ndarray[Any, Any]) -> int:
     """Return the address of an array's first item; the array must be C-contiguous."""
+    if array.dtype.names:  # the interface would describe all fields of the records
+        return array.ctypes.data
     found: int = array.__array_interface__["data"][0]
     return found
 

@@ -108,7 +108,8 @@ class CpuRun(Run):
             self._plan[field] = kernels[field].address
         called = {*TRAINING, *passing} - {"train"}
         job.set_kernels({field: kernels[field] for field in called} | work.rounding())
-        job.set_program(tables, tables.passes, self._plan)
+        job.set_program(tables, self._plan)
+        job.set_passes(tables.passes)
         if work.precision.mixed:
             job.set_halves(np.zeros_like(bank.value))
         samples, batch, progress = job.samples, job.batch, job.progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from scalarviz.engines.cpu import tiles
 from scalarviz.engines.cpu.products import TILE
 
 
+@lru_cache
 def count_chunks(samples: int) -> int:
     """Return the number of chunks of a batch; it depends on the size only."""
     return int(tiles.count_chunks(np.uint64(samples)))

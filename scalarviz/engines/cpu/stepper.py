@@ -44,7 +44,8 @@ class Moments:
         self.room = Room(self.spaces, self.flows, partial, len(bank.state))
         for field, kernel in work.load(units_of_loss(loss)).items():
             self.plan[field] = kernel.address
-        self._passes = BatchPasses(work, self.tables, self.samples, self.room, self.plan)
+        self._passes = BatchPasses(work, self.tables, self.samples, self.plan)
+        self._passes.use(self.room)
         self._do(plans.DO_LOAD, range(0), data=inputs)
 
     def perform(self, moment: Moment) -> None:
@@ -58,7 +59,7 @@ class Moments:
             self.loss = sum(errors.tolist()) * mean
         elif moment.kind == "weight gradient":
             self._do(plans.DO_WEIGHTS, one)
-            self.work.add_gradients(self.tables, self.room, self.samples, one)
+            self._passes.add_gradients(one)
         else:
             program = self.work.program
             what = plans.DO_DELTA if program.outputs in moment.gradients else 0
