@@ -1,10 +1,11 @@
 """What a call costs when each call takes one step of a small network, cpu engine.
 
     python -m tests.benchmarks calls [rounds]
-    python -m tests.benchmarks.calls advance|train_step|evaluate|steps BATCH
+    python -m tests.benchmarks.calls advance|train_step|evaluate|verbs|operations|steps BATCH
 
 The second prints the median seconds of a call of `session.advance(1)`, of `net.train_step(...)`, of
-`net(x)`, and those of a step within `session.advance(n)`.
+`net(x)`, of forward and backward, of a step by operations, and those of a step within
+`session.advance(n)`.
 """
 
 from __future__ import annotations
@@ -64,6 +65,24 @@ def evaluate(batch: str) -> float:
     return median_call(lambda: net(inputs))
 
 
+def verbs(batch: str) -> float:
+    """A call of forward and one of backward."""
+    net, (inputs, targets) = network(), CASE.samples(int(batch))
+
+    def forward_and_backward() -> None:
+        net.forward(inputs)
+        net.backward(targets)
+
+    return median_call(forward_and_backward)
+
+
+def operations(batch: str) -> float:
+    """A step, operation by operation."""
+    made = session(batch)
+    count = len(made.operations)
+    return median_call(lambda: made.advance(count, "operation"), CALLS // 20)
+
+
 def steps(batch: str) -> float:
     """A step of a single call that takes many."""
     made = session(batch)
@@ -72,22 +91,31 @@ def steps(batch: str) -> float:
     return (time.perf_counter() - start) / STEPS
 
 
-def median_call(call: Callable[[], object]) -> float:
+def median_call(call: Callable[[], object], calls: int = CALLS) -> float:
     """The median seconds of a call, over several rows of calls."""
     times = []
     for _ in range(REPEATS + 1):  # the first row warms up
         start = time.perf_counter()
-        for _ in range(CALLS):
+        for _ in range(calls):
             call()
-        times.append((time.perf_counter() - start) / CALLS)
+        times.append((time.perf_counter() - start) / calls)
     return statistics.median(times[1:])
 
 
-SIDES = {"advance": advance, "train_step": train_step, "evaluate": evaluate, "steps": steps}
+SIDES = {
+    "advance": advance,
+    "train_step": train_step,
+    "evaluate": evaluate,
+    "verbs": verbs,
+    "operations": operations,
+    "steps": steps,
+}
 TITLES = {
     "advance": "session.advance(1)",
     "train_step": "net.train_step(...)",
     "evaluate": "net(x)",
+    "verbs": "net.forward(x), net.backward(g)",
+    "operations": "a step by operations",
     "steps": "a step of session.advance(n)",
 }
 
@@ -101,7 +129,7 @@ def report(options: Options) -> None:
         print(f"  batch {batch}")
         sides = {name: [MODULE, name, str(batch)] for name in SIDES}
         for name, seconds in in_turn(sides, options.rounds).items():
-            print(f"    {TITLES[name]:30} {short_spread(seconds)}")
+            print(f"    {TITLES[name]:31} {short_spread(seconds)}")
 
 
 if __name__ == "__main__":

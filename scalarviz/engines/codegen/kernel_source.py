@@ -112,6 +112,11 @@ def _plain_text(function: AnyFunction) -> str:
             "changed since or in a cell of a notebook"
         )
     assert isinstance(syntax, ast.FunctionDef)
+    return plain_text(syntax)
+
+
+def plain_text(syntax: ast.FunctionDef) -> str:
+    """Return the source of a function without docstring and annotations, which it loses."""
     if ast.get_docstring(syntax) is not None:
         syntax.body = syntax.body[1:] or [ast.Pass()]
     syntax.returns = None

@@ -27,6 +27,7 @@ from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
     ingredients,
+    plain_text,
     variables,
     versions,
 )
@@ -184,7 +185,7 @@ class UnitWriter:
         elif isinstance(value, FunctionType):
             return self.name(value)
         elif isinstance(value, type) and issubclass(value, tuple):
-            fields = " ".join(value._fields)  # type: ignore[attr-defined]
+            fields = " ".join(value._fields)  # type: ignore[attr-defined]  # NamedTuple
             self.define(name, f'namedtuple("{name}", "{fields}")')
         elif isinstance(value, np.dtype):
             self.define(name, f"np.dtype({value.descr}, align=True)")
@@ -223,13 +224,7 @@ def plain_source(function: AnyFunction) -> str:
     """Return the source of a function, without docstring or annotations."""
     (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(syntax, ast.FunctionDef)
-    if ast.get_docstring(syntax) is not None:
-        syntax.body = syntax.body[1:] or [ast.Pass()]
-    syntax.returns = None
-    for argument in ast.walk(syntax.args):
-        if isinstance(argument, ast.arg):
-            argument.annotation = None
-    return ast.unparse(syntax)
+    return plain_text(syntax)
 
 
 @cache

@@ -39,9 +39,13 @@ class BatchPasses:
         batch.goal_rows, batch.samples = batch.rows, samples
 
     def use(self, room: Room) -> None:
-        """Use the workspaces of a room from now on."""
+        """Use the workspaces of a room until `release`."""
         self._job.set_room(room)
-        self._errors = room.errors
+        self._room: Room | None = room
+
+    def release(self) -> None:
+        """Let go of the workspaces; call `use` before the next `run`."""
+        self._room = None
 
     def add_gradients(self, operations: range) -> None:
         """Add the gradients of all chunks, for a range of operations, to those of the bank."""
@@ -78,9 +82,11 @@ class BatchPasses:
         if outputs is not None:
             batch.outputs, batch.output_columns = address(outputs), outputs.shape[1]
         batch.steps, batch.scale = work.bank.step_count, scale
-        self._errors[:] = 0.0
+        assert self._room is not None, "use comes first"
+        errors = self._room.errors
+        errors[:] = 0.0
         if work.precision.mixed:
             work.rounding()["round_bank"].call(job.address)
         with self._guard:
             self._call(job.address)
-        return self._errors
+        return errors

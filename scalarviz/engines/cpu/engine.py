@@ -65,6 +65,7 @@ class CpuEngine(Engine):
         verbs = self._verbs_for(len(batch))
         verbs.use(self._room(len(batch), spaces))
         verbs.run(self._forward, data=self.array(batch), outputs=outputs)
+        verbs.release()
         self._waiting.append(PendingBackward(len(batch), spaces))
         return outputs
 
@@ -113,6 +114,7 @@ class CpuEngine(Engine):
         verbs.use(room)
         verbs.run(self._backward, goals=self.array(upstream * scale), outputs=by_inputs)
         verbs.add_gradients(range(len(tables.operations)))
+        verbs.release()
         by_inputs /= by_inputs.dtype.type(scale)
         return by_inputs
 

@@ -74,8 +74,7 @@ class CpuJob:
         self.program.pass_count = len(passes)
 
     def set_room(self, room: Room) -> None:
-        """Use these workspaces, and keep them."""
-        self._kept["room"] = room
+        """Use these workspaces, which the caller keeps: they may be large."""
         self.record.room, self.batch.errors = ctypes.addressof(room.record), address(room.errors)
 
     def set_halves(self, halves: FloatArray) -> None:

@@ -75,10 +75,10 @@ def call(context: Any, function: Any, arguments: Any) -> Emitted:
     def emit(target: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [WORD] * len(arguments))
         function = builder.inttoptr(given[0], kind.as_pointer())
-        builder.call(function, unpack_tuple(builder, given[1]))  # type: ignore[no-untyped-call]
+        builder.call(function, unpack_tuple(builder, given[1]))  # type: ignore[no-untyped-call]  # numba's
         return target.get_dummy_value()
 
-    unsigned = types.UniTuple(types.uint64, len(arguments))  # type: ignore[no-untyped-call]
+    unsigned = types.UniTuple(types.uint64, len(arguments))  # type: ignore[no-untyped-call]  # numba's
     return types.void(types.uint64, unsigned), emit
 
 
@@ -93,8 +93,8 @@ def made(target: Any, builder: Any, kind: Any, address: Any, shape: Any) -> Any:
     populate_array(  # type: ignore[no-untyped-call]  # numba's
         array,
         data=builder.inttoptr(address, item.as_pointer()),
-        shape=pack_array(builder, shape),  # type: ignore[no-untyped-call]
-        strides=pack_array(builder, strides),  # type: ignore[no-untyped-call]
+        shape=pack_array(builder, shape),  # type: ignore[no-untyped-call]  # numba's
+        strides=pack_array(builder, strides),  # type: ignore[no-untyped-call]  # numba's
         itemsize=size,
         meminfo=None,
     )
