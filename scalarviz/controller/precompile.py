@@ -201,7 +201,7 @@ def compile_means() -> None:
             if mip_levels.levels_of(plate):
                 rows, columns = mip_levels.room_of(plate)
                 table = np.zeros((rows, 4 * columns, 4), np.uint8)
-                mip_levels.fill(table, plate, numbers, numbers, (1.0, 0.0, 1.0), palette, 1)
+                mip_levels.fill(table, plate, numbers, numbers, (1.0, 1.0), palette, 1)
 
 
 if __name__ == "__main__":

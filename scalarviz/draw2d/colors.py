@@ -1,9 +1,7 @@
 """Colour maps for signed numbers: blue below zero, grey at zero, orange above.
 
-A map has nine colours at equal distances from -scale to +scale, interpolated in Oklab (Ottosson,
-2020). Lightness shows the magnitude, equally on both sides, hue the sign. The two hues are
-distinguishable with every kind of colour blindness, and the grey of zero has a contrast of 3:1
-against the background, so that a small weight differs from a missing one.
+The ends are the strongest colours, and hue means the sign and nothing else. The two hues are
+distinguishable with every kind of colour blindness.
 """
 
 from __future__ import annotations
@@ -40,11 +38,16 @@ LMS_FROM_LAB = np.linalg.inv(LAB_FROM_LMS)
 
 @dataclass(frozen=True)
 class ColorMap:
-    """Nine sRGB colours from negative to positive, for one background."""
+    """Three sRGB colours, of the largest negative number, of zero and of the largest positive one.
+
+    Strength grows with the magnitude to the power of `POWER`, so that small numbers have a hue.
+    """
 
     name: str
     background: str
-    colors: tuple[str, ...]
+    negative: str
+    zero: str
+    positive: str
 
     def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
         """Return the sRGB colour of each value, from 0 to 1, in an additional axis of length 3.
@@ -52,35 +55,21 @@ class ColorMap:
         Values beyond +-scale get the colour of the end, NaN gets magenta.
         """
         x = np.asarray(values, dtype=np.float64) / scale
-        stops = np.linspace(-1.0, 1.0, len(self.colors))
-        mixed = np.stack([np.interp(x, stops, axis) for axis in self._oklab.T], axis=-1)
-        return number_or_not(srgb(mixed))
+        strength = np.minimum(np.abs(x), 1.0)[..., np.newaxis] ** POWER
+        negative, zero, positive = self._ends
+        end = np.where(x[..., np.newaxis] < 0.0, negative, positive)
+        return number_or_not(zero + strength * (end - zero))
 
     @cached_property
-    def _oklab(self) -> FloatArray:
-        return oklab(rgb(self.colors))
+    def _ends(self) -> FloatArray:
+        return rgb((self.negative, self.zero, self.positive))
 
 
+POWER = 0.7  # of a magnitude, for the strength of its colour
 MAPS = table(
     [
-        ColorMap(
-            "dark",
-            "#0e1116",
-            (
-                *("#aaddf8", "#70bbfc", "#499af8", "#4c7fd3"),
-                "#696c71",
-                *("#c36032", "#e8721c", "#f79c40", "#facc7e"),
-            ),
-        ),
-        ColorMap(
-            "light",
-            "#ffffff",
-            (
-                *("#1749ba", "#1266d4", "#3281d2", "#598fc5"),
-                "#8f9297",
-                *("#be7834", "#c06104", "#ae4800", "#923002"),
-            ),
-        ),
+        ColorMap("dark", "#0d1117", "#188cff", "#5b616d", "#ff8410"),
+        ColorMap("light", "#ffffff", "#0050c8", "#8f959f", "#b84a00"),
     ]
 )
 

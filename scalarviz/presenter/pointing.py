@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.picking import half_sides, pick
-from scalarviz.view.cubes.shaders import DECADES
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
@@ -16,7 +15,7 @@ def cube_at(frame_data: FrameData, see: Projection, x: float, y: float) -> int |
     tops = {id(p): top for p, top in zip(plates, cubes.size_scales.tolist(), strict=True)}
 
     def half(plate: Plate, index: int) -> float:
-        return float(half_sides(cubes.sizes[index : index + 1], tops[id(plate)], DECADES)[0])
+        return float(half_sides(cubes.sizes[index : index + 1], tops[id(plate)])[0])
 
     right, up = see.across(x, y)
     found = pick(plates, see.matrix, right, up, half)

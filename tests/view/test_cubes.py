@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.picking import half_sides, pick
 from scalarviz.view.cubes.shaders import HALF, LEAST
 from scalarviz.view.scene.camera import CAMERAS, Camera
 from scalarviz.view.scene.layout import LAYOUTS
@@ -28,7 +29,6 @@ NETWORK = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
 PLATES = LAYOUTS["crossbar"](NETWORK.program, lambda layer: ("", "")).plates
 COUNT = len(NETWORK.bank)
 BLUE, ORANGE = -1.0, 1.0
-LIGHT = np.array([-0.45, 0.8, 0.4])  # where it comes from
 
 
 def cells(plates: list[Plate]) -> list[tuple[Plate, int, int, int]]:
@@ -135,26 +135,57 @@ def widths(pixels: np.ndarray, see, each: Plate, theme: str = "dark") -> list[in
 
 
 @pytest.mark.parametrize("floats", [True, False])
-def test_the_side_of_a_cube_follows_the_logarithm_of_its_size(studio: Studio, floats: bool) -> None:
-    sizes = np.array([1e-4, 1e-3, -1e-2, 1e-1, 1.0, 0.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
+def test_the_side_of_a_cube_follows_the_square_root_of_its_size(
+    studio: Studio, floats: bool
+) -> None:
+    sizes = np.array([0.0, 0.01, -0.04, 0.25, 1.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
     line = plate(1, len(sizes))
     see = framed([line], 1200, 120, fov=0.0)
     cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes, floats=floats)
-    parts = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0])
+    parts = np.array([0.0, 0.1, 0.2, 0.5, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0])
     unit = see(line.point(0, 0)).unit[0]
     expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
-    assert unit > 80.0 and LEAST == 0.35
+    assert unit > 80.0 and LEAST == 0.45
+    np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
+    cubes.scales(1.0, 4.0)
+    parts = np.minimum(np.sqrt(np.abs(np.nan_to_num(sizes, nan=4.0)) / 4.0), 1.0)
+    expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
     np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
 
 
-def test_the_range_of_sizes_can_be_chosen(studio: Studio) -> None:
-    line = plate(1, 3)
-    see = framed([line], 300, 120, fov=0.0)
-    cubes = studio.cubes([line], np.full(3, 0.6), np.array([8.0, 0.8, 0.08]))
-    cubes.scales(1.0, 8.0, 2.0)
-    unit = see(line.point(0, 0)).unit[0]
-    expected = 2.0 * HALF * unit * np.array([1.0, 0.5 * (1.0 + LEAST), LEAST])
-    np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
+@pytest.mark.parametrize("azimuth", [0.0, 50.0])
+@pytest.mark.parametrize("axes", [(1.3 * RIGHT, DOWN, NEAR), (0.9 * DOWN, 1.7 * RIGHT, NEAR)])
+def test_cubes_stay_cubes_in_cells_that_are_not_square(
+    studio: Studio, axes: tuple[np.ndarray, ...], azimuth: float
+) -> None:
+    values = np.linspace(-1.0, 1.0, 12)
+    each = Plate(0, 3, 4, 4, np.zeros(3), *axes)
+    see = framed([each], azimuth=azimuth, elevation=0.3 * azimuth)
+    cubes = studio.cubes([each], values, values)
+    cubes.ids = True
+    seen = ids_of(studio.look(cubes, see, WHITE))
+    for row, column in np.ndindex(3, 4):
+        index = each.index_of(row, column)
+        half = HALF * (LEAST + (1.0 - LEAST) * np.sqrt(abs(values[index])))
+        corners = each.point(column + 0.5, row + 0.5) + half * np.array(
+            list(product((-1, 1), repeat=3))
+        )
+        y, x = np.nonzero(seen == index)
+        box = see(corners).xy
+        found = [x.min(), y.min(), x.max() + 1, y.max() + 1]
+        if not azimuth:  # else a neighbor may hide a part
+            np.testing.assert_allclose(found, [*box.min(axis=0), *box.max(axis=0)], atol=1.2)
+        rng = np.random.default_rng(index)
+        for at_x, at_y in rng.uniform(box.min(axis=0), box.max(axis=0), (8, 2)):
+            around = seen[int(at_y) - 1 : int(at_y) + 2, int(at_x) - 1 : int(at_x) + 2]
+            if len(np.unique(around)) == 1:
+                picked = pick([each], see.matrix, *see.across(at_x, at_y), half_of(values))
+                assert picked == around[1, 1]
+
+
+def half_of(values: np.ndarray):
+    """Half the side of a cube, for picking."""
+    return lambda _, index: float(half_sides(values[index : index + 1], 1.0)[0])
 
 
 # Where numbers come from.
@@ -243,10 +274,12 @@ def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
         nearest = int(np.argmax([place @ see.camera.toward for place in places]))
         for axis in (RIGHT, UP, NEAR):
             outward = axis * np.sign(axis @ see.camera.toward)
-            # What faces the eye has its own color; the sides are lit from above and from the left.
-            bright = 0.66 + 0.24 * float(outward @ LIGHT) if abs(axis @ axes[2]) < 0.5 else 1.0
+            # The front has its own color; the other sides are lit from above.
+            bright = 1.18 if outward[1] > 0.5 else 0.66
+            bright = bright if abs(axis @ axes[2]) < 0.5 else 1.0
             seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])
-            np.testing.assert_allclose(seen, bright * shade("dark", values[nearest]), atol=2.5)
+            expected = np.minimum(bright * shade("dark", values[nearest]), 255.0)
+            np.testing.assert_allclose(seen, expected, atol=2.5)
 
 
 def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:

@@ -11,7 +11,7 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of
 from scalarviz.view.cubes.picking import pick
-from scalarviz.view.cubes.shaders import LEAST
+from scalarviz.view.cubes.shaders import HALF, LEAST
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 from tests.studio import WHITE, Studio, at, framed, ids_of, shade
@@ -93,7 +93,7 @@ def test_what_is_picked_is_what_is_seen(studio: Studio, azimuth: float) -> None:
         x, y = int(rng.integers(320)), int(rng.integers(240))
         around = seen[max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2]
         if len(np.unique(around)) == 1:  # not at an edge
-            found = pick([plate], see.matrix, *see.across(x + 0.5, y + 0.5), lambda *_: 0.46)
+            found = pick([plate], see.matrix, *see.across(x + 0.5, y + 0.5), lambda *_: HALF)
             assert found == (NONE if seen[y, x] == 0xFFFFFF else seen[y, x])
             met += found != NONE
     assert met > 20
@@ -108,8 +108,8 @@ def test_means_leave_out_what_is_empty() -> None:
     rows, columns = room_of(plate)
     table = np.zeros((rows, 2 * columns, 4), np.uint8)
     assert levels_of(plate) > 2
-    fill(table, plate, values, sizes, (1.0, 0.0, 0.1), palette, 2)
-    cover = (0.92 * LEAST) ** 2
+    fill(table, plate, values, sizes, (0.5, 1.0), palette, 2)
+    cover = (2.0 * HALF * LEAST) ** 2
     for i, j in np.ndindex(plate.rows // 4, plate.columns // 4):
         cells = [plate.index_of(4 * i + y, 4 * j + x) for y, x in np.ndindex(4, 4)]
         own = values[[row for row in cells if row != NONE]]
@@ -127,7 +127,7 @@ def test_from_far_there_is_more_ground_than_tray_between_single_cubes(
     cubes = studio.cubes([plate], np.zeros(10_000), np.full(10_000, 1e-9), theme=theme)
     see = framed([plate], fov=0.0, width=80, height=80)
     pixels = studio.look(cubes, see)
-    look, cover = THEMES[theme], (0.92 * LEAST) ** 2 / 16.0
+    look, cover = THEMES[theme], (2.0 * HALF * LEAST) ** 2 / 16.0
     ground, tray = 255.0 * rgb((look.ground, look.tray))
     behind = ground + (tray - ground) / 16.0
     wanted = cover * shade(theme, 0.0) + (1.0 - cover) * behind

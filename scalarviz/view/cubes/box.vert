@@ -17,8 +17,11 @@ varying float v_plate;
 vec4 to_clip(vec4 point);
 vec4 from_clip(vec4 point);
 
+// A direction in columns, rows and height; a column is as long as a_along, a row as a_across.
 vec3 on_plate(vec3 direction) {
-    return vec3(dot(direction, a_along), dot(direction, a_across), dot(direction, a_toward));
+    vec2 cells = vec2(dot(direction, a_along), dot(direction, a_across));
+    vec2 lengths = vec2(dot(a_along, a_along), dot(a_across, a_across));
+    return vec3(cells / lengths, dot(direction, a_toward));
 }
 
 void main() {

@@ -16,7 +16,8 @@ varying vec3 v_ray;
 varying vec4 v_depth;
 varying float v_plate;
 
-vec4 grid, scales, looks, sweep, means, sides, tile, tile_strides;
+vec4 grid, scales, looks, sweep, means, sides, tile, strides;
+vec2 cell_size;
 
 // Defined in texels_float.glsl or texels_bytes.glsl.
 float one_number(vec2 at);
@@ -37,7 +38,7 @@ bool has_cube(vec2 cell) {
 vec2 address(vec2 cell) {
     vec2 on = tile_of(cell);
     cell -= on * tile.zw;
-    float before = dot(on, tile_strides.xy);
+    float before = dot(on, strides.xy);
     float skipped = floor(before / SPLIT);
     float upper = floor(cell.y / SPLIT);
     float product = (cell.y - upper * SPLIT) * scales.y;
@@ -55,14 +56,36 @@ float number(vec2 where, float half_of) {
     return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
 }
 
+// Half the side of a cube.
 float share(float size) {
-    float part = 1.0 + (log2(abs(size) + 1e-37) - scales.w) * looks.x;
+    float part = sqrt(abs(size) * scales.w);
     // NaN is drawn largest, so that it is noticed.
-    return HALF * mix(LEAST, 1.0, part < 1.0 ? max(part, 0.0) : 1.0);
+    return HALF * mix(LEAST, 1.0, part < 1.0 ? part : 1.0);
 }
 
 vec3 color_of(float value) {
     return texture2D(u_colors, vec2(clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5, 0.5)).rgb;
+}
+
+float luminance(vec3 color) {
+    return dot(pow(color, vec3(2.2)), vec3(0.2126, 0.7152, 0.0722));
+}
+
+// Mixes a color with the ground, as far as it keeps a contrast of CONTRAST with it.
+vec3 dimmed(vec3 color) {
+    if (looks.y >= 1.0) return color;
+    float dark = luminance(u_ground);
+    vec3 mixed = mix(u_ground, color, looks.y);
+    float own = luminance(mixed);
+    float whole = luminance(color);
+    if (dark < 0.2) {
+        float least = CONTRAST * (dark + 0.05) - 0.05;
+        return own >= least ? mixed
+             : mix(mixed, color, clamp((least - own) / max(whole - own, 1e-4), 0.0, 1.0));
+    }
+    float most = (dark + 0.05) / CONTRAST - 0.05;
+    return own <= most ? mixed
+         : mix(mixed, color, clamp((own - most) / max(own - whole, 1e-4), 0.0, 1.0));
 }
 
 float light_at(vec2 place) {
@@ -73,7 +96,7 @@ float light_at(vec2 place) {
 
 vec3 lit(vec3 color, vec2 place) {
     color = mix(color, vec3(1.0), clamp(light_at(place), 0.0, 1.0));
-    return mix(u_ground, color, looks.y);
+    return dimmed(color);
 }
 
 // One mip level at a place: mean color times coverage, and coverage.
@@ -96,9 +119,10 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
         if (float(i) >= count) break;
         vec2 cell = first + vec2(mod(float(i), 2.0), floor(float(i) / 2.0));
         vec2 where = address(clamp(cell, vec2(0.0), grid.xy - 1.0));
-        float side = 2.0 * share(number(where, 1.0));
+        vec2 side = 2.0 * share(number(where, 1.0)) / cell_size;
         // Seen obliquely, cubes cover more of the plate.
-        side = sqrt(1.0 - pow(1.0 - side * side, 1.0 / upright));
+        float cover = side.x * side.y;
+        side *= sqrt((1.0 - pow(1.0 - cover, 1.0 / upright)) / cover);
         vec2 low = max(place - 0.5 * box, cell + 0.5 - 0.5 * side);
         vec2 high = min(place + 0.5 * box, cell + 0.5 + 0.5 * side);
         vec2 part = max(high - low, vec2(0.0)) / box;
@@ -136,7 +160,9 @@ void main() {
     means = four_numbers(4.0);
     sides = four_numbers(5.0);
     tile = floor(four_numbers(6.0) + 0.5);
-    tile_strides = floor(four_numbers(7.0) + 0.5);
+    strides = four_numbers(7.0);
+    cell_size = strides.zw;
+    strides = floor(strides + 0.5);
     vec3 ray = v_ray;
     vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
     vec3 inverse = 1.0 / ray_safe;
@@ -176,9 +202,10 @@ void main() {
         for (int i = 0; i < STEPS; i++) {
             vec2 where = address(cell);
             float half_side = share(number(where, 1.0));
+            vec3 halves = vec3(half_side / cell_size, half_side);
             vec3 offset = vec3(cell + 0.5, 0.0) - v_place;
-            vec3 a = (offset - half_side) * inverse;
-            vec3 b = (offset + half_side) * inverse;
+            vec3 a = (offset - halves) * inverse;
+            vec3 b = (offset + halves) * inverse;
             vec3 ins = min(a, b);
             vec3 outs = max(a, b);
             float first = max(max(ins.x, ins.y), ins.z);
@@ -193,13 +220,13 @@ void main() {
                     result = vec3(index - blue * 65536.0 - green * 256.0, green, blue) / 255.0;
                     break;
                 }
-                vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / half_side;
+                vec3 on_cube = (v_place + ray * first - vec3(cell + 0.5, 0.0)) / halves;
                 float value = number(where, 0.0);
                 vec3 color = is_number(value) ? color_of(value * scales.z) : vec3(1.0, 0.0, 1.0);
                 // The face that was hit: its brightness, and the place on it.
                 float bright = 1.0;
                 vec2 on_face = on_cube.xy;
-                float pixel = larger / half_side;
+                float pixel = max(length(by_x * cell_size), length(by_y * cell_size)) / half_side;
                 if (first == ins.x) {
                     bright = ray.x > 0.0 ? sides.y : sides.x;
                     on_face = on_cube.yz;
@@ -211,7 +238,7 @@ void main() {
                 vec2 to_rim = 1.0 - abs(on_face);
                 float rim = 1.0 - smoothstep(0.0, max(2.0 * pixel, 0.07), min(to_rim.x, to_rim.y));
                 bright *= 1.0 - 0.28 * rim * clamp(0.35 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
-                result = lit(color * bright, cell + 0.5);
+                result = min(lit(color, cell + 0.5) * bright, vec3(1.0));
                 break;
             }
             if (min(next.x, next.y) >= leave) break;
@@ -223,7 +250,7 @@ void main() {
         if (!met) {
             // Between cubes the tray is visible, from the front only; gaps of tiles have no tray.
             vec2 behind = floor(clamp((v_place + ray * leave).xy, vec2(0.0), grid.xy - 1e-3));
-            if (u_ids > 0.5 || !on_tray || !has_cube(behind)) {
+            if (u_ids > 0.5 || looks.x < 0.5 || !on_tray || !has_cube(behind)) {
                 if (far < 0.5) discard;
                 far = 1.0;
             } else {

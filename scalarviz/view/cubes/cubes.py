@@ -32,7 +32,6 @@ from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of
 from scalarviz.view.cubes.shaders import (
     COLORS,
     CUBES_TO,
-    DECADES,
     HALF,
     MEANS_FROM,
     SPLIT,
@@ -40,7 +39,7 @@ from scalarviz.view.cubes.shaders import (
     VERTEX,
     fragment,
 )
-from scalarviz.view.scene.plates import Plate
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
 
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
 # The six faces of a box as triangles, each clockwise as seen from outside.
@@ -52,7 +51,9 @@ SIDES = np.array(
     ],
     np.uint32,
 )
-LIGHT = np.array([-0.45, 0.8, 0.4])  # direction towards the light
+# Brightness of a side that looks up, down or elsewhere: the light comes from above.
+WAYS = np.array([UP, DOWN, RIGHT, -RIGHT, NEAR, -NEAR])
+BRIGHT = 1.18, 0.5, 0.66, 0.66, 0.66, 0.66
 
 
 class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
@@ -88,16 +89,14 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self._fresh = False
         self.update()
 
-    def scales(self, colors: Any, sizes: Any, ranges: float = DECADES) -> None:
+    def scales(self, colors: Any, sizes: Any) -> None:
         """Set the number with the strongest color and the one with the largest cube.
 
         colors  magnitude that gets the strongest color: one number, or one for each plate
         sizes   magnitude that gets the largest cube: one number, or one for each plate
-        ranges  decades from the smallest cube to the largest
         """
         self._table[:, 1, 2] = 1.0 / np.maximum(np.asarray(colors, np.float64), 1e-37)
-        self._table[:, 1, 3] = np.log2(np.maximum(np.asarray(sizes, np.float64), 1e-37))
-        self._table[:, 2, 0] = 1.0 / (ranges * np.log2(10.0))
+        self._table[:, 1, 3] = 1.0 / np.maximum(np.asarray(sizes, np.float64), 1e-37)
         self._fresh = False
         self._changed = True
 
@@ -188,7 +187,8 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._table[i, 5] = brightness_of_sides(plate)
             grid = plate.grid
             self._table[i, 6] = [*grid.size[::-1], *grid.pitch[::-1]]
-            self._table[i, 7, :2] = grid.stride[::-1]
+            self._table[i, 7] = [*grid.stride[::-1], *plate.cell]
+            self._table[i, 2, 0] = plate.tray
         self.scales(1.0, 1.0)
         self.lights()
         nowhere = np.zeros((1, TEXELS, 4), np.float32)
@@ -264,8 +264,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._numbers.set_data(packed(self._staging, self.floats))
 
     def _send_means(self, i: int, plate: Plate, finest: int) -> None:
-        color, top = (float(number) for number in self._table[i, 1, 2:])
-        scale = color, top, float(self._table[i, 2, 0])
+        scale = tuple(float(number) for number in self._table[i, 1, 2:])
         left, above, _, rows = self._table[i, 4].astype(int).tolist()
         table = self._means[above : above + rows]
         fill(table, plate, *self._given, scale, self._palette, finest)
@@ -273,6 +272,6 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
 
 
 def brightness_of_sides(plate: Plate) -> list[float]:
-    """Brightness of the cubes' sides: +columns, -columns, +rows, -rows."""
+    """Brightness of the cubes' sides: +columns, -columns, +rows, -rows; the front has 1."""
     axes = plate.along, -plate.along, plate.across, -plate.across
-    return [0.66 + 0.24 * float(np.dot(axis, LIGHT)) for axis in axes]
+    return [float(BRIGHT[int(np.argmax(WAYS @ axis))]) for axis in axes]

@@ -1,7 +1,9 @@
 """Mip levels of a plate, used where its cubes are smaller than a pixel.
 
-Level k has one texel for 2**k times 2**k cubes: their mean color, and the share of the plate that
-they cover. The levels of a plate lie side by side in a texture of bytes.
+Level k has one texel for 2**k times 2**k cubes: the color of their mean, and the share of the plate
+that they cover. The mean of many numbers of both signs is close to 0, so it is multiplied by half
+the side of the block: then independent numbers have the same contrast on all levels, and what
+neighbors have in common stands out. The levels of a plate lie side by side in a texture of bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from scalarviz.view.scene.plates import Plate
 WORTH = 48  # rows or columns from which on a plate has mip levels
 held = False  # True while another process compiles the kernels below: then no levels are used
 Bytes = npt.NDArray[np.uint8]
-Scale = tuple[float, float, float]  # 1 / color scale, log2 of the largest size, 1 / their range
+Scale = tuple[float, ...]  # 1 / color scale, 1 / size scale
 
 
 def levels_of(plate: Plate) -> int:
@@ -61,58 +63,42 @@ def fill(
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
     shape = plate.first, plate.stride, plate.rows, plate.columns
     size = rows, columns, finest
-    kinds = np.array(scale, np.float32), palette
-    bits = sizes.view(np.int32)
+    kinds = np.array([*scale, 1.0 / (plate.cell[0] * plate.cell[1])], np.float32)
     first_columns = room_of(plate)[1]
     with parallel_calls(sys.modules[__name__]):
         if plate.tiles is None:
-            means = block_means(colors, bits, shape, *size, *kinds)
+            means = block_means(colors, sizes, shape, *size, kinds)
         else:
             grid = plate.tiles
             tiles = *grid.size, *grid.pitch, *grid.stride
-            means = tile_means(colors, bits, shape, tiles, *size, *kinds)
+            means = tile_means(colors, sizes, shape, tiles, *size, kinds)
         for level in range(finest, levels + 1):
             left = place_of(level, first_columns)
-            write_bytes(means, table[: means.shape[0], left : left + means.shape[1]])
+            into = table[: means.shape[0], left : left + means.shape[1]]
+            write_bytes(means, palette, np.float32(0.5 * 2**level), into)
             if level < levels:
                 means = halved(means)
 
 
 @njit(inline="always")
-def cube(colors: Any, sizes: Any, at: int, scale: Any, none: int) -> Any:
-    """Return the share of its cell that a cube covers, and the palette index of its color."""
-    zero, one = np.float32(0.0), np.float32(1.0)
+def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
+    """Return the number of a cube relative to the scale, and the share of its cell it covers."""
+    one = np.float32(1.0)
     least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
-    bits = np.float32(2.0**-23)
-    bias = np.float32(-127.0) - scale[1]
-    span = np.float32(0.5 * (none - 1))
-    number = colors[at]
-    place = min(max(number * scale[0], -one), one) * span + (span + np.float32(0.5))
-    entry = np.int32(place) if number == number else np.int32(none)
-    size = np.float32(sizes[at] & 0x7FFFFFFF) * bits + bias
-    part = least + more * min(max(one + size * scale[2], zero), one)
-    return part * part, entry
+    number = colors[at] * scale[0]
+    place = min(max(number, -one), one) if number == number else number
+    side = least + more * min(np.sqrt(abs(sizes[at] * scale[1])), one)
+    return place, side * side * scale[2]
 
 
 @njit(cache=True, parallel=True, fastmath={"contract", "reassoc", "nsz"})
 def block_means(
-    colors: Any,
-    sizes: Any,
-    shape: Any,
-    rows: int,
-    columns: int,
-    level: int,
-    scale: Any,
-    palette: Any,
+    colors: Any, sizes: Any, shape: Any, rows: int, columns: int, level: int, scale: Any
 ) -> Any:
-    """Return (rows, columns, 4): mean color times coverage, then coverage, each from 0 to 1.
-
-    `sizes` holds the bits of floats: their logarithm is read from the exponent, to about 0.1.
-    """
+    """Return (rows, columns, 2): mean of the numbers, times coverage, and coverage."""
     first, stride, plate_rows, plate_columns = shape
     side = 1 << level
-    found = np.empty((rows, columns, 4), np.float32)
-    none = len(palette) - 1
+    found = np.empty((rows, columns, 2), np.float32)
     for i in prange(rows):
         for j in range(columns):
             # Cells outside the plate repeat those at its border.
@@ -120,21 +106,16 @@ def block_means(
             left = min(j * side, plate_columns - 1)
             bottom = min(max(i * side + side, top + 1), plate_rows)
             right = min(max(j * side + side, left + 1), plate_columns)
-            red, green, blue = np.float32(0.0), np.float32(0.0), np.float32(0.0)
-            cover = np.float32(0.0)
+            total, cover = np.float32(0.0), np.float32(0.0)
             for row in range(top, bottom):
                 start = first + row * stride
                 for at in range(start + left, start + right):
-                    part, entry = cube(colors, sizes, at, scale, none)
-                    red += part * palette[entry, 0]
-                    green += part * palette[entry, 1]
-                    blue += part * palette[entry, 2]
+                    place, part = cube(colors, sizes, at, scale)
+                    total += part * place
                     cover += part
             share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
-            found[i, j, 0] = red * share
-            found[i, j, 1] = green * share
-            found[i, j, 2] = blue * share
-            found[i, j, 3] = cover * share
+            found[i, j, 0] = total * share
+            found[i, j, 1] = cover * share
     return found
 
 
@@ -148,14 +129,12 @@ def tile_means(
     columns: int,
     level: int,
     scale: Any,
-    palette: Any,
 ) -> Any:
     """Return the same for a tiled plate, whose cells between tiles are empty."""
     first, stride, plate_rows, plate_columns = shape
     high, wide, pitch, across, down, aside = tiles
     side = 1 << level
-    found = np.zeros((rows, columns, 4), np.float32)
-    none = len(palette) - 1
+    found = np.zeros((rows, columns, 2), np.float32)
     for i in prange(rows):
         for j in range(columns):
             top = min(i * side, plate_rows - 1)
@@ -169,24 +148,26 @@ def tile_means(
                     beside, place = column // across, column % across
                     if line < high and place < wide:
                         at = first + tile * down + beside * aside + line * stride + place
-                        part, entry = cube(colors, sizes, at, scale, none)
-                        part *= share
-                        found[i, j, 0] += part * palette[entry, 0]
-                        found[i, j, 1] += part * palette[entry, 1]
-                        found[i, j, 2] += part * palette[entry, 2]
-                        found[i, j, 3] += part
+                        number, part = cube(colors, sizes, at, scale)
+                        found[i, j, 0] += part * share * number
+                        found[i, j, 1] += part * share
     return found
 
 
 @njit(cache=True, parallel=True)
-def write_bytes(means: Any, table: Any) -> None:
-    """Write colors, divided by coverage, and coverage as bytes."""
+def write_bytes(means: Any, palette: Any, strength: Any, table: Any) -> None:
+    """Write the colors of means, multiplied by `strength`, and coverage as bytes."""
     most, half, least = np.float32(255.0), np.float32(0.5), np.float32(1e-6)
+    none, one = len(palette) - 1, np.float32(1.0)
+    span = np.float32(0.5 * (none - 1))
     for i in prange(means.shape[0]):
         for j in range(means.shape[1]):
-            cover = means[i, j, 3]
+            cover = means[i, j, 1]
+            number = means[i, j, 0] / max(cover, least) * strength
+            place = min(max(number, -one), one) * span + (span + half)
+            entry = np.int32(place) if number == number else np.int32(none)
             for k in range(3):
-                table[i, j, k] = np.uint8(means[i, j, k] / max(cover, least) * most + half)
+                table[i, j, k] = np.uint8(palette[entry, k] * most + half)
             table[i, j, 3] = np.uint8(cover * most + half)
 
 

@@ -14,11 +14,10 @@ from scalarviz.view.scene.plates import Plate
 Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of the cube
 
 
-def half_sides(sizes: FloatArray, top: float, decades: float) -> FloatArray:
+def half_sides(sizes: FloatArray, top: float) -> FloatArray:
     """Return half the side of a cube for each size, as in the shader; NaN is drawn largest."""
-    with np.errstate(divide="ignore"):
-        part = 1.0 + np.log10(np.abs(sizes) / top + 1e-300) / decades
-    part = np.clip(np.where(np.isnan(part), 1.0, part), 0.0, 1.0)
+    part = np.sqrt(np.abs(sizes) / top)
+    part = np.minimum(np.where(np.isnan(part), 1.0, part), 1.0)
     sides: FloatArray = HALF * (LEAST + (1.0 - LEAST) * part)
     return sides
 
@@ -29,7 +28,7 @@ def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: 
     plates   the plates to search
     matrix   (4, 4), from space to clip coordinates
     x, y     the place in the picture, -1 to 1 to the right and up
-    half     half(plate, index) returns half the side of a cube, in cells
+    half     half(plate, index) returns half the side of a cube, in space
     """
     inverse = np.linalg.inv(matrix)
     behind = inverse @ [x, y, 1.0, 1.0]
@@ -45,7 +44,8 @@ def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: 
 
 def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
     """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
-    axes = np.stack([plate.along, plate.across, plate.toward])
+    width, height = plate.cell
+    axes = np.stack([plate.along / width**2, plate.across / height**2, plate.toward])
     place, step = axes @ (start - plate.origin), axes @ ray
     step = np.where(np.abs(step) < 1e-12, 1e-12, step)
     low = (np.array([0.0, 0.0, -HALF]) - place) / step
@@ -61,7 +61,7 @@ def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[
     for _ in range(4 * STEPS):
         index = plate.index_of(int(cell[1]), int(cell[0]))
         if index != NONE:  # NONE: a gap between tiles
-            side = half(plate, index)
+            side = half(plate, index) / np.array([width, height, 1.0])
             middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
             a, b = (middle - side) / step, (middle + side) / step
             first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())

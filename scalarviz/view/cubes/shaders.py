@@ -4,19 +4,20 @@ Each plate is drawn as one box. The fragment shader follows the view ray of a pi
 cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn as flat squares
 with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
 
-Places on a plate are (column, row, height). The address of a number is a pair (row, column) of the
+Places on a plate are (column, row, height). The side of a cube is LEAST to 1 times 2 HALF, by the
+square root of its number relative to the scale. The address of a number is a pair (row, column) of the
 texture, since a float counts exactly only to 16,777,216.
 
 The texture `plates` has one row for each plate, with these texels:
 
     0  columns, rows, address of the first number
-    1  stride from row to row as an address, 1 / color scale, log2 of the largest size
-    2  1 / range of sizes, brightness (1, or less where inactive), white light, mip levels
+    1  stride from row to row as an address, 1 / color scale, 1 / size scale
+    2  1 if there is a tray, brightness (1, or less where inactive), white light, mip levels
     3  running light: axis (0 none, 1 over columns, 2 over rows), position, width, strength
     4  mip levels: corner in the texture, columns and rows of level 1
     5  light on the sides of the cubes: +columns, -columns, +rows, -rows
     6  columns and rows of a tile; cells from one tile to the next, to the right and downwards
-    7  numbers from one tile to the next, to the right and downwards
+    7  numbers from one tile to the next, to the right and downwards; width and height of a cell
 """
 
 from scalarviz.package_files import text_beside
@@ -24,12 +25,12 @@ from scalarviz.package_files import text_beside
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TEXELS = 8  # per row of `plates`
 STEPS = 512  # cells that a ray passes at most
-HALF = 0.46  # half the side of the largest cube, in cells
-LEAST = 0.35  # side of the smallest cube relative to the largest
+HALF = 0.42  # half the side of the largest cube, in space
+LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
-DECADES = 4.0  # decades of sizes from the smallest cube to the largest
+CONTRAST = 3.0  # least contrast of dimmed cubes with the ground
 
 # vispy inserts the transforms of the view at `$`.
 TRANSFORMS = """
@@ -44,6 +45,7 @@ def fragment(texels: str) -> str:
     constants = {
         "HALF": HALF,
         "LEAST": LEAST,
+        "CONTRAST": CONTRAST,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
         "FLAT_FROM": FLAT_FROM,

@@ -1,7 +1,7 @@
 """Geometry of the scene as arrays: plates of cubes, rows of neurons, wires and labels.
 
-A plate is a grid of cubes, one for each number of the bank, `columns` to a row. A cell has side 1,
-with its cube in the middle. A plate may be divided into tiles of one size with empty cells between
+A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the middle
+of a cell. A plate may be divided into tiles of one size with empty cells between
 them: for a convolution, one for each kernel and input channel. Between plates are rows of neurons
 and wires: the cube of a weight sits where the wires of its input and output cross. `layout` places
 all of these.
@@ -44,13 +44,14 @@ class Plate:
     rows       number of rows of cells; `columns` likewise
     stride     bank indices from one row of the plate, or of a tile, to the next
     origin     outer corner of the first cell, in space
-    along      direction of increasing columns, `across` of increasing rows, and `toward` to the
-               viewer: orthogonal unit vectors
+    along      the way from one column to the next, `across` from one row to the next, and
+               `toward` the unit vector to the viewer: orthogonal
     role       what its numbers are: weight, bias, gain, shift or value
     operation  index in the program, and `layer` in the network; NONE if there is none
     tiles      how it is divided; None for a plate in one piece
     turned     whether inputs run along its rows, as on a plate of tiles: tiles are never rotated,
                so that images and kernels stay upright
+    tray       whether the ground under the cubes is drawn, else one sees through
     """
 
     first: int
@@ -66,6 +67,12 @@ class Plate:
     layer: int = NONE
     tiles: Tiles | None = None
     turned: bool = False
+    tray: bool = True
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """Width and height of a cell in space."""
+        return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
 
     @property
     def grid(self) -> Tiles:
