@@ -128,11 +128,15 @@ def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     kept.mkdir()
     for name in names:
         (kept / f"{name}.answer-1.py312.nbi").write_text("")
+    killed = [tmp_path / "a.new", tmp_path / "b.new"]  # left by processes that were killed
+    for file in (*killed, kept / "kind_old.answer-1.py312.1.nbc.tmp.0123"):
+        file.write_text("")
     path = tmp_path / "kind_now.py"
     long_ago = time.time() - 30 * 24 * 3600
-    for old in (tmp_path / "kind_old.py", tmp_path / "other_old.py", path):
+    for old in (tmp_path / "kind_old.py", tmp_path / "other_old.py", path, killed[0]):
         os.utime(old, (long_ago, long_ago))
     cache_files.remove_old(path, "kind")
+    assert [*tmp_path.glob("*.new")] == [killed[1]]
     left = ["kind_new", "kind_now", "other_old"]
     assert sorted(file.stem for file in tmp_path.glob("*.py")) == left
     assert sorted(file.name.partition(".")[0] for file in kept.iterdir()) == left

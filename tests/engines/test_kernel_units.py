@@ -1,6 +1,7 @@
 """Kernels that are called by their address: what is compiled for which change, and by whom."""
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -361,6 +362,19 @@ def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
         assert child.stdin is not None
         child.stdin.close()
         assert child.wait(30) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
+def test_a_child_that_is_killed_while_it_compiles_leaves_a_correct_cache(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "tests.engines.killed_compiler", str(tmp_path)]
+    root, pipe = Path(__file__).parents[2], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, cwd=root) as killer:
+        assert killer.stdout is not None
+        result = json.loads(killer.stdout.read())
+    missing = [count for count, _ in result["found"]]
+    assert missing == sorted(missing, reverse=True) and set(missing) == {2, 1}
+    assert {bits for _, bits in result["found"]} == {result["whole"]}
 
 
 BITS = """

@@ -94,12 +94,15 @@ def write(path: Path, text: str) -> bool:
     return True
 
 
-def compiled_files(path: Path) -> list[Path]:
-    """Return numba's cache files for a file of kernels."""
+def compiled_files(path: Path, ending: str = "nb?") -> list[Path]:
+    """Return numba's cache files for a file of kernels; with ending "*" those of a killed process.
+
+    A process that is killed while it writes a file leaves it under a temporary name.
+    """
     elsewhere = os.environ.get("NUMBA_CACHE_DIR")
     if elsewhere:
-        return list(Path(elsewhere).rglob(f"{path.stem}.*.nb?"))
-    return list(path.parent.glob(f"__pycache__/{path.stem}.*.nb?"))
+        return list(Path(elsewhere).rglob(f"{path.stem}.*.{ending}"))
+    return list(path.parent.glob(f"__pycache__/{path.stem}.*.{ending}"))
 
 
 def is_compiled(path: Path) -> bool:
@@ -116,12 +119,12 @@ def drop_damaged(path: Path) -> None:
 
 
 def remove_old(path: Path, stem: str) -> None:
-    """Remove earlier versions of a file that were not read for DAYS_KEPT days."""
+    """Remove earlier versions of a file, and temporary files, not read for DAYS_KEPT days."""
     limit = time.time() - DAYS_KEPT * 24 * 3600
-    for other in path.parent.glob(f"{stem}_*.py"):
+    for other in [*path.parent.glob(f"{stem}_*.py"), *path.parent.glob("*.new")]:
         with suppress(OSError):  # another process may be faster
             if other != path and max(other.stat().st_mtime, other.stat().st_atime) < limit:
-                for file in [*compiled_files(other), other]:
+                for file in [*compiled_files(other, "*"), other]:
                     file.unlink()
 
 
