@@ -30,7 +30,7 @@ from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.session import Session
-from scalarviz.texts import plural, text
+from scalarviz.texts import text
 from scalarviz.view.scene.camera import Camera, along_path
 
 Frame = npt.NDArray[np.uint8]
@@ -254,7 +254,6 @@ def record(
         encoder,
     ):
         stage.motion.cuts = stage.eyes.cuts = unit == "step"
-        stage.narration.pause = plural("status.video", every)
         path_of = camera_path(stage, move, cameras)
         frame = drawn(canvas, stage, look)
         encoder.add(frame)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.formulas.table import pick
 from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.plates import Layout
 
 SECONDS = 0.7  # duration of a move
@@ -30,15 +30,21 @@ class CameraController:
         self.cuts = cuts
         self.camera = pick(CAMERAS, name, "camera")
         self._size = (1280.0, 800.0)
+        self._inner: Box | None = None
         self._framed = True
         self._from: Camera | None = None
         self._goal = self.camera
         self._started: float | None = None
         self.frame(self._size)
 
-    def frame(self, size: tuple[float, float]) -> None:
-        """Set the size of the picture in logical pixels."""
-        self._size = size
+    @property
+    def inner(self) -> Box:
+        """The box of the picture that the network is fitted to."""
+        return self._inner or Division.of(*self._size).inner
+
+    def frame(self, size: tuple[float, float], inner: Box | None = None) -> None:
+        """Set the size of the picture in logical pixels, and the box that the network fills."""
+        self._size, self._inner = size, inner
         if self._framed and self._from is None:
             self.camera = self.whole(self.camera)
 
@@ -79,7 +85,7 @@ class CameraController:
         part = (now - self._started) / SECONDS
         if part >= 1.0:
             self.camera, self._from = self._goal, None
-            self.frame(self._size)
+            self.frame(self._size, self._inner)
         else:
             self.camera = self._from.blended(self._goal, max(part, 0.0))
         return True
@@ -94,13 +100,13 @@ class CameraController:
     def move(self, right: float, down: float) -> None:
         """Move sideways by dragging, in pixels."""
         self._stay()
-        high = Division.of(*self._size).inner.height
+        high = self.inner.height
         self.camera = self.camera.moved(-right / high, down / high)
 
     def zoom(self, factor: float, x: float, y: float) -> None:
         """Zoom in on a pixel."""
         self._stay()
-        box = Division.of(*self._size).inner
+        box = self.inner
         right = (x - box.x - box.width / 2.0) / box.height
         up = (box.y + box.height / 2.0 - y) / box.height
         self.camera = self.camera.zoomed(factor, right, up)
@@ -111,7 +117,7 @@ class CameraController:
 
     def whole(self, camera: Camera) -> Camera:
         """Return the camera with the whole network in the picture, in the same direction."""
-        box = Division.of(*self._size).inner
+        box = self.inner
         points = self.layout.points()
         if not len(points) or not np.isfinite(points).all():
             return camera

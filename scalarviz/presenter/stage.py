@@ -42,6 +42,7 @@ class Stage:
     per_layer      whether each layer has scales of its own
     help           whether the list of `keys` is shown
     silent         whether the picture has no buttons, as in a file
+    present        whether letters are larger, and head and loss are left out
     rate           steps a second, as measured by the caller
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
@@ -68,6 +69,7 @@ class Stage:
         self.help = False
         self.rate = 0.0
         self.silent = False
+        self.present = False
         self.hover: int | None = None
         self.pinned: int | None = None
         self._layout_name = layout
@@ -292,7 +294,9 @@ class Stage:
             ),
             reading.buffers(self.motion.done),
             reading.curve(),
-            self.narration.words(self.show, self.motion, self.pinned, self.rate),
+            self.narration.words(
+                self.show, self.motion, self.pinned, clock=self.silent or self.present
+            ),
             moment,
             part,
             reading.exhibit,
@@ -301,7 +305,9 @@ class Stage:
             chips,
             self.messages.offers(),
             self.keys if self.help else (),
+            self.present,
         )
+        self.eyes.frame(self._extent, self._seen.division(*self._extent).inner)
         return self._seen
 
     def captioned(self) -> Caption:

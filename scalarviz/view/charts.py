@@ -14,50 +14,52 @@ from scalarviz.texts import text
 from scalarviz.view.frame_data import Curve
 from scalarviz.view.scene.frame import Box
 
-AXIS, TICKS = 42.0, 18.0  # pixels: left of a curve, below it
+AXIS = 46.0  # pixels left of a curve
 
 
-def panel(canvas: Canvas2D, box: Box, title: str, theme: Theme, right: str = "") -> Box:
-    """Draw a panel with a title, and text at its right end; return the box inside it."""
-    canvas.box(
-        box.x,
-        box.y,
-        box.width,
-        box.height,
-        theme.panel,
-        radius=8.0,
-        outline=theme.rim,
+def draw_loss(
+    canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, clock: str = "", scale: float = 1.0
+) -> None:
+    """Draw the losses on a logarithmic scale with axes, the current step, and the other branch.
+
+    The last loss stands above the curve at the left, `clock` at the right.
+    """
+    size, axis = 12.0 * scale, AXIS * scale
+    top, below = 22.0 * scale, 15.0 * scale
+    plot = Box(box.x + axis, box.y + top, box.width - axis - 4.0, box.height - top - below)
+    if plot.height < 8.0 or plot.width < 40.0:
+        return
+    loss = text("chart.title")
+    if not math.isnan(curve.loss):
+        loss = f"{loss} {curve.loss:#.3g}"
+    base = box.y + 16.0 * scale
+    wide = canvas.text(plot.x, base, loss, size=13.0 * scale, color=theme.ink)
+    if clock and canvas.measure(clock, size=13.0 * scale) + wide + 8.0 < plot.width:
+        canvas.text(plot.right, base, clock, size=13.0 * scale, color=theme.quiet, anchor="right")
+    axes = (
+        [(plot.x, plot.y), (plot.x, plot.bottom)],
+        [(plot.x, plot.bottom), (plot.right, plot.bottom)],
     )
-    room = box.width - 24.0
-    taken = 0.0
-    if right:
-        right = canvas.fit(right, 0.6 * room, size=12)
-        taken = canvas.measure(right, size=12) + 10.0
-        canvas.text(
-            box.right - 12.0, box.y + 19.0, right, size=12, color=theme.quiet, anchor="right"
-        )
-    title = canvas.fit(title, room - taken, size=12, bold=True)
-    canvas.text(box.x + 12.0, box.y + 19.0, title, size=12, color=theme.ink, bold=True)
-    return Box(box.x + 12.0, box.y + 28.0, max(0.0, room), max(0.0, box.height - 38.0))
-
-
-def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
-    """Draw the losses on a logarithmic scale, the current step, and the other branch in grey."""
-    loss = "" if math.isnan(curve.loss) else f"{curve.loss:#.3g}"
-    inside = panel(canvas, box, text("chart.title"), theme, loss)
+    canvas.segments(*axes, theme.faint)
+    ends = [float(part[-1]) for part in (curve.steps, curve.ghost_steps) if len(part)]
+    last = max(curve.at, 1.0, *ends)
+    under = plot.bottom + 12.5 * scale
+    canvas.text(plot.x, under, "0", size=size, color=theme.quiet)
+    step = text("chart.step", step=last)
+    canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
+    ghost = text("chart.ghost")
+    if len(curve.ghost_steps) and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
+        middle = plot.x + plot.width / 2
+        canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
     losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
-    if inside.height < 30.0 or inside.width < 80.0:
-        return
     if not len(losses):
-        middle = inside.y + inside.height / 2
-        canvas.text(inside.x, middle, text("chart.empty"), size=12, color=theme.quiet)
+        middle, said = plot.y + plot.height / 2 + 4.0, text("chart.empty")
+        said = canvas.fit(said, plot.width - 8.0, size=size)
+        canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
         return
     high = round_up(float(losses.max()))
     low = min(round_down(float(losses.min())), high / 10.0)
-    plot = Box(inside.x + AXIS, inside.y + 4.0, inside.width - AXIS - 4.0, inside.height - TICKS)
-    ends = [float(part[-1]) for part in (curve.steps, curve.ghost_steps) if len(part)]
-    last = max(curve.at, 1.0, *ends)
 
     def place(x: FloatArray, y: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -65,42 +67,23 @@ def loss_panel(canvas: Canvas2D, box: Box, curve: Curve, theme: Theme) -> None:
         up = np.where(np.isfinite(up), np.clip(up, -0.02, 1.02), np.nan)
         return np.stack([plot.x + x / last * plot.width, plot.bottom - up * plot.height], axis=1)
 
-    for value in ticks(low, high, plot.height):
+    for value in ticks(low, high, plot.height / scale):
         y = float(place(np.zeros(1), np.array([value]))[0, 1])
         canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
-        canvas.text(plot.x - 6.0, y + 4.0, f"{value:g}", size=11, color=theme.quiet, anchor="right")
+        words, x = f"{value:g}", plot.x - 6.0 * scale
+        canvas.text(x, y + 4.0 * scale, words, size=size, color=theme.quiet, anchor="right")
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         if len(curve.ghost_steps):
-            ghost = place(curve.ghost_steps, curve.ghost_losses)
-            canvas.line(thinned(ghost, plot.width), theme.ghost, width=1.3)
+            other = place(curve.ghost_steps, curve.ghost_losses)
+            canvas.line(thinned(other, plot.width), theme.ghost, width=1.3 * scale)
         if len(curve.steps):
-            canvas.line(
-                thinned(place(curve.steps, curve.losses), plot.width), theme.accent, width=1.6
-            )
+            own = place(curve.steps, curve.losses)
+            canvas.line(thinned(own, plot.width), theme.accent, width=1.6 * scale)
         x = plot.x + curve.at / last * plot.width
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
         if math.isfinite(curve.loss) and curve.loss > 0.0:
             x, y = place(np.array([curve.at]), np.array([curve.loss]))[0].tolist()
-            canvas.disc(x, y, 3.5, theme.ink)
-    canvas.text(plot.x, plot.bottom + 14.0, "0", size=11, color=theme.quiet)
-    canvas.text(
-        plot.right,
-        plot.bottom + 14.0,
-        text("chart.step", step=last),
-        size=11,
-        color=theme.quiet,
-        anchor="right",
-    )
-    if len(curve.ghost_steps) and plot.width > 190.0:
-        middle = plot.x + plot.width / 2
-        canvas.text(
-            middle,
-            plot.bottom + 14.0,
-            text("chart.ghost"),
-            size=11,
-            color=theme.ghost,
-            anchor="center",
-        )
+            canvas.disc(x, y, 3.5 * scale, theme.ink)
 
 
 def ticks(low: float, high: float, height: float) -> list[float]:

@@ -10,9 +10,12 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.program import Moment
 from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.plates import Layout
 
 NOTHING = np.zeros(0)
+EXHIBIT = 250.0  # width in pixels of an exhibit that does not say how wide it should be
+CARD = 0.235  # width of a card, as a share of that of the picture
 
 
 @dataclass(frozen=True)
@@ -93,14 +96,14 @@ class Card:
 class Words:
     """The text of a picture.
 
-    title    of the show; `about` is a sentence below it
-    status   pairs of name and value, from left to right in the status line
+    title    of the show; `about` is a sentence beside it
+    clock    the step, written above the loss; "" where controls show it
     caption  the operation: a title, a formula, and lines of numbers
     """
 
     title: str = ""
     about: str = ""
-    status: Sequence[tuple[str, str]] = ()
+    clock: str = ""
     caption: tuple[str, str, Sequence[str]] | None = None
 
 
@@ -114,6 +117,7 @@ class FrameData:
     chips          short messages, each with the label of its button or ""
     offers         labels of the large buttons
     help           pairs of key and meaning while the help is open
+    present        whether it is a presentation: with larger letters, and without head and loss
     """
 
     layout: Layout
@@ -129,3 +133,14 @@ class FrameData:
     chips: Sequence[tuple[str, str]] = ()
     offers: Sequence[str] = ()
     help: Sequence[tuple[str, str]] = ()
+    present: bool = False
+
+    def division(self, width: float, height: float) -> Division:
+        """Return the boxes of a picture of this size, in logical pixels."""
+        stage = Division.of(width, height, present=self.present)
+        exhibit = 0.0
+        if self.exhibit is not None:
+            wanted = getattr(self.exhibit, "wanted", lambda wide, high: EXHIBIT * stage.scale)
+            exhibit = float(wanted(stage.scene.width, stage.scene.height))
+        card = CARD * width if self.pinned is not None else 0.0
+        return Division.of(width, height, exhibit=exhibit, card=card, present=self.present)

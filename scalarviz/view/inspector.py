@@ -6,7 +6,7 @@ import re
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.charts import panel, sparkline
+from scalarviz.view.charts import sparkline
 from scalarviz.view.frame_data import Card, FrameData
 from scalarviz.view.highlights import corners_of
 from scalarviz.view.scene.frame import Box, Projection
@@ -44,56 +44,74 @@ def draw_hover(
         canvas.text(x + 12.0 + names, base, value, size=12, color=theme.ink, bold=True)
 
 
-def inspector_height(canvas: Canvas2D, card: Card, width: float, room: float) -> float:
-    """Return the wanted height of the panel for this width, at most `room`."""
-    lines = sum(len(wrapped(canvas, line, width - 24.0, 11.0)) for line in card.lines)
-    history = 52.0 if card.history is not None else 0.0
-    rows = len(card.facts) + bool(titles(canvas, card.name, width)[1])
-    return min(room, 42.0 + ROW * rows + (ROW - 1.0) * lines + history)
+def draw_inspector(
+    canvas: Canvas2D, box: Box, card: Card, theme: Theme, scale: float = 1.0
+) -> None:
+    """Draw the pinned weight: its numbers, its history, and its arithmetic line by line.
 
-
-def draw_inspector(canvas: Canvas2D, box: Box, card: Card, theme: Theme) -> None:
-    """Draw the pinned weight: its numbers, its history, and its arithmetic line by line."""
-    title, more = titles(canvas, card.name, box.width)
-    inside = panel(canvas, box, title, theme)
-    y = inside.y + 12.0
-    names = max((canvas.measure(name, size=12) for name, _ in card.facts), default=0.0) + 12.0
-    with canvas.clip(box.x, box.y, box.width, box.height - 2.0):
-        if more:
-            more = canvas.fit(more, inside.width, size=12, bold=True)
-            canvas.text(inside.x, y - 4.0, more, size=12, color=theme.ink, bold=True)
-            y += ROW
+    The card is as high as its text. If the box is too low for it, the history is left out, then
+    letters are smaller.
+    """
+    pad = 12.0 * scale
+    room = box.width - 2.0 * pad
+    history = 56.0 * scale if card.history is not None and len(card.history[0]) > 1 else 0.0
+    sizes = [(13.0 * scale, history), *((size * scale, 0.0) for size in (13.0, 12.0, 11.0, 10.0))]
+    for size, below in sizes:
+        row = 1.34 * size
+        title = title_lines(canvas, card.name, room, size)
+        lines = [part for line in card.lines for part in wrapped(canvas, line, room, size)]
+        high = 2.0 * pad + row * (len(title) + len(card.facts) + len(lines)) + below + 12.0 * scale
+        if high <= box.height:
+            break
+    y = box.y
+    with canvas.clip(box.x, box.y, box.width, box.height):
+        canvas.box(
+            box.x, y, box.width, min(high, box.height), theme.panel, radius=8.0, outline=theme.rim
+        )
+        x, y = box.x + pad, y + pad + 0.78 * row
+        for line in title:
+            canvas.text(x, y, line, size=size, color=theme.ink, bold=True)
+            y += row
+        y += 4.0 * scale
+        names = max((canvas.measure(name, size=size) for name, _ in card.facts), default=0.0)
         for name, value in card.facts:
-            canvas.text(inside.x, y, name, size=12, color=theme.quiet)
-            canvas.text(inside.x + names, y, value, size=12, color=theme.ink, bold=True)
-            y += ROW
-        lines = sum(len(wrapped(canvas, line, inside.width, 11.0)) for line in card.lines)
-        fits = y + 44.0 + (ROW - 1.0) * lines <= box.bottom
-        if fits and card.history is not None and len(card.history[0]) > 1:
-            sparkline(canvas, Box(inside.x, y - 8.0, inside.width, 44.0), *card.history, theme)
-            y += 52.0
-        for line in card.lines:
-            for part in wrapped(canvas, line, inside.width, 11.0):
-                canvas.text(inside.x, y, part, size=11, color=theme.ink, mono=True)
-                y += ROW - 1.0
+            canvas.text(x, y, name, size=size, color=theme.quiet)
+            canvas.text(x + names + pad, y, value, size=size, color=theme.ink, bold=True)
+            y += row
+        if below and card.history is not None:
+            place = Box(x, y - 0.6 * row, room, below - 12.0 * scale)
+            sparkline(canvas, place, *card.history, theme)
+            y += below
+        y += 4.0 * scale
+        for part in lines:
+            canvas.text(x, y, part, size=size, color=theme.ink)
+            y += row
 
 
-def titles(canvas: Canvas2D, name: str, width: float) -> tuple[str, str]:
+def title_lines(canvas: Canvas2D, name: str, width: float, size: float) -> list[str]:
+    """Return the name of a weight in lines: with its last part separate if it is too long."""
+    first, last = titles(canvas, name, width, size)
+    return [canvas.fit(part, width, size=size, bold=True) for part in (first, last) if part]
+
+
+def titles(canvas: Canvas2D, name: str, width: float, size: float) -> tuple[str, str]:
     """Return the name of a weight, with its last part separate if the line would be too long."""
-    if canvas.measure(name, size=12, bold=True) <= width - 24.0:
+    if canvas.measure(name, size=size, bold=True) <= width:
         return name, ""
     *first, last = PART.split(name)
     return (", ".join(first), last) if first else (name, "")
 
 
-def wrapped(canvas: Canvas2D, line: str, width: float, size: float) -> list[str]:
-    """Break a formula before operators into lines that fit; continuation lines are indented."""
+def wrapped(
+    canvas: Canvas2D, line: str, width: float, size: float, *, indent: str = "    "
+) -> list[str]:
+    """Break a formula at spaces into lines that fit; continuation lines are indented."""
     found: list[str] = []
     now = line[: len(line) - len(line.lstrip())]
     for word in line.split():
         longer = f"{now} {word}" if now.strip() else now + word
-        if now.strip() and canvas.measure(longer, size=size, mono=True) > width:
+        if now.strip() and canvas.measure(longer, size=size) > width:
             found.append(now)
-            longer = "    " + word
+            longer = indent + word
         now = longer
     return [*found, now]

@@ -1,4 +1,4 @@
-"""Text over the picture: title, legend, caption, status, messages, buttons, help."""
+"""Text over the picture: title, legend, band with caption and loss, messages, buttons, help."""
 
 from __future__ import annotations
 
@@ -9,134 +9,131 @@ import numpy as np
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import row_text, text
+from scalarviz.view.charts import draw_loss
+from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import CubeValues, FrameData, Words
 from scalarviz.view.inspector import wrapped
-from scalarviz.view.scene.frame import MARGIN, Box, Division
+from scalarviz.view.scene.frame import NARROW, Box, Division
 
-LEGEND = 232.0  # pixels wide
 MESSAGE = 560.0  # largest width in pixels
 MOST_LINES = 5  # of a message
 LINE = 17.0  # height in pixels
+LEGEND = 240.0, 50.0  # pixels, with the line of text
+LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
 Button = tuple[Box, str]  # the box and the label of a button
 
 
-def draw_head(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> float:
-    """Draw the title and the sentence below it; return the x where they end."""
-    room = box.width - 2.0 * MARGIN
-    large = box.height >= 50.0
-    size = 18.0 if large else 14.0
-    title = canvas.fit(words.title, room, size=size, bold=True)
-    wide = canvas.text(MARGIN, box.y + 12.0 + size, title, size=size, color=theme.ink, bold=True)
-    if large:
-        about = canvas.fit(words.about, room, size=13)
-        wide = max(wide, canvas.text(MARGIN, box.y + 50.0, about, size=13, color=theme.quiet))
-    return MARGIN + wide
+def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) -> None:
+    """Draw the title, and the sentence beside it as far as there is room."""
+    box, scale = division.head, division.scale
+    if not box.height:
+        return
+    margin, size = 20.0 * scale, 16.0 * scale
+    base = box.y + 28.0 * scale
+    title = canvas.fit(words.title, box.width - 2.0 * margin, size=size, bold=True)
+    x = margin + canvas.text(margin, base, title, size=size, color=theme.ink, bold=True)
+    left = box.width - x - 2.0 * margin
+    if left > 60.0 * scale:
+        about = canvas.fit(words.about, left, size=14.0 * scale)
+        canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
 
 
-def draw_foot(canvas: Canvas2D, box: Box, words: Words, theme: Theme) -> None:
-    """Draw the status line: names and values from left to right, as many as fit."""
-    canvas.box(0.0, box.y, box.width, box.height, theme.panel)
-    canvas.segments([(0.0, box.y)], [(box.width, box.y)], theme.rim)
-    x, y = MARGIN, box.y + 19.5
-    for name, value in words.status:
-        wide = canvas.measure(name, size=12) + canvas.measure(value, size=12, bold=True) + 5.0
-        if x + wide > box.width - MARGIN:
-            break
-        if name:
-            x += canvas.text(x, y, name, size=12, color=theme.quiet) + 5.0
-        x += canvas.text(x, y, value, size=12, color=theme.ink, bold=True) + 20.0
+def draw_strip(canvas: Canvas2D, division: Division, theme: Theme) -> None:
+    """Draw the ground of the operations of a step."""
+    box = division.strip
+    canvas.box(box.x, box.y, box.width, box.height, theme.panel)
 
 
-def draw_strip(canvas: Canvas2D, box: Box, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the strip below the scene: the legend, and the caption beside it."""
-    room = box.width - 2.0 * MARGIN
-    caption = frame_data.words.caption
-    if caption is None or room > LEGEND + 280.0:
-        legend = Box(MARGIN, box.y + 6.0, LEGEND, box.height - 12.0)
-        draw_legend(canvas, legend, frame_data.cubes, theme, alone=caption is None)
-        left = MARGIN + LEGEND + 28.0
-    else:
-        left = MARGIN
-    if caption is not None:
-        draw_caption(
-            canvas, Box(left, box.y, box.width - left - MARGIN, box.height), caption, theme
-        )
+def draw_band(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> list[Button]:
+    """Draw the caption and, at the right, the loss; return the buttons of the offers.
+
+    Offers take the place of the lines below the title of the caption.
+    """
+    band, scale = division.band, division.scale
+    if not band.height:
+        return []
+    margin, end = 20.0 * scale, band.right
+    if not frame_data.present:
+        wide = LOSS[band.width < NARROW] * scale
+        loss = Box(band.right - margin - wide, band.y, wide, band.height - 6.0 * scale)
+        draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
+        end = loss.x
+    box = Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
+    offers = frame_data.offers
+    if frame_data.words.caption is not None:
+        draw_caption(canvas, box, frame_data.words.caption, theme, scale, short=bool(offers))
+    return draw_offers(canvas, box, offers, theme, scale)
 
 
 def draw_caption(
-    canvas: Canvas2D, box: Box, caption: tuple[str, str, Sequence[str]], theme: Theme
+    canvas: Canvas2D,
+    box: Box,
+    caption: tuple[str, str, Sequence[str]],
+    theme: Theme,
+    scale: float = 1.0,
+    *,
+    short: bool = False,
 ) -> None:
-    """Draw the caption: title, formula, and lines of numbers."""
+    """Draw the caption: title, formula, and lines of numbers, as many as fit; `short`: a title."""
     title, formula, numbers = caption
-    parts = [(line, i == 0) for i, line in enumerate((formula, *numbers)) if line]
-    lines = [
-        (part, strong) for line, strong in parts for part in wrapped(canvas, line, box.width, 12.5)
-    ]
-    y = box.y + 22.0
-    for line, size in heading(canvas, title, box.width):
-        canvas.text(box.x, y, line, size=size, color=theme.ink, bold=True)
-        y += size + 4.0
-    room = max(1, int((box.bottom - y) // 17.0) + 1)
-    for i, (line, strong) in enumerate(lines[:room]):
-        if i == room - 1 and len(lines) > room:
-            line = canvas.fit(line + " " * 40, box.width, size=12.5, mono=True)  # ends in "..."
-        color = theme.ink if strong else theme.quiet
-        canvas.text(box.x, y, line, size=12.5, color=color, mono=True)
-        y += 17.0
+    with canvas.clip(box.x, box.y, box.width, box.height):
+        most = 1 if short else 2
+        y = box.y + 6.0 * scale
+        for line, size in heading(canvas, title, box.width, scale)[:most]:
+            y += 1.22 * size
+            canvas.text(box.x, y - 2.0 * scale, line, size=size, color=theme.ink, bold=True)
+        if short:
+            return
+        size = 15.0 * scale
+        high = 1.28 * size
+        room = max(0, int((box.bottom - y - 2.0 * scale) // high))
+        lines = [part for part in (formula, *numbers) if part]
+        if sum(len(wrapped(canvas, line, box.width, size)) for line in lines) > room:
+            lines = ["   ".join(lines)]  # one below the other there are too many
+        parts = [part for line in lines for part in wrapped(canvas, line, box.width, size)]
+        for i, line in enumerate(parts[:room]):
+            if i == room - 1 and len(parts) > room:
+                line = canvas.fit(" ".join(parts[i:]), box.width, size=size)
+            y += high
+            canvas.text(box.x, y - 4.0 * scale, line, size=size, color=theme.quiet)
 
 
-def heading(canvas: Canvas2D, title: str, width: float) -> list[tuple[str, float]]:
+def heading(
+    canvas: Canvas2D, title: str, width: float, scale: float = 1.0
+) -> list[tuple[str, float]]:
     """Return lines of a title with their sizes: one line, else a smaller one, else two."""
-    for size in (16.0, 13.0):
+    for size in (18.0 * scale, 15.0 * scale):
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
     words, first = title.split(), ""
-    while words and canvas.measure(f"{first} {words[0]}", size=13.0, bold=True) <= width:
+    while words and canvas.measure(f"{first} {words[0]}", size=size, bold=True) <= width:
         first = f"{first} {words.pop(0)}".strip()
-    rest = canvas.fit(" ".join(words), width, size=13.0, bold=True)
-    return [(line, 13.0) for line in (first, rest) if line]
+    rest = canvas.fit(" ".join(words), width, size=size, bold=True)
+    return [(line, size) for line in (first, rest) if line]
 
 
-def draw_legend(
-    canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, *, alone: bool
-) -> None:
-    """Draw the scales of colors and sizes with the numbers at their ends.
-
-    Sizes stand below the colors; in a low legend beside them if it is `alone`, else nowhere.
-    """
-    scales = np.asarray(cubes.color_scales)
-    by_layer = cubes.per_layer and len(scales) > 1
-    scale = float(scales[0]) if len(scales) else 1.0
-    y = box.y + 12.0
-    words = text("legend.color", channel=channel_name(cubes.color))
-    if cubes.clipped:
-        words = text("legend.beyond", color=words, count=cubes.clipped)
-    canvas.text(box.x, y, words, size=12, color=theme.ink, bold=True)
-    bar = theme.map(np.linspace(-1.0, 1.0, 128))[np.newaxis]
-    canvas.image(box.x, y + 7.0, box.width, 10.0, bar, smooth=True)
-    ends = f"{-scale:.3g}", "0", f"+{scale:.3g}"
-    if by_layer:
-        ends = text("legend.least"), "0", text("legend.most")
-    for part, (words, anchor) in zip(
-        (0.0, 0.5, 1.0), zip(ends, ("left", "center", "right"), strict=True), strict=True
-    ):
-        at = box.x + part * box.width
-        canvas.text(at, y + 30.0, words, size=11, color=theme.quiet, anchor=anchor)
-    if box.height <= 80.0 and not alone:
+def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
+    """Draw the scale of colors in the lower left corner of the stage, with what they stand for."""
+    scale, inner = division.scale, division.inner
+    wide, high = LEGEND[0] * scale, LEGEND[1] * scale
+    if inner.width < 1.5 * wide or inner.height < 3.0 * high:
         return
-    left, y = (box.x, y + 50.0) if box.height > 80.0 else (box.right + 28.0, y)
-    words = text("legend.size", channel=channel_name(cubes.size))
-    canvas.text(left, y, words, size=12, color=theme.ink, bold=True)
-    x = left + 1.0
-    tops = np.asarray(cubes.size_scales)
-    top = float(tops[0]) if len(tops) else 1.0
-    for i in range(5):
-        side = 13.0 * (0.35 + 0.65 * i / 4)
-        canvas.box(x, y + 20.0 - side, side, side, theme.quiet, radius=1.5)
-        x += side + 5.0
-    words = text("legend.range", least=top * 1e-4, most=top)
-    words = text("legend.range_of_layer") if by_layer else words
-    canvas.text(x + 3.0, y + 19.0, words, size=11, color=theme.quiet)
+    box = Box(inner.x, inner.bottom - high, wide, high)
+    scales = np.asarray(cubes.color_scales)
+    most = float(scales[0]) if len(scales) else 1.0
+    size = 13.0 * scale
+    said = text("legend.both", color=channel_name(cubes.color), size=channel_name(cubes.size))
+    canvas.text(box.x, box.y + size, said, size=size, color=theme.quiet, outline=theme.ground)
+    bar = theme.map(np.linspace(-1.0, 1.0, 128))[np.newaxis]
+    canvas.image(box.x, box.y + 20.0 * scale, box.width, 11.0 * scale, bar, smooth=True)
+    ends = [f"{-most:.3g}", "0", f"+{most:.3g}"]
+    if cubes.per_layer and len(scales) > 1:
+        ends = [text("legend.least"), "0", text("legend.most")]
+    for part, words, anchor in zip((0.0, 0.5, 1.0), ends, ("left", "center", "right"), strict=True):
+        x, y = box.x + part * box.width, box.bottom - 4.0 * scale
+        canvas.text(x, y, words, size=size, color=theme.quiet, anchor=anchor, outline=theme.ground)
 
 
 def channel_name(channel: str) -> str:
@@ -144,69 +141,80 @@ def channel_name(channel: str) -> str:
     return row_text(f"rows.channels.{channel}.name", channel)
 
 
-def draw_chips(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, head: float, theme: Theme
-) -> list[Button]:
-    """Draw messages in the upper right of the scene; return their buttons.
+def draw_exhibit(canvas: Canvas2D, division: Division, exhibit: Exhibit, theme: Theme) -> None:
+    """Draw what is learned, with its title above it, in the middle of its box."""
+    box, scale = division.exhibit, division.scale
+    size, line = 13.0 * scale, 18.0 * scale
+    title = exhibit.title.partition("  ")[0]
+    heads = [words for words in (title, exhibit.aside) if words]
+    above = line * len(heads) + 6.0 * scale
+    high = min(exhibit.height(box.width), box.height - above)
+    if high < 12.0:
+        return
+    y = box.y + (box.height - above - high) / 2.0
+    for i, words in enumerate(heads):
+        words = canvas.fit(words, box.width, size=size)
+        color = theme.quiet if i else theme.ink
+        canvas.text(box.x, y + size + line * i, words, size=size, color=color)
+    exhibit.paint(canvas, Box(box.x, y + above, box.width, high), theme)
 
-    They start below the head if one would overlap the title, which ends at x = `head`.
-    """
-    chips = []
-    room = min(max(0.8 * division.scene.width - 2.0 * MARGIN - 28.0, 40.0), MESSAGE)
+
+def draw_chips(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> list[Button]:
+    """Draw messages at the top of the stage, left of exhibit and card; return their buttons."""
+    inner, scale = division.inner, division.scale
+    size, line = 13.0 * scale, LINE * scale
+    pad = 14.0 * scale
+    room = min(max(inner.width - 2.0 * pad, 40.0), MESSAGE * scale)
+    buttons, y = [], division.scene.y + 8.0 * scale
     for words, action in frame_data.chips:
-        more = canvas.measure(action, size=13, bold=True) + 14.0 if action else 0.0
-        wide = canvas.measure(words, size=13) + more
-        if wide <= room:
-            chips.append(([words], action, wide + 28.0))
-        else:  # the button gets a line of its own
-            lines = canvas.wrap(words, room, MOST_LINES, size=13) + [""] * bool(action)
-            chips.append((lines, action, room + 28.0))
-    right = division.scene.right - MARGIN
-    reach = any(right - wide < head + MARGIN for _, _, wide in chips)
-    y = division.head.bottom + 4.0 if reach else MARGIN
-    buttons = []
-    for lines, action, wide in chips:
-        box = Box(right - wide, y, wide, 30.0 + LINE * (len(lines) - 1))
-        canvas.box(box.x, box.y, box.width, box.height, theme.panel, radius=15.0, outline=theme.rim)
-        for i, line in enumerate(lines):
-            canvas.text(box.x + 14.0, y + 19.5 + LINE * i, line, size=13, color=theme.ink)
+        more = canvas.measure(action, size=size, bold=True) + pad if action else 0.0
+        wide, lines = canvas.measure(words, size=size) + more, [words]
+        if wide > room:  # the button gets a line of its own
+            wide, lines = room, canvas.wrap(words, room, MOST_LINES, size=size)
+            lines += [""] * bool(action)
+        high = 30.0 * scale + line * (len(lines) - 1)
+        if y + high > division.scene.bottom:
+            break
+        box = Box(inner.right - wide - 2.0 * pad, y, wide + 2.0 * pad, high)
+        radius = 15.0 * scale
+        canvas.box(*box.place, theme.panel[:7], radius=radius, outline=theme.rim)
+        for i, part in enumerate(lines):
+            base = y + 19.5 * scale + line * i
+            canvas.text(box.x + pad, base, part, size=size, color=theme.ink)
         if action:
-            end = box.right - 14.0
-            color, base = theme.accent, box.bottom - 10.5
-            canvas.text(end, base, action, size=13, color=color, bold=True, anchor="right")
+            end, base = box.right - pad, box.bottom - 10.5 * scale
+            color = theme.accent
+            canvas.text(end, base, action, size=size, color=color, bold=True, anchor="right")
             buttons.append((box, action))
-        y += box.height + 6.0
+        y += box.height + 6.0 * scale
     return buttons
 
 
 def draw_offers(
-    canvas: Canvas2D, division: Division, offers: Sequence[str], theme: Theme
+    canvas: Canvas2D, box: Box, offers: Sequence[str], theme: Theme, scale: float
 ) -> list[Button]:
-    """Draw large buttons at the bottom of the scene, in a row if they fit; return them."""
+    """Draw large buttons in a row at the bottom of a box, smaller if they are too many."""
     if not offers:
         return []
-    widths = [canvas.measure(each, size=14, bold=True) + 36.0 for each in offers]
-    scene = division.scene
-    in_row = sum(widths) + 10.0 * (len(offers) - 1) < scene.width - 2.0 * MARGIN
-    buttons = []
-    total = sum(widths) + 10.0 * (len(offers) - 1)
-    x = scene.x + (scene.width - total) / 2.0
-    y = scene.bottom - (58.0 if in_row else 58.0 + 44.0 * (len(offers) - 1))
+    size, pad = 14.0 * scale, 16.0 * scale
+    while size > 8.0:
+        widths = [canvas.measure(each, size=size, bold=True) + 2.0 * pad for each in offers]
+        if sum(widths) + 8.0 * scale * (len(offers) - 1) <= box.width:
+            break
+        size, pad = size - 1.0, max(6.0, pad - 4.0)
+    high, buttons = 32.0 * scale, []
+    x, y = box.x, box.bottom - high - 6.0 * scale
     for words, width in zip(offers, widths, strict=True):
-        if not in_row:
-            x = scene.x + (scene.width - width) / 2.0
-        canvas.box(x, y, width, 38.0, theme.accent, radius=19.0)
-        canvas.text(
-            x + width / 2.0,
-            y + 24.0,
-            words,
-            size=14,
-            color=theme.ground,
-            bold=True,
-            anchor="center",
-        )
-        buttons.append((Box(x, y, width, 38.0), words))
-        x, y = (x + width + 10.0, y) if in_row else (x, y + 44.0)
+        if x + width > box.right + 1.0:
+            break
+        canvas.box(x, y, width, high, theme.accent, radius=high / 2.0)
+        base = y + high / 2.0 + 0.36 * size
+        middle = x + width / 2.0
+        canvas.text(middle, base, words, size=size, color=theme.ground, bold=True, anchor="center")
+        buttons.append((Box(x, y, width, high), words))
+        x += width + 8.0 * scale
     return buttons
 
 

@@ -14,19 +14,16 @@ from scalarviz.draw2d.renderer import Renderer
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.model.program import Program
 from scalarviz.view import overlay
-from scalarviz.view.charts import loss_panel, panel
 from scalarviz.view.cubes.cubes import Cubes
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_changes, draw_marks
-from scalarviz.view.inspector import draw_hover, draw_inspector, inspector_height
+from scalarviz.view.inspector import draw_hover, draw_inspector
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.scene.camera import Camera
-from scalarviz.view.scene.frame import Box, Division, Projection
+from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
 from scalarviz.view.scenery import draw_scenery
-
-GAP = 10.0  # pixels between two panels
 
 
 @final
@@ -63,7 +60,7 @@ class Picture:
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
-        box = Division.of(width, height).inner
+        box = frame_data.division(width, height).inner
         points = frame_data.layout.points()
         reach = float(np.linalg.norm(points - np.array(camera.target), axis=1).max()) + 2.0
         return Projection(camera, box, width, height, reach)
@@ -82,7 +79,7 @@ class Picture:
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
         self._draw_cubes(frame_data, see, lit, width, height)
         canvas = Canvas2D(wide, high, ratio)
-        division = Division.of(wide, high)
+        division = frame_data.division(wide, high)
         draw_scenery(canvas, see, frame_data, lit, self.theme)
         if frame_data.moment is not None and frame_data.moment.kind == "step":
             draw_changes(canvas, see, frame_data, frame_data.part, self.theme)
@@ -97,12 +94,12 @@ class Picture:
         self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
     ) -> None:
         theme = self.theme
-        overlay.draw_strip(canvas, division.strip, frame_data, theme)
-        self._draw_panels(canvas, division.side, frame_data)
-        overlay.draw_foot(canvas, division.foot, frame_data.words, theme)
-        head = overlay.draw_head(canvas, division.head, frame_data.words, theme)
-        self.buttons = overlay.draw_chips(canvas, division, frame_data, head, theme)
-        self.buttons += overlay.draw_offers(canvas, division, frame_data.offers, theme)
+        overlay.draw_legend(canvas, division, frame_data.cubes, theme)
+        self._draw_panels(canvas, division, frame_data)
+        overlay.draw_head(canvas, division, frame_data.words, theme)
+        overlay.draw_strip(canvas, division, theme)
+        self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
+        self.buttons += overlay.draw_chips(canvas, division, frame_data, theme)
         draw_hover(canvas, see, frame_data, theme, division.scene)
         overlay.draw_help(canvas, division, frame_data.help, theme)
 
@@ -113,40 +110,12 @@ class Picture:
             return False
         return moment.kind == "loss" or program.outputs in moment.gradients
 
-    def _draw_panels(self, canvas: Canvas2D, side: Box, frame_data: FrameData) -> None:
-        """Draw the loss, the exhibit and the pinned weight, below each other or in a row."""
-        if side.height < 40.0 or side.width < 40.0:
-            return
-        exhibit, card = frame_data.exhibit, frame_data.pinned
-        if side.width > 1.6 * side.height:
-            parts = 1 + (exhibit is not None) + (card is not None)
-            wide = (side.width - GAP * (parts - 1)) / parts
-            boxes = [
-                Box(side.x + i * (wide + GAP), side.y, wide, side.height) for i in range(parts)
-            ]
-        else:
-            most = 0.64 * side.height
-            card_high = inspector_height(canvas, card, side.width, most) if card else 0.0
-            room = side.height - (card_high + GAP if card else 0.0)
-            loss_high = min(240.0, room)
-            if exhibit is not None:
-                loss_high = min(200.0, exhibit.loss_share * room)
-            boxes = [Box(side.x, side.y, side.width, loss_high)]
-            if exhibit is not None:
-                top = boxes[-1].bottom + GAP
-                most = side.y + room - top
-                wish = min(most, exhibit.height(side.width - 24.0) + 38.0)
-                boxes.append(Box(side.x, top, side.width, wish))
-            if card is not None:
-                boxes.append(Box(side.x, boxes[-1].bottom + GAP, side.width, card_high))
-        loss_panel(canvas, boxes[0], frame_data.curve, self.theme)
-        if exhibit is not None:
-            title = exhibit.title.partition("  ")[0]
-            inside = panel(canvas, boxes[1], title, self.theme, exhibit.aside)
-            if inside.height > 12.0:
-                exhibit.paint(canvas, inside, self.theme)
-        if card is not None:
-            draw_inspector(canvas, boxes[-1], card, self.theme)
+    def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:
+        """Draw the exhibit and the pinned weight at the right end of the stage."""
+        if frame_data.exhibit is not None and division.exhibit.width:
+            overlay.draw_exhibit(canvas, division, frame_data.exhibit, self.theme)
+        if frame_data.pinned is not None and division.card.width:
+            draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
 
     def _draw_cubes(
         self, frame_data: FrameData, see: Projection, lit: Lights, width: int, height: int

@@ -45,7 +45,7 @@ def test_each_cube_can_be_hovered_over_and_pinned(studio: Studio, stage: Stage) 
         assert stage.hover == index
     stage.click(*places(stage, SIZE)[40])
     assert stage.pinned == 40 and stage.session.pinned == [40]
-    assert stage.session.network.bank.name_of(40) in words(studio, stage, (1600, 600))
+    assert {"layer 1, perceptron 1", "weight from input 0"} <= set(words(studio, stage))
     studio.stage(stage, 0.0, SIZE)
     stage.click(*places(stage, SIZE)[41])
     assert stage.pinned == 41 and stage.session.pinned == [41]
@@ -80,7 +80,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     stage.frame_pinned()
     for now in (0.0, 2.0):
         shown = studio.stage(stage, now, SIZE)
-    inner = Division.of(*SIZE).inner
+    inner = stage.frame_data().division(*SIZE).inner
     middle = (inner.x + inner.width / 2, inner.y + inner.height / 2)
     assert stage.cube_at(*middle) == 30
 

@@ -10,7 +10,6 @@ from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.lights import DIM
 from scalarviz.view.neurons import RADIUS
-from scalarviz.view.scene.frame import Division
 from tests.studio import Studio, at, shade
 from tests.walk import NAMES, SIZE, Walk, biases, faded
 
@@ -173,10 +172,10 @@ def test_wires_at_work_are_white_as_far_as_light_has_come(walk: Walk) -> None:
     "part", [0.3, *(pytest.param(p, marks=pytest.mark.slow) for p in (0.1, 0.7))]
 )
 def test_going_back_shows_the_same_pictures_in_reverse(walk: Walk, part: float) -> None:
-    scene = Division.of(*SIZE).scene
+    inner = walk.stage.frame_data().division(*SIZE).inner
 
     def picture(part: float) -> np.ndarray:
-        return walk.look(part)[int(scene.y) : int(scene.bottom), : int(scene.right)]
+        return walk.look(part)[int(inner.y) : int(inner.bottom), : int(inner.right)]
 
     forward = {walk.go(): picture(part) for _ in NAMES}
     for _ in NAMES:

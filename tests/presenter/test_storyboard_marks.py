@@ -116,8 +116,10 @@ def test_saturated_neurons_are_hatched(studio: Studio) -> None:
     flat = walk.stage.frame_data().buffers.saturated["tanh 0"]
     assert 0 < flat.sum() < 8
     for (x, y), hatched in zip(walk.see(line.points).xy, flat, strict=True):
-        # Above the number, where there is nothing but the disc.
-        inside = pixels[int(y - 5) : int(y - 3), int(x - 3) : int(x + 4)]
+        # Above and below the number, where there is nothing but the disc.
+        ends = [(y - 6.5, y - 4.5), (y + 4.5, y + 6.5)]
+        rows = [pixels[int(top) : int(end), int(x - 3) : int(x + 4)] for top, end in ends]
+        inside = np.concatenate(rows)
         assert (np.ptp(inside.reshape(-1, 3), axis=0).max() > 40) == bool(hatched)
 
 

@@ -192,7 +192,7 @@ def test_a_whole_translation_is_used_without_a_warning(
         {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
     )
     assert text("captions.zero_grad.title") == "ALL GRADIENTS ARE SET TO 0."
-    assert text("status.slow", rate=1.25) == "¡1.2 steps a second!"
+    assert text("chart.step", step=1250) == "¡step 1,250!"
     assert plural("counts.samples", 2) == "¡2 samples!"
     assert caplog.messages == []
 
@@ -216,16 +216,16 @@ def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object],
     assert {"L = mean Quadrat(p - t)", "delta = zwei (p - t)"} <= set(told)
 
 
-@pytest.mark.parametrize("words", [5, None, "{rate:d}", "{other}", "{rate!r}", "{", "{rate.real}"])
+@pytest.mark.parametrize("words", [5, None, "{step:s}", "{other}", "{step!r}", "{", "{step.real}"])
 def test_what_cannot_be_shown_stays_english_and_is_said_once(
     words: object, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    speak({**ENGLISH, "status.paused": "pausiert", "status.slow": words, "no.such.key": "x"})
-    assert text("status.slow", rate=1.25) == "1.2 steps a second"
-    assert text("status.paused") == "pausiert"
+    speak({**ENGLISH, "status.nothing": "nichts", "chart.step": words, "no.such.key": "x"})
+    assert text("chart.step", step=1250) == "step 1,250"
+    assert text("status.nothing") == "nichts"
     assert len(caplog.messages) == 1
-    assert "status.slow" in caplog.text and f"1 of {len(ENGLISH)}" in caplog.text
+    assert "chart.step" in caplog.text and f"1 of {len(ENGLISH)}" in caplog.text
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
@@ -233,7 +233,7 @@ def test_a_file_of_no_texts_leaves_all_english(
     content: str, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     speak(content)
-    assert text("status.paused") == ENGLISH["status.paused"]
+    assert text("status.nothing") == ENGLISH["status.nothing"]
     assert len(caplog.messages) == 1 and "made_up.json" in caplog.text
 
 
@@ -244,12 +244,12 @@ def test_a_language_without_a_file_leaves_all_english(
 ) -> None:
     speak({})
     monkeypatch.setenv("SCALARVIZ_LANGUAGE", "klingon")
-    assert text("status.paused") == ENGLISH["status.paused"]
+    assert text("status.nothing") == ENGLISH["status.nothing"]
     assert len(caplog.messages) == 1 and "klingon" in caplog.text
 
 
 def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
     with pytest.warns(UserWarning, match=r"no\.such\.key"):
         assert text("no.such.key") == "no.such.key"
-    with pytest.warns(UserWarning, match="rate"):
-        assert text("status.slow") == ENGLISH["status.slow"]
+    with pytest.warns(UserWarning, match="step"):
+        assert text("chart.step") == ENGLISH["chart.step"]

@@ -1,5 +1,6 @@
 """Cameras and frames: where points of space are seen, and how a mouse moves them."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -162,23 +163,50 @@ def test_what_is_nearer_has_more_pixels_and_what_is_behind_the_eye_none() -> Non
     assert np.isnan(found.xy[2]).all()
 
 
-@given(width=st.floats(2.0, 4_000.0), height=st.floats(2.0, 3_000.0), panels=st.booleans())
+SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (3840, 2160), (420, 300), (60, 40)]
+
+
+@given(
+    size=st.sampled_from(SIZES) | st.tuples(st.floats(2.0, 5000.0), st.floats(2.0, 4000.0)),
+    exhibit=st.sampled_from([0.0, 250.0, 600.0]),
+    card=st.sampled_from([0.0, 300.0]),
+    present=st.booleans(),
+)
 def test_the_parts_of_a_picture_lie_inside_it_and_apart(
-    width: float, height: float, panels: bool
+    size: tuple[float, float], exhibit: float, card: float, present: bool
 ) -> None:
-    parts = Division.of(width, height, panels=panels)
-    assert parts.inner.width >= 1.0 and parts.inner.height >= 1.0
-    if width < 100.0 or height < 260.0:
-        return  # there is no room for everything
-    boxes = [parts.head, parts.scene, parts.strip, parts.foot]
-    boxes += [parts.side] * (parts.side.width > 0.0 and parts.side.height > 0.0)
-    for i, a in enumerate(boxes):
-        assert a.x >= 0.0 and a.y >= 0.0 and a.right <= width + 1e-6 and a.bottom <= height + 1e-6
-        for b in boxes[:i]:
-            apart = a.right <= b.x or b.right <= a.x or a.bottom <= b.y or b.bottom <= a.y
-            assert apart or min(a.bottom - b.y, b.bottom - a.y) < 1e-6
+    width, height = size
+    parts = Division.of(width, height, exhibit=exhibit, card=card, present=present)
     scene, inner = parts.scene, parts.inner
+    assert inner.width >= 1.0 and inner.height >= 0.5
     assert scene.has(inner.x, inner.y) and scene.has(inner.right - 1e-6, inner.bottom - 1e-6)
+    if height < 200.0:
+        return  # there is no room for everything
+    rows = [parts.head, scene, parts.strip, parts.band]
+    assert rows[0].y == 0.0 and rows[-1].bottom == pytest.approx(height)
+    for above, below in itertools.pairwise(rows):
+        assert above.bottom == pytest.approx(below.y) and below.width == width
+    beside = [inner, *(each for each in (parts.card, parts.exhibit) if each.width)]
+    for left, right in itertools.pairwise(beside):
+        assert left.right < right.x and right.y == inner.y and right.bottom == inner.bottom
+    assert beside[-1].right < width
+    assert not (parts.card.width and parts.exhibit.width and width < 1000.0)
+
+
+def test_a_picture_is_divided_as_it_was_agreed() -> None:
+    parts = Division.of(1280, 800, exhibit=250.0, card=280.0)
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (44.0, 36.0, 80.0)
+    assert parts.scene == Box(0.0, 44.0, 1280.0, 640.0) and parts.scale == 1.0
+    assert parts.exhibit == Box(1014.0, 60.0, 250.0, 608.0)
+    assert parts.card == Box(718.0, 60.0, 280.0, 608.0)
+    assert parts.inner == Box(16.0, 60.0, 686.0, 608.0)
+    parts = Division.of(800, 460, exhibit=250.0, card=280.0)
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (0.0, 28.0, 72.0)
+    assert parts.scene.height == 360.0 and not parts.exhibit.width
+    assert parts.card.right == 784.0
+    parts = Division.of(2560, 1600, present=True)
+    assert parts.scale == pytest.approx(2.7) and parts.head.height == 0.0
+    assert parts.strip.height == pytest.approx(97.2)
 
 
 # CameraController: a camera that is moved by a mouse.

@@ -198,7 +198,7 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
 
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
     caption = ("affine 0", "z = w x + b", ["= .1 * .2 + .3 * .4 + .5 * .6 = " + "1 + " * 40])
-    words = Words("A title " * 20, "about " * 40, [("step", "1")] * 30, caption)
+    words = Words("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
     chips = [("a message that is far too long " * 5, "press"), ("short", "")]
     frame_data = sight_of(
         words=words,
@@ -229,31 +229,30 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
         assert box.height > 17.0 * len(words) and box.right < width
 
 
-@pytest.mark.parametrize("size", [(1280, 700), (800, 350)])
-def test_messages_stand_below_a_title_that_they_would_cover(
-    studio: Studio, picture: Picture, size: tuple[int, int]
+@pytest.mark.parametrize("size", [(1280, 700), (800, 500), (640, 380), (420, 300), (2560, 1440)])
+@pytest.mark.parametrize("pinned", [False, True])
+def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
+    studio: Studio, picture: Picture, size: tuple[int, int], pinned: bool
 ) -> None:
-    head = Division.of(*size).head
-    for title, covers in (("It learns " * 6, True), ("It", False)):
-        chips = [("something that goes on for a while, and is said", "press")]
-        frame_data = sight_of(words=Words(title.strip()), chips=chips)
-        studio.shoot(
-            lambda frame_data=frame_data: picture.draw(frame_data, CAMERAS["flat"], *size, 1.0),
-            *size,
-        )
-        ((box, _),) = picture.buttons
-        assert title.strip() in picture.words  # as long as it is
-        assert (box.y >= head.bottom) == covers
-
-
-def test_a_caption_in_a_low_picture_takes_the_place_of_sizes(
-    studio: Studio, picture: Picture
-) -> None:
-    for height, caption, written in ((700, True, True), (350, True, False), (350, False, True)):
-        words = Words("", "", [], ("Each cube is one weight.", "", ()) if caption else None)
-        size, frame_data = (800, height), sight_of(words=words)
-        studio.shoot(lambda s=frame_data, z=size: picture.draw(s, CAMERAS["flat"], *z, 1.0), *size)
-        assert ("size: |gradient|, log" in picture.words) == written
+    frame_data = sight_of(
+        words=Words("It learns", "", "", ("A caption of some words", "f(x)", ["1", "2"])),
+        chips=[("something that goes on for a while, and is said", "press"), ("short", "undo")],
+        offers=["go on for 2,000 steps", "start again"],
+        pinned=Card(3, "a weight", [("value", "1")], ["a line"]) if pinned else None,
+    )
+    draw = partial(picture.draw, frame_data, CAMERAS["flat"], *size, 1.0)
+    studio.shoot(draw, *size)
+    parts, boxes = frame_data.division(*size), dict(map(reversed, picture.buttons))
+    for name in ("press", "undo"):
+        assert parts.scene.y <= boxes[name].y and boxes[name].bottom <= parts.scene.bottom
+        assert not any(boxes[name].meets(each) for each in (parts.exhibit, parts.card))
+    assert not boxes["press"].meets(boxes["undo"])
+    offers = [box for name, box in boxes.items() if name in frame_data.offers]
+    assert len(offers) == 2 or size[0] < 500
+    for box in offers:
+        assert parts.band.y <= box.y and box.bottom <= parts.band.bottom
+        assert box.right < parts.band.right - (320 if size[0] >= 1000 else 160)
+    assert "f(x)" not in picture.words  # its place is taken by the offers
 
 
 def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:

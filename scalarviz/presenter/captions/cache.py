@@ -1,4 +1,4 @@
-"""Narration: the texts of a picture: title, status and caption."""
+"""Narration: the texts of a picture: title, step and caption."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ NOTHING = Caption("", "", ())
 
 @final
 class Narration:
-    """The texts for a reading; `pause` is shown instead of the speed during a pause."""
+    """The texts for a reading."""
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
-        self.pause = text("status.paused")
         self._said = Answer(NOTHING)
         reading.answers.append(self._said)
 
@@ -34,25 +33,15 @@ class Narration:
         said = self.reading.ask(self._said, key, lambda: caption(session, pinned))
         return NOTHING if self._said.pending else said
 
-    def words(self, show: Show, motion: Motion, pinned: int | None, rate: float) -> Words:
-        """Return all texts of a picture, with `rate` steps a second."""
-        session = self.reading.session
-        speed = text(f"status.{'fast' if rate >= 9.5 else 'slow'}", rate=rate)
-        status = [
-            (text("status.step"), f"{session.step_index:,}"),
-            (text("status.epoch"), f"{session.epoch:,.1f}"),
-            (text("status.learning_rate"), f"{session.learning_rate:g}"),
-            ("", speed if session.playing else self.pause),
-            (text("status.engine"), session.engine),
-            (text("status.done"), session.done or text("status.nothing")),
-            (text("status.next"), session.next),
-        ]
-        return Words(show.title, show.about, status, self._strip(show, motion, pinned))
+    def words(self, show: Show, motion: Motion, pinned: int | None, *, clock: bool) -> Words:
+        """Return all texts of a picture; `clock` says whether the step is one of them."""
+        step = text("chart.step", step=self.reading.session.step_index) if clock else ""
+        return Words(show.title, show.about, step, self._caption(show, motion, pinned))
 
-    def _strip(
+    def _caption(
         self, show: Show, motion: Motion, pinned: int | None
     ) -> tuple[str, str, tuple[str, ...]] | None:
-        """Return the caption below the scene; at the very start, the show's description."""
+        """Return the caption below the stage; at the very start, the show's description."""
         session = self.reading.session
         if session.clock == Clock() and not session.playing:
             return show.about, "", ()

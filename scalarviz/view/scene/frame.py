@@ -10,10 +10,14 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.view.scene.camera import Camera
 
 MARGIN = 16.0
-HEAD, FOOT, STRIP = 58.0, 30.0, 104.0
-SIDE_BY_SIDE = 720.0  # width in pixels from which on the panels stand beside the scene
-LEAST = 340.0  # height in pixels below which there are no panels
-LOW = 420.0  # height in pixels below which head and strip are smaller
+WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
+LOW = 560.0  # height in pixels below which there is no head, and strip and band are smaller
+NARROW = 1000.0  # width in pixels below which a card takes the place of the exhibit
+PRESENTED = 1.35  # how much larger letters are in a presentation
+CARD = 260.0, 300.0  # least and largest width of a card
+SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
+LEAST = 120.0  # width in pixels below which there is no exhibit and no card
+SHALLOW = 200.0  # height in pixels below which there is no strip and no band
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,11 @@ class Box:
     def bottom(self) -> float:
         return self.y + self.height
 
+    @property
+    def place(self) -> tuple[float, float, float, float]:
+        """x, y, width and height."""
+        return self.x, self.y, self.width, self.height
+
     def inside(self, margin: float) -> Box:
         """Return the box reduced by a margin on each side."""
         wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
@@ -49,54 +58,78 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The boxes of a picture: head, scene, caption strip, side panels and status line (foot).
+    """The boxes of a picture; a part that is absent has no width or no height.
 
-    The panels stand beside the scene in a wide picture, else below it.
+    whole    the picture
+    head     its title
+    scene    the stage, of the full width
+    exhibit  what is learned, at the right end of the stage
+    card     the pinned weight, left of the exhibit; in a narrow picture in its place
+    inner    what is left of the stage for the network, with the legend in its lower left corner
+    strip    the operations of a step
+    band     the caption, and the loss curve at its right end
+    scale    size of letters and margins, relative to a picture of 1280 x 800
     """
 
     whole: Box
     head: Box
     scene: Box
+    exhibit: Box
+    card: Box
+    inner: Box
     strip: Box
-    side: Box
-    foot: Box
-
-    @property
-    def inner(self) -> Box:
-        """The box that the network fills: the scene without the border for labels."""
-        scene = self.scene
-        side, above, below = min(20.0, scene.width / 8), scene.height / 20, scene.height / 12
-        return Box(
-            scene.x + side,
-            scene.y + above,
-            max(1.0, scene.width - 2.0 * side),
-            max(1.0, scene.height - above - below),
-        )
+    band: Box
+    scale: float = 1.0
 
     @staticmethod
-    def of(width: float, height: float, *, panels: bool = True) -> Division:
-        """Divide a picture of this size; without panels the scene gets their place."""
-        head, strip = (HEAD, STRIP) if height >= LOW else (34.0, 64.0)
-        foot = FOOT
-        beside = panels and width >= SIDE_BY_SIDE
-        column = min(340.0, max(236.0, 0.255 * width)) if beside else 0.0
-        below = 0.0 if beside or not panels or height < LEAST else 0.26 * height
-        left = width - column
-        high = max(1.0, height - head - foot - strip - below)
-        scene = Box(0.0, head, left, high)
-        side = (
-            Box(left, MARGIN, column - MARGIN, height - foot - 2.0 * MARGIN)
-            if beside
-            else Box(MARGIN, head + high + strip, width - 2.0 * MARGIN, max(0.0, below - 6.0))
-        )
+    def of(
+        width: float,
+        height: float,
+        *,
+        exhibit: float = 0.0,
+        card: float = 0.0,
+        present: bool = False,
+    ) -> Division:
+        """Divide a picture of this size, in logical pixels.
+
+        exhibit  wanted width of the exhibit; 0, the default, for none
+        card     wanted width of the card; 0, the default, for none
+        present  True: letters are larger, and there is no head; by default False
+        """
+        scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
+        low = height < LOW
+        head = 0.0 if low or present else 44.0 * scale
+        strip, band = ((28.0, 72.0) if low else (36.0, 80.0)) if height >= SHALLOW else (0.0, 0.0)
+        strip, band = strip * scale, band * scale
+        high = max(1.0, height - head - strip - band)
+        scene = Box(0.0, head, width, high)
+        margin = min(MARGIN * scale, width / 8.0, high / 8.0)
+        free = scene.inside(margin)
+        if card:
+            card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
+            exhibit = 0.0 if width < NARROW else exhibit
+        exhibit = min(exhibit, SHARE * width)
+        free, at_end = taken(free, exhibit, margin)
+        free, beside = taken(free, card, margin)
         return Division(
             Box(0.0, 0.0, width, height),
-            Box(0.0, 0.0, left, head),
+            Box(0.0, 0.0, width, head),
             scene,
-            Box(0.0, head + high, left, strip),
-            side,
-            Box(0.0, height - foot, width, foot),
+            at_end,
+            beside,
+            free,
+            Box(0.0, scene.bottom, width, strip),
+            Box(0.0, scene.bottom + strip, width, band),
+            scale,
         )
+
+
+def taken(box: Box, width: float, margin: float) -> tuple[Box, Box]:
+    """Return what is left of a box after its right end is taken, and that end."""
+    if width < LEAST or box.width - width - margin < 1.0:
+        return box, Box(box.right, box.y, 0.0, box.height)
+    left = Box(box.x, box.y, box.width - width - margin, box.height)
+    return left, Box(box.right - width, box.y, width, box.height)
 
 
 @dataclass(frozen=True, slots=True)
