@@ -22,7 +22,7 @@ from scalarviz.controller.export import Exports
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.options import Options, Recipe, rate_now, settings_now
 from scalarviz.controller.picture import PictureProtocol
-from scalarviz.controller.play import Playing
+from scalarviz.controller.play import Playing, Walk
 from scalarviz.controller.precompile import kind_of, kinds_of_run
 from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.undo import Undo, as_number
@@ -90,6 +90,7 @@ class Controller:
         self.leave: Callable[[], None] = lambda: None
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
+        self.walk = Walk()
         self.options = Options(recipe, show)
         self.changes = Undo(show.session)
         self.exports = Exports()
@@ -97,6 +98,7 @@ class Controller:
         self.warming = Warming()
         self.look_at_kernels()
         stage.keys = keys.help_rows(self.state)
+        stage.travel = self.travel
 
     @property
     def session(self) -> Session:
@@ -123,12 +125,14 @@ class Controller:
     @computes
     def play(self) -> None:
         """Play in the background."""
+        self.walk.left = 0
         self.stage.offer({})
         with self._report_errors():
             self.playing.play()
 
     def pause(self) -> None:
         """Pause; report the error that has stopped the training, if there is one."""
+        self.walk.left = 0
         self._stop(self.playing.pause)
 
     def _stop(self, pause: Callable[[], None]) -> None:
@@ -143,6 +147,7 @@ class Controller:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
         playing = self.playing
         self.hand.attend()
+        self._walk_on()
         self.stage.rate = playing.measured()
         self._rename()
         if self.warming.attend():
@@ -178,6 +183,22 @@ class Controller:
     def operation(self, direction: int) -> None:
         """Go forward or back by one operation, whatever the unit."""
         self._go(direction, 1, "operation")
+
+    @computes
+    def travel(self, operations: int) -> None:
+        """Go forward, or back if negative, by some operations, one after the other."""
+        self._stand_still()
+        self.walk.begin(operations)
+        self._walk_on()
+
+    def _walk_on(self) -> None:
+        """Do the next operation of a walk if it is due."""
+        if self.hand.busy or self.warming.held:
+            return
+        if direction := self.walk.due():
+            session = self.session
+            go = session.advance if direction > 0 else session.back
+            self.do(partial(go, 1, "operation"))
 
     @computes
     def _go(self, direction: int, times: int, unit: Unit) -> None:

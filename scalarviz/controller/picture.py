@@ -21,6 +21,7 @@ class PictureProtocol(Protocol):
     layout: str  # "crossbar" or "posters"
     per_layer: bool
     keys: list[tuple[str, str]]  # for the help
+    travel: Callable[[int], object]  # called with a number of operations to go
     rate: float  # steps a second, as measured
     patience: float  # seconds to wait for results of the session
     status: str  # message that stays until it is cleared

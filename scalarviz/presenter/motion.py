@@ -118,6 +118,14 @@ class Motion:
         return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
 
     @property
+    def current(self) -> int:
+        """The number of the operation that is shown, from 1; 0 if the network is at rest."""
+        done = self.reading.place[1]
+        if not self.walking:
+            return done
+        return done + self._undoing or len(self.reading.moments) * (self.shown()[0] is not None)
+
+    @property
     def _undoing(self) -> bool:
         """Whether an undone operation is being animated, with the sample as it was."""
         return self._passage is not None and not self._passage.forward and self._part() < 1.0

@@ -18,6 +18,7 @@ from scalarviz.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.operations import Caption
+from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.cards import PinnedCard, hover_card
 from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
@@ -43,6 +44,7 @@ class Stage:
     help           whether the list of `keys` is shown
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
+    travel         called with how many operations to go, forward or back, for a click on the strip
     rate           steps a second, as measured by the caller
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
@@ -71,6 +73,8 @@ class Stage:
         self.silent = False
         self.present = False
         self.hover: int | None = None
+        self.travel: Callable[[int], object] = lambda operations: None
+        self._hovered = 0  # cell of the strip
         self.pinned: int | None = None
         self._layout_name = layout
         self.scales = Scales()
@@ -197,10 +201,16 @@ class Stage:
     # The mouse.
 
     def hover_at(self, x: float, y: float) -> None:
+        self._hovered = self.cell_at(x, y)
         self.hover = self.cube_at(x, y)
 
+    def cell_at(self, x: float, y: float) -> int:
+        """Return how many operations are done after the one in the strip at a pixel, or 0."""
+        cells = self._picture.cells if self._picture else []
+        return next((done for box, done in cells if box.has(x, y)), 0)
+
     def click(self, x: float, y: float) -> None:
-        """Press the button at a pixel, else pin the cube there; elsewhere, unpin."""
+        """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
         for box, name in reversed(self._picture.buttons if self._picture else []):
             if box.has(x, y):
                 if name == text("notices.rescale"):
@@ -208,6 +218,9 @@ class Stage:
                 else:
                     self.messages.press(name)
                 return
+        if (done := self.cell_at(x, y)) and self._seen is not None:
+            self.travel(done - self._seen.current)
+            return
         self.pin(self.cube_at(x, y))
 
     def pin(self, weight: Weight | int | None) -> None:
@@ -222,6 +235,10 @@ class Stage:
     def cube_at(self, x: float, y: float) -> int | None:
         """Return the bank index of the cube at a pixel; None if there is none."""
         if self._picture is None or self._seen is None:
+            return None
+        parts = self._seen.division(*self._extent)
+        covers = parts.exhibit, parts.card
+        if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
             return None
         see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
         return cube_at(self._seen, see, x, y)
@@ -305,6 +322,9 @@ class Stage:
             chips,
             self.messages.offers(),
             self.keys if self.help else (),
+            cells_of(reading.program, reading.moments),
+            self.motion.current,
+            self._hovered,
             self.present,
         )
         self.eyes.frame(self._extent, self._seen.division(*self._extent).inner)

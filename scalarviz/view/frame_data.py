@@ -15,6 +15,7 @@ from scalarviz.view.scene.plates import Layout
 
 NOTHING = np.zeros(0)
 EXHIBIT = 250.0  # width in pixels of an exhibit that does not say how wide it should be
+FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
 CARD = 0.235  # width of a card, as a share of that of the picture
 
 
@@ -108,6 +109,28 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One operation of a step, in the strip.
+
+    part       FORWARD, ERROR or BACKWARD
+    layer      its layer, such as "layer 0", or ""
+    name       plain name; `technical` is that of the session
+    done       number of operations of the step that are done after it
+    """
+
+    part: str
+    layer: str
+    name: str
+    technical: str
+    done: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Equal for the operations of one layer in one part; others have a key of their own."""
+        return self.part, self.layer, 0 if self.layer else self.done
+
+
+@dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
 
@@ -117,6 +140,9 @@ class FrameData:
     chips          short messages, each with the label of its button or ""
     offers         labels of the large buttons
     help           pairs of key and meaning while the help is open
+    strip          the operations of a step
+    current        number of operations that are done in the step shown, 0 if none is shown
+    hovered        `done` of the cell of the strip under the mouse, or 0
     present        whether it is a presentation: with larger letters, and without head and loss
     """
 
@@ -133,6 +159,9 @@ class FrameData:
     chips: Sequence[tuple[str, str]] = ()
     offers: Sequence[str] = ()
     help: Sequence[tuple[str, str]] = ()
+    strip: Sequence[Cell] = ()
+    current: int = 0
+    hovered: int = 0
     present: bool = False
 
     def division(self, width: float, height: float) -> Division:

@@ -66,7 +66,13 @@ def draw_inspector(
     y = box.y
     with canvas.clip(box.x, box.y, box.width, box.height):
         canvas.box(
-            box.x, y, box.width, min(high, box.height), theme.panel, radius=8.0, outline=theme.rim
+            box.x,
+            y,
+            box.width,
+            min(high, box.height),
+            theme.panel[:7],
+            radius=8.0,
+            outline=theme.rim,
         )
         x, y = box.x + pad, y + pad + 0.78 * row
         for line in title:

@@ -28,6 +28,7 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
     box, scale = division.head, division.scale
     if not box.height:
         return
+    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
     margin, size = 20.0 * scale, 16.0 * scale
     base = box.y + 28.0 * scale
     title = canvas.fit(words.title, box.width - 2.0 * margin, size=size, bold=True)
@@ -36,12 +37,6 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
     if left > 60.0 * scale:
         about = canvas.fit(words.about, left, size=14.0 * scale)
         canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
-
-
-def draw_strip(canvas: Canvas2D, division: Division, theme: Theme) -> None:
-    """Draw the ground of the operations of a step."""
-    box = division.strip
-    canvas.box(box.x, box.y, box.width, box.height, theme.panel)
 
 
 def draw_band(
@@ -54,6 +49,7 @@ def draw_band(
     band, scale = division.band, division.scale
     if not band.height:
         return []
+    canvas.box(*band.place, theme.ground)
     margin, end = 20.0 * scale, band.right
     if not frame_data.present:
         wide = LOSS[band.width < NARROW] * scale
@@ -80,15 +76,15 @@ def draw_caption(
     title, formula, numbers = caption
     with canvas.clip(box.x, box.y, box.width, box.height):
         most = 1 if short else 2
-        y = box.y + 6.0 * scale
+        y = box.y + 4.0 * scale
         for line, size in heading(canvas, title, box.width, scale)[:most]:
             y += 1.22 * size
-            canvas.text(box.x, y - 2.0 * scale, line, size=size, color=theme.ink, bold=True)
+            canvas.text(box.x, y, line, size=size, color=theme.ink, bold=True)
         if short:
             return
         size = 15.0 * scale
-        high = 1.28 * size
-        room = max(0, int((box.bottom - y - 2.0 * scale) // high))
+        high = 1.42 * size
+        room = max(0, int((box.bottom - y - 3.0 * scale) // high))
         lines = [part for part in (formula, *numbers) if part]
         if sum(len(wrapped(canvas, line, box.width, size)) for line in lines) > room:
             lines = ["   ".join(lines)]  # one below the other there are too many
@@ -97,7 +93,7 @@ def draw_caption(
             if i == room - 1 and len(parts) > room:
                 line = canvas.fit(" ".join(parts[i:]), box.width, size=size)
             y += high
-            canvas.text(box.x, y - 4.0 * scale, line, size=size, color=theme.quiet)
+            canvas.text(box.x, y, line, size=size, color=theme.quiet)
 
 
 def heading(
@@ -144,6 +140,8 @@ def channel_name(channel: str) -> str:
 def draw_exhibit(canvas: Canvas2D, division: Division, exhibit: Exhibit, theme: Theme) -> None:
     """Draw what is learned, with its title above it, in the middle of its box."""
     box, scale = division.exhibit, division.scale
+    left, stage = box.x - 8.0 * scale, division.scene
+    canvas.box(left, stage.y, stage.right - left, stage.height, theme.ground)
     size, line = 13.0 * scale, 18.0 * scale
     title = exhibit.title.partition("  ")[0]
     heads = [words for words in (title, exhibit.aside) if words]

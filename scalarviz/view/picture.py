@@ -24,6 +24,7 @@ from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
 from scalarviz.view.scenery import draw_scenery
+from scalarviz.view.strip import Place, draw_hovered, draw_strip
 
 
 @final
@@ -33,6 +34,7 @@ class Picture:
     theme    name of the colors, a key of THEMES
     program  the program that is shown, which the lights need
     buttons  boxes in logical pixels and labels of the buttons on the last picture
+    cells    boxes of the operations in the strip, with how many are done after each
     words    all text on the last picture
     """
 
@@ -40,6 +42,7 @@ class Picture:
         self.theme: Theme = THEMES[theme]
         self.program = program
         self.buttons: list[overlay.Button] = []
+        self.cells: list[Place] = []
         self.words: list[str] = []
         self._cubes: Cubes | None = None
         self._layout: Layout | None = None
@@ -97,9 +100,10 @@ class Picture:
         overlay.draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
         overlay.draw_head(canvas, division, frame_data.words, theme)
-        overlay.draw_strip(canvas, division, theme)
+        self.cells = draw_strip(canvas, division, frame_data, theme)
         self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
         self.buttons += overlay.draw_chips(canvas, division, frame_data, theme)
+        draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division.scene)
         overlay.draw_help(canvas, division, frame_data.help, theme)
 

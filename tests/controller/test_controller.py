@@ -69,6 +69,34 @@ def values(controller: Any) -> list[float]:
 # Going on, and back.
 
 
+def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
+    seen = []
+
+    def walk(operations: int) -> None:
+        controller.stage.travel(operations)
+        while controller.walk.left or controller.hand.busy:
+            controller.attend()
+            if not seen or seen[-1] != controller.session.clock.place:
+                seen.append(controller.session.clock.place)
+            time.sleep(0.002)
+
+    walk(3)
+    assert seen == [(0, 1), (0, 2), (0, 3)]
+    walk(-2)
+    assert seen[3:] == [(0, 2), (0, 1)]
+    walk(0)
+    assert controller.session.clock.place == (0, 1)
+
+
+def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> None:
+    for command in (controller.pause, controller.play, lambda: controller.step(1)):
+        controller.stage.travel(5)
+        controller.attend()
+        command()
+        assert controller.walk.left == 0
+        controller.pause()
+
+
 def test_it_plays_in_the_background_until_paused(controller: Any) -> None:
     controller.toggle_play()
     assert controller.state.playing

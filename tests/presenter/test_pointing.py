@@ -125,6 +125,41 @@ def test_notices_go_by_themselves_and_choices_wait(studio: Studio, stage: Stage)
     assert not stage.tick(7.0) and stage.tick(9.0) and "once more" not in words(studio, stage)
 
 
+def test_a_click_on_the_strip_goes_to_just_after_that_operation(
+    studio: Studio, stage: Stage
+) -> None:
+    went: list[int] = []
+    stage.travel = went.append
+    stage.pin(3)
+    studio.stage(stage, 0.0, SIZE)
+    for box, done in stage.picture().cells:
+        stage.click(box.x + 2.0, box.y + 2.0)
+        assert went.pop() == done
+    stage.session.advance(3, "operation")
+    studio.stage(stage, 1.0, SIZE)
+    for box, done in stage.picture().cells:
+        stage.click(box.right - 2.0, box.bottom - 2.0)
+        assert went.pop() == done - 3
+    assert stage.pinned == 3
+
+
+def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, stage: Stage) -> None:
+    stage.pin(3)
+    studio.stage(stage, 0.0, (1200, 800))
+    stage.zoom(30.0, *places(stage, (1200, 800))[10])
+    studio.stage(stage, 0.0, (1200, 800))
+    parts = stage.frame_data().division(1200, 800)
+    for box in (parts.head, parts.strip, parts.band, parts.exhibit, parts.card):
+        xs, ys = (
+            np.linspace(box.x + 1, box.right - 1, 30),
+            np.linspace(box.y + 1, box.bottom - 1, 9),
+        )
+        assert all(stage.cube_at(x, y) is None for x in xs for y in ys)
+    inner = parts.inner
+    xs, ys = np.linspace(inner.x, inner.right, 40), np.linspace(inner.y, inner.bottom, 40)
+    assert any(stage.cube_at(x, y) is not None for x in xs for y in ys)
+
+
 def test_the_pointer_asks_nothing_of_the_session(
     studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

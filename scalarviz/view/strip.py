@@ -1,0 +1,131 @@
+"""The strip below the stage: the operations of a step, of which the current one is lit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
+from scalarviz.view.frame_data import BACKWARD, ERROR, Cell, FrameData
+from scalarviz.view.scene.frame import Box, Division
+
+Place = tuple[Box, int]  # the box of a cell, and how many operations are done after it
+SIZE, PAD, BETWEEN = 13.0, 7.0, 14.0  # letters, space in a cell, and between two parts of a step
+MORE = "…"
+
+
+def draw_strip(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> list[Place]:
+    """Draw the operations of a step, those done in this step brighter; return their places."""
+    box, scale = division.strip, division.scale
+    canvas.box(*box.place, theme.panel[:7])
+    cells, current = frame_data.strip, frame_data.current
+    if not box.height or not cells:
+        return []
+    size, pad, margin = SIZE * scale, PAD * scale, 20.0 * scale
+    room = box.width - 2.0 * margin
+    shown = fitting(canvas, cells, current, room, scale)
+    base, places = box.y + box.height / 2.0 + 0.36 * size, []
+    x = box.x + margin
+    for number, (part, group) in enumerate(groupby(shown, lambda cell: cell.part)):
+        if number:
+            middle = x + BETWEEN * scale / 2.0
+            ends = (middle, box.y + 0.28 * box.height), (middle, box.bottom - 0.28 * box.height)
+            canvas.segments([ends[0]], [ends[1]], theme.faint)
+            x += BETWEEN * scale
+        x += canvas.text(x, base, heading(part), size=size, color=theme.quiet, bold=True) + pad
+        for cell in group:
+            wide = canvas.measure(label(cell), size=size) + 2.0 * pad
+            place = Box(x, box.y + 4.0 * scale, wide, box.height - 8.0 * scale)
+            lit = cell is lit_of(shown, current)
+            color = theme.ink if cell.done <= current else theme.quiet
+            if lit:
+                fill = theme.accent if part == BACKWARD else theme.light
+                canvas.box(*place.place, fill, radius=6.0 * scale)
+                color = theme.ground
+            canvas.text(x + pad, base, label(cell), size=size, color=color)
+            if cell.name != MORE:
+                places.append((place, cell.done))
+            x += wide
+    return places
+
+
+def draw_hovered(
+    canvas: Canvas2D, places: Sequence[Place], frame_data: FrameData, theme: Theme, scale: float
+) -> None:
+    """Write the technical name of the cell under the mouse above it."""
+    for box, done in places:
+        if done != frame_data.hovered:
+            continue
+        words, size = frame_data.strip[done - 1].technical, SIZE * scale
+        wide, high = canvas.measure(words, size=size) + 16.0 * scale, 24.0 * scale
+        x = min(max(box.x + (box.width - wide) / 2.0, 4.0), max(4.0, canvas.width - wide - 4.0))
+        place = Box(x, box.y - high - 6.0 * scale, wide, high)
+        canvas.box(*place.place, theme.panel[:7], radius=6.0 * scale, outline=theme.rim)
+        base = place.bottom - 7.5 * scale
+        canvas.text(x + 8.0 * scale, base, words, size=size, color=theme.ink)
+
+
+def heading(part: str) -> str:
+    """Return the plain word over a part of a step."""
+    return text(f"strip.part.{part}")
+
+
+def label(cell: Cell) -> str:
+    return f"{cell.layer}: {cell.name}" if cell.layer and cell.name else cell.layer or cell.name
+
+
+def lit_of(cells: Sequence[Cell], current: int) -> Cell | None:
+    """Return the cell that holds the current operation; None if there is none."""
+    return next((cell for cell in cells if cell.done >= current > 0), None)
+
+
+def fitting(
+    canvas: Canvas2D, cells: Sequence[Cell], current: int, room: float, scale: float
+) -> list[Cell]:
+    """Return the cells to draw: all with names, else one a layer, else some with "…" between."""
+    named = [
+        replace(cell, layer="") if i and cells[i - 1].key == cell.key else cell
+        for i, cell in enumerate(cells)
+    ]
+    joined = [list(group)[-1] for _, group in groupby(cells, lambda cell: cell.key)]
+    joined = [replace(cell, name="") if cell.layer else cell for cell in joined]
+    for shown in (named, joined):
+        if width_of(canvas, shown, scale) <= room:
+            return shown
+    kept = joined
+    while width_of(canvas, kept, scale) > room and (left := farthest(kept, current)) is not None:
+        kept = [*kept[:left], replace(kept[left], layer="", name=MORE), *kept[left + 1 :]]
+        kept = merged(kept)
+    return kept if width_of(canvas, kept, scale) <= room else []
+
+
+def merged(cells: list[Cell]) -> list[Cell]:
+    """Return the cells with one "…" for several in a row of one part."""
+    found: list[Cell] = []
+    for cell in cells:
+        if found and found[-1].name == cell.name == MORE and found[-1].part == cell.part:
+            found.pop()
+        found.append(cell)
+    return found
+
+
+def farthest(cells: list[Cell], current: int) -> int | None:
+    """Return the place of the cell to leave out: the farthest from the current, not its own."""
+    own = next((i for i, cell in enumerate(cells) if cell.done >= current), 0)
+    others = [i for i, cell in enumerate(cells) if cell.name != MORE and i != own]
+    first = [i for i in others if cells[i].part != ERROR] or others
+    return max(first, key=lambda i: abs(i - own), default=None)
+
+
+def width_of(canvas: Canvas2D, cells: Sequence[Cell], scale: float) -> float:
+    """Return the width of all cells with the words of their parts."""
+    size, pad = SIZE * scale, PAD * scale
+    parts = dict.fromkeys(cell.part for cell in cells)
+    words = [canvas.measure(heading(part), size=size, bold=True) + pad for part in parts]
+    wide = [canvas.measure(label(cell), size=size) + 2.0 * pad for cell in cells]
+    return sum(words) + sum(wide) + BETWEEN * scale * (len(parts) - 1)
