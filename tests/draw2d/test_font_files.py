@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from scalarviz.draw2d import font_files
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.font_files import fallback, packaged, styled
 from scalarviz.draw2d.fonts import ATLAS, BOX, Font
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.frame_data import Words
+from scalarviz.view.overlay import draw_head
+from scalarviz.view.scene.frame import Division
 
 PACKAGE = Path(font_files.__file__).parent.parent
 STYLES = [(False, False), (True, False), (False, True)]
@@ -178,3 +183,14 @@ def test_korean_is_written_in_its_own_letters_where_the_system_has_them() -> Non
         left, top, right, bottom = map(int, glyph[4:])
         pictures.append(ATLAS.pixels[top:bottom, left:right].tobytes())
     assert len(set(pictures)) == 3
+
+
+def test_a_title_is_written_with_letters_that_only_the_system_has(folder: Path) -> None:
+    title = "셒갊"  # in no other test: fonts remember which letters they have
+    write_font(folder / "korean.ttf", title, 512)
+    canvas = Canvas2D(1280.0, 800.0)
+    draw_head(canvas, Division.of(1280.0, 800.0), Words(title), THEMES["dark"])
+    assert canvas.words[0] == title
+    wide = canvas.measure(title, size=16.0, bold=True)
+    assert wide == pytest.approx(2 * (8.0 + 16.0 / 24.0), abs=1.0)
+    assert wide != canvas.measure(BOX * 2, size=16.0, bold=True)
