@@ -223,9 +223,8 @@ class Controller:
 
     @computes
     def reset(self) -> None:
-        """Start again with the same initial weights."""
+        """Start again with the same initial weights; the speed stays."""
         self._stand_still()
-        self.playing.restart()
         self.do(self.session.reset)
 
     def set_unit(self, unit: str) -> None:

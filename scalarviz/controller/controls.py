@@ -73,14 +73,6 @@ def switch(controller: Controller, name: str) -> None:
     return controller.tell(text("notices.switched", number=number, last=count - 1))
 
 
-def show_all(controller: Controller, _: int) -> None:
-    """Close the help if it is open, else show the whole network."""
-    if controller.stage.help:
-        controller.stage.help = False
-    else:
-        controller.stage.frame_all()
-
-
 def toggle_help(controller: Controller, _: int) -> None:
     controller.stage.help = not controller.stage.help
 
@@ -355,22 +347,22 @@ CONTROLS = table(
         Control(
             "look at pinned",
             "button",
-            "The pinned weight closely",
+            "The pinned weight closely, or everything",
             lambda controller, _: controller.stage.frame_pinned(),
             menu="View",
             text="Pinned closely",
             key="f",
-            help="look at the pinned weight closely",
+            help="look at the pinned weight closely, or at everything",
         ),
         Control(
             "look at everything",
             "button",
-            "Everything",
-            show_all,
+            "As at first",
+            lambda controller, _: controller.stage.restore(),
             menu="View",
-            text="Whole network",
+            text="As at first",
             key="escape",
-            help="look at everything",
+            help="close what is open; look at everything as at first",
         ),
         Control(
             "layers",

@@ -102,12 +102,6 @@ class Playing:
         self._seen.clear()
         self.session.pause(AT_ONCE)
 
-    def restart(self) -> None:
-        """Start the opening again."""
-        self._played = 0.0
-        if self.opening is not None:
-            self.speed = self.opening
-
     @property
     def seconds(self) -> float:
         """Seconds of playing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import final
 
 import numpy as np
@@ -70,12 +71,16 @@ class PinnedCard:
         return Card(row, name, facts(self.session, row, source, since), lines, self._history(row))
 
     def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
-        """Return steps and values so far; while the session plays, refreshed only at intervals."""
+        """Return steps and values so far; while the session plays, refreshed only at intervals.
+
+        A picture that waits for all results waits for the earlier steps, too.
+        """
         if row not in self.session.pinned:
             return None
+        waits = self.reading.patience == math.inf
         if row != self._recalled[0] or not self.session.playing or self._recalling.due:
             with self._recalling.doing():
-                self._recalled = row, self.session.history(row)
+                self._recalled = row, self.session.history(row, wait=waits)
         steps, values = self._recalled[1]
         return (steps, values) if len(steps) > 1 else None
 

@@ -38,11 +38,11 @@ class Messages:
         self._offers: dict[str, Callable[[], None]] = {}
 
     def notice(self, text: str, action: str, then: Callable[[], None] | None) -> None:
-        """Add a notice; the oldest is dropped if there are too many."""
-        kept = [each for each in self._notices if each.text != text]
+        """Add a notice in place of the one of its kind, with a button or without."""
+        kept = [each for each in self._notices if bool(each.action) != bool(action)]
         notice = Notice(text, action, then, 0.0)
         notice.until = self._now + notice.seconds
-        self._notices = [*kept, notice][-MOST:]
+        self._notices = [*kept, notice]
 
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         self._offers = dict(offers)
@@ -72,8 +72,10 @@ class Messages:
         return False
 
     def chips(self) -> list[tuple[str, str]]:
+        """Return the messages, at most two: the status, if there is one, and the newest notices."""
         status = [(self.status, "")] if self.status else []
-        return [*status, *((each.text, each.action) for each in self._notices)]
+        notices = [(each.text, each.action) for each in self._notices]
+        return [*status, *notices[len(status) - MOST :]]
 
     def offers(self) -> list[str]:
         return list(self._offers)

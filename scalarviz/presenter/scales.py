@@ -40,6 +40,15 @@ class Scales:
         self._has_numbers = bool(np.any(colors)), bool(np.any(sizes))
         self._clipped = count_beyond(plates, colors, self.colors)
 
+    def keep(self, before: Sequence[Plate], plates: Sequence[Plate]) -> None:
+        """Keep the scales of layers for another layout, with other plates."""
+        for which in ("colors", "sizes"):
+            scales = np.asarray(getattr(self, which))
+            of_layer = dict(zip((each.layer for each in before), scales.tolist(), strict=True))
+            most = float(scales.max(initial=0.0)) or 1.0
+            found = [of_layer.get(each.layer, most) for each in plates]
+            setattr(self, which, np.array(found))
+
     def lacks(self, source: Source) -> bool:
         """Return whether there were no nonzero numbers to choose by, and are some now."""
         shown = zip(self._has_numbers, (self.color, self.size), strict=True)

@@ -30,7 +30,6 @@ from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
-from scalarviz.texts import text
 from scalarviz.view.frame_data import CubeValues, FrameData
 
 
@@ -76,6 +75,7 @@ class Stage:
         self.travel: Callable[[int], object] = lambda operations: None
         self._hovered = 0  # cell of the strip
         self.pinned: int | None = None
+        self._forgets = True  # whether the pinned weight's history was not recorded before
         self._layout_name = layout
         self.scales = Scales()
         self._picture: Any = None
@@ -86,6 +86,7 @@ class Stage:
 
     def _begin(self, camera: str) -> None:
         self.reading = LiveValues(self.session, self.patience)
+        self._preset = camera
         self.plan = layout_of(self.session, self._layout_name)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
@@ -103,7 +104,7 @@ class Stage:
         self.show = Show.of(show)
         self.hover = self._seen = None
         self.release()
-        self._begin(self.eyes.name)
+        self._begin(self._preset)
 
     @property
     def status(self) -> str:
@@ -162,10 +163,10 @@ class Stage:
 
     @layout.setter
     def layout(self, name: str) -> None:
-        self.plan = layout_of(self.session, name)
+        before, self.plan = self.plan, layout_of(self.session, name)
         self._layout_name = name
         self.eyes.set_layout(self.plan)
-        self.rescale()
+        self.scales.keep(before.plates, self.plan.plates)
 
     def rescale(self) -> None:
         """Choose scales for the current numbers; they stay until the next call."""
@@ -180,6 +181,7 @@ class Stage:
 
     def look(self, name: str) -> None:
         self.eyes.look(name)
+        self._preset = name
 
     def orbit(self, dx: float, dy: float) -> None:
         self.eyes.orbit(dx, dy)
@@ -191,12 +193,20 @@ class Stage:
         self.eyes.zoom(factor, x, y)
 
     def frame_pinned(self) -> None:
+        """Look at the pinned weight closely; at the whole network if none is pinned."""
         if self.pinned is not None:
             self.eyes.frame_cube(self.pinned)
+        else:
+            self.eyes.frame_all()
 
-    def frame_all(self) -> None:
-        self.help = False
-        self.eyes.frame_all()
+    def restore(self) -> None:
+        """Close the help, else the card, else show the whole network as at first."""
+        if self.help:
+            self.help = False
+        elif self.pinned is not None:
+            self.pin(None)
+        else:
+            self.look(self._preset)
 
     # The mouse.
 
@@ -213,10 +223,7 @@ class Stage:
         """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
         for box, name in reversed(self._picture.buttons if self._picture else []):
             if box.has(x, y):
-                if name == text("notices.rescale"):
-                    self.rescale()
-                else:
-                    self.messages.press(name)
+                self.messages.press(name)
                 return
         if (done := self.cell_at(x, y)) and self._seen is not None:
             self.travel(done - self._seen.current)
@@ -224,11 +231,17 @@ class Stage:
         self.pin(self.cube_at(x, y))
 
     def pin(self, weight: Weight | int | None) -> None:
-        """Pin a Weight or bank index: its history is recorded and its arithmetic shown."""
+        """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
+
+        A history that was recorded before is kept when the weight is unpinned.
+        """
         row = None if weight is None else one_row(self.session.network, weight)
-        if self.pinned is not None and self.pinned != row:
+        if row == self.pinned:
+            return
+        if self.pinned is not None and self._forgets:
             self.session.pin(self.pinned, False)
         if row is not None:
+            self._forgets = row not in self.session.pinned
             self.session.pin(row)
         self.pinned = row
 
@@ -291,9 +304,6 @@ class Stage:
         if scales.lacks(source):
             self.rescale()
         clipped = scales.clipped(plates, mixed.colors)
-        chips = self.messages.chips()
-        if clipped and not self.silent:
-            chips.append((text("notices.clipped", count=clipped), text("notices.rescale")))
         frozen = np.asarray(session.network.bank.frozen)
         self._seen = FrameData(
             self.plan,
@@ -319,7 +329,7 @@ class Stage:
             reading.exhibit,
             hover_card(session, self.hover, source, since),
             None if reading.asleep else self._card.card(self.pinned, source, since, reading.key),
-            chips,
+            self.messages.chips(),
             self.messages.offers(),
             self.keys if self.help else (),
             cells_of(reading.program, reading.moments),

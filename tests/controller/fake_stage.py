@@ -37,7 +37,7 @@ class FakeStage:
         self.broken: Exception | None = None
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        if name not in "look orbit move zoom frame_pinned frame_all hover_at rescale".split():
+        if name not in "look orbit move zoom frame_pinned restore hover_at rescale".split():
             raise AttributeError(name)
         return lambda *given: self.asked.append((name, *given))
 

@@ -85,6 +85,37 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     assert stage.cube_at(*middle) == 30
 
 
+def test_without_a_pinned_weight_the_whole_network_is_looked_at(stage: Stage) -> None:
+    first = stage.eyes.camera
+    stage.zoom(5.0, 30.0, 30.0)
+    stage.frame_pinned()
+    stage.tick(0.0), stage.tick(5.0)
+    assert stage.eyes.camera == first
+
+
+def test_a_history_that_was_recorded_before_outlives_the_card(stage: Stage) -> None:
+    stage.session.pin([5, 6])
+    stage.pin(5)
+    stage.pin(8)
+    stage.pin(None)
+    assert stage.session.pinned == [5, 6]
+
+
+def test_messages_do_not_pile_up(stage: Stage) -> None:
+    stage.tick(0.0)
+    for number in range(4):
+        stage.notice(f"said {number}")
+    assert stage.messages.chips() == [("said 3", "")]
+    stage.notice("first", "undo")
+    stage.notice("second", "return")
+    assert stage.messages.chips() == [("said 3", ""), ("second", "return")]
+    stage.status = "compiling"
+    assert stage.messages.chips() == [("compiling", ""), ("second", "return")]
+    stage.status = ""
+    stage.notice("later")
+    assert stage.messages.chips() == [("second", "return"), ("later", "")]
+
+
 def test_a_weight_is_pinned_as_well_as_its_row(stage: Stage) -> None:
     network = stage.session.network
     stage.pin(network.weight(40))

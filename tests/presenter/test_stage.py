@@ -91,7 +91,7 @@ def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> No
     assert "Space" not in words(studio, stage)
     stage.help = True
     assert {"Keys", "Space", "go on, or pause", "?", "these keys"} <= set(words(studio, stage))
-    stage.frame_all()
+    stage.restore()
     assert not stage.help
 
 
@@ -150,21 +150,44 @@ def test_scales_stay_while_values_change(studio: Studio, stage: Stage) -> None:
     assert (stage.frame_data().cubes.color_scales > first.color_scales).any()
 
 
-def test_more_clipped_cubes_than_before_are_said_and_can_be_rescaled(
-    studio: Studio, stage: Stage
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_another_layout_keeps_the_scales(stage: Stage, per_layer: bool) -> None:
+    stage.per_layer = per_layer
+    first = stage.frame_data().cubes
+    stage.session.edit([3, 40], [50.0, -60.0])
+    for layout in ("posters", "crossbar"):
+        stage.layout = layout
+        shown = stage.frame_data().cubes
+        assert len(shown.color_scales) == len(stage.plan.plates)
+        assert set(shown.color_scales.tolist()) == set(first.color_scales.tolist())
+        assert set(shown.size_scales.tolist()) == set(first.size_scales.tolist())
+    np.testing.assert_array_equal(shown.color_scales, first.color_scales)
+
+
+def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
+    stage: Stage,
 ) -> None:
-    assert not any("clipped" in each for each in words(studio, stage))
-    scale = float(stage.frame_data().cubes.color_scales[0])
-    stage.session.edit([3, 30], [2.0 * scale, -3.0 * scale])
-    assert {"2 cubes clipped", "rescale"} <= set(words(studio, stage))
-    ((box, name),) = stage.picture().buttons
-    assert name == "rescale" and box.right < Division.of(*SIZE).scene.right
-    stage.click(box.x + box.width / 2, box.y + box.height / 2)
-    assert not any("clipped" in each for each in words(studio, stage))
-    assert stage.picture().buttons == []
-    assert float(stage.frame_data().cubes.color_scales[0]) >= 3.0 * scale
-    assert stage.pinned is None
-    assert_right_colors(studio, stage)
+    stage.look("perspective")
+    stage.tick(0.0), stage.tick(5.0)
+    first = stage.eyes.camera
+    stage.orbit(90.0, 30.0), stage.zoom(3.0, 100.0, 100.0), stage.move(40.0, 0.0)
+    stage.pin(7)
+    stage.help = True
+    moved = stage.eyes.camera
+    stage.restore()
+    assert not stage.help and stage.pinned == 7
+    stage.restore()
+    assert stage.pinned is None and stage.eyes.camera == moved
+    stage.restore()
+    stage.tick(10.0), stage.tick(20.0)
+    assert stage.eyes.camera == first
+
+
+def test_escape_goes_back_to_the_camera_that_was_chosen(stage: Stage) -> None:
+    stage.orbit(50.0, 0.0)  # a flat camera is rotated as an orthographic one
+    assert stage.camera == "orthographic"
+    stage.restore()
+    assert stage.camera == "flat"
 
 
 def test_no_number_is_magenta_and_nothing_breaks(studio: Studio, stage: Stage) -> None:
