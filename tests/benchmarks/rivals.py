@@ -1,4 +1,4 @@
-"""The same training steps by PyTorch and by JAX, as their tutorials write them."""
+"""The same training steps and outputs by PyTorch and by JAX, as their tutorials write them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,7 @@ def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
     import torch
 
     torch.set_num_threads(threads)
-    kinds = {
-        "relu": torch.nn.ReLU,
-        "leaky_relu": torch.nn.LeakyReLU,
-        "tanh": torch.nn.Tanh,
-        "sigmoid": torch.nn.Sigmoid,
-        "linear": torch.nn.Identity,
-    }
-    layers: list[Any] = []
-    last = len(case.sizes) - 2
-    for i, (a, b) in enumerate(zip(case.sizes, case.sizes[1:], strict=False)):
-        layers += [torch.nn.Linear(a, b), kinds[case.output if i == last else case.activation]()]
-    model = torch.nn.Sequential(*layers)
+    model = torch_model(case)
     optimizer = getattr(torch.optim, case.optimizer)(model.parameters(), lr=case.rate)
     inputs, targets = map(torch.from_numpy, case.samples(batch))
     criterion = torch.nn.MSELoss()
@@ -40,6 +29,38 @@ def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
         return float(loss.item())
 
     return step
+
+
+def torch_outputs(case: Case, batch: int, threads: int) -> Callable[[], object]:
+    """PyTorch eager, the outputs of a batch."""
+    import torch
+
+    torch.set_num_threads(threads)
+    model, inputs = torch_model(case), torch.from_numpy(case.samples(batch)[0])
+
+    def outputs() -> Any:
+        with torch.inference_mode():
+            return model(inputs)
+
+    return outputs
+
+
+def torch_model(case: Case) -> Any:
+    """The network of a case."""
+    import torch
+
+    kinds = {
+        "relu": torch.nn.ReLU,
+        "leaky_relu": torch.nn.LeakyReLU,
+        "tanh": torch.nn.Tanh,
+        "sigmoid": torch.nn.Sigmoid,
+        "linear": torch.nn.Identity,
+    }
+    layers: list[Any] = []
+    last = len(case.sizes) - 2
+    for i, (a, b) in enumerate(zip(case.sizes, case.sizes[1:], strict=False)):
+        layers += [torch.nn.Linear(a, b), kinds[case.output if i == last else case.activation]()]
+    return torch.nn.Sequential(*layers)
 
 
 def jax_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
@@ -79,22 +100,12 @@ def jax_update(case: Case, batch: int) -> tuple[Callable[[Any], Any], Any]:
     import jax
     import jax.numpy as jnp
 
-    kinds: dict[str, Callable[[Any], Any]] = {
-        "relu": jax.nn.relu,
-        "leaky_relu": jax.nn.leaky_relu,
-        "tanh": jnp.tanh,
-        "sigmoid": jax.nn.sigmoid,
-        "linear": lambda x: x,
-    }
     inputs, targets = map(jnp.asarray, case.samples(batch))
     every = jax.tree_util.tree_map
+    model = jax_model(case)
 
     def loss(parameters: Any) -> Any:
-        x = inputs
-        for i, (weights, biases) in enumerate(parameters):
-            last = i == len(parameters) - 1
-            x = kinds[case.output if last else case.activation](x @ weights + biases)
-        return jnp.mean((x - targets) ** 2)
+        return jnp.mean((model(parameters, inputs) - targets) ** 2)
 
     def sgd(state: Any) -> Any:
         parameters, _ = state
@@ -120,6 +131,39 @@ def jax_update(case: Case, batch: int) -> tuple[Callable[[Any], Any], Any]:
         return sgd, (start, jnp.float32(0))
     moments = [every(jnp.zeros_like, start) for _ in range(2)]
     return adam, (start, (*moments, jnp.float32(0)), jnp.float32(0))
+
+
+def jax_outputs(case: Case, batch: int, threads: int) -> Callable[[], object]:
+    """JAX, jitted, the outputs of a batch."""
+    import jax
+    import jax.numpy as jnp
+
+    inputs, parameters = jnp.asarray(case.samples(batch)[0]), first_parameters(case)
+    parameters = jax.tree_util.tree_map(jnp.asarray, parameters)
+    jitted = jax.jit(jax_model(case))
+    return lambda: jax.block_until_ready(jitted(parameters, inputs))
+
+
+def jax_model(case: Case) -> Callable[[Any, Any], Any]:
+    """The network of a case, as a function of its parameters and inputs."""
+    import jax
+    import jax.numpy as jnp
+
+    kinds: dict[str, Callable[[Any], Any]] = {
+        "relu": jax.nn.relu,
+        "leaky_relu": jax.nn.leaky_relu,
+        "tanh": jnp.tanh,
+        "sigmoid": jax.nn.sigmoid,
+        "linear": lambda x: x,
+    }
+
+    def model(parameters: Any, x: Any) -> Any:
+        for i, (weights, biases) in enumerate(parameters):
+            last = i == len(parameters) - 1
+            x = kinds[case.output if last else case.activation](x @ weights + biases)
+        return x
+
+    return model
 
 
 def first_parameters(case: Case) -> list[Any]:
