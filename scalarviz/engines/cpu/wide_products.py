@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from scalarviz.engines.codegen.dispatch import by_address, in_parallel, inner
+from scalarviz.engines.codegen.dispatch import by_address, in_parallel, inlined, inner
 from scalarviz.engines.cpu.arrays import Address, BankView, Tile
 from scalarviz.engines.cpu.blocks import (
     add_block,
@@ -145,37 +145,37 @@ def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
     return min(low, rows), min(high, rows)
 
 
-@in_parallel
-@by_address
-def forward_on_all_cores(place: Address, job: Address, tile: Address) -> None:
-    """Run the parts of `wide_forward` in parallel."""
-    part, rows = record_at(place, OPERATION).part_of_forward, record_at(place, OPERATION).outputs
+@inlined
+def run_parts(part: Address, rows: Index, place: Address, job: Address, tile: Address) -> None:
+    """Call the kernel of a part for all parts of an operation, in parallel."""
     for p in prange(np.int64(PARTS)):
         low, high = part_bounds(np.uint64(p), rows)
         if low < high:
             call(part, (place, job, tile, low, high))
+
+
+@in_parallel
+@by_address
+def forward_on_all_cores(place: Address, job: Address, tile: Address) -> None:
+    """Run the parts of `wide_forward`."""
+    op = record_at(place, OPERATION)
+    run_parts(op.part_of_forward, op.outputs, place, job, tile)
 
 
 @in_parallel
 @by_address
 def parameters_on_all_cores(place: Address, job: Address, tile: Address) -> None:
-    """Run the parts of `wide_parameters` in parallel."""
-    part, rows = record_at(place, OPERATION).part_of_parameters, record_at(place, OPERATION).outputs
-    for p in prange(np.int64(PARTS)):
-        low, high = part_bounds(np.uint64(p), rows)
-        if low < high:
-            call(part, (place, job, tile, low, high))
+    """Run the parts of `wide_parameters`."""
+    op = record_at(place, OPERATION)
+    run_parts(op.part_of_parameters, op.outputs, place, job, tile)
 
 
 @in_parallel
 @by_address
 def back_on_all_cores(place: Address, job: Address, tile: Address) -> None:
-    """Run the parts of `wide_inputs` in parallel."""
-    part, rows = record_at(place, OPERATION).part_of_back, record_at(place, OPERATION).inputs
-    for p in prange(np.int64(PARTS)):
-        low, high = part_bounds(np.uint64(p), rows)
-        if low < high:
-            call(part, (place, job, tile, low, high))
+    """Run the parts of `wide_inputs`."""
+    op = record_at(place, OPERATION)
+    run_parts(op.part_of_back, op.inputs, place, job, tile)
 
 
 # ---- one sample ---------------------------------------------------------------------------------
