@@ -397,8 +397,9 @@ class Bank:
 
     def count_steps(self, steps: int) -> None:
         """Count `steps` further steps of all rows."""
-        self._step_count += steps
-        self._moved |= steps > 0
+        if steps:
+            self._step_count += steps
+            self._moved.fill(True)
 
     def count_step(self, rows: Rows) -> None:
         """Count a step of `rows`: a new one if one of them has taken the last step."""
@@ -427,14 +428,11 @@ class Bank:
 
         `optimizer` is the one that took the step.
         """
-        names = optimizer.row.slots
-        found = first_not_finite(
-            [np.where(self.frozen, 0, array) for array in (self.value, *self.slot_block(names))]
-        )
+        arrays = self.value, *self.slot_block(optimizer.row.slots)
+        found = first_not_finite([np.where(self.frozen, 0, array) for array in arrays])
         assert found is not None, "only a step that overflowed is asked about"
         array, row = found
-        number = (self.value, *self.slot_block(names))[array][row]
-        return self._bad_update(array, row, number, optimizer, step)
+        return self._bad_update(array, row, arrays[array][row], optimizer, step)
 
     def _bad_update(
         self, array: int, row: int, number: float, optimizer: Optimizer, step: int

@@ -13,6 +13,7 @@ import scalarviz as sv
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import (
+    OPERATION,
     BankRecord,
     BatchRecord,
     Job,
@@ -23,6 +24,7 @@ from scalarviz.engines.cpu.records import (
     TileRecord,
     UpdateRecord,
 )
+from scalarviz.engines.cpu.room import address
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.tables import make_tables
 from scalarviz.engines.expression.records import STEP, TraceRecord
@@ -84,6 +86,22 @@ def trained(optimizer: sv.Optimizer) -> Any:
     session = sv.Session(net, (X, X), "mse", optimizer, batch=40, engine="cpu")
     session.advance(1)
     return session
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((2, 3), np.float32),
+        np.zeros((4, 3))[2:],
+        np.zeros(3, np.bool_),
+        np.zeros((0, 3)),
+        np.frombuffer(b"read only", np.uint8),
+        np.zeros(2, OPERATION),
+    ],
+    ids=["table", "part", "marks", "empty", "read-only", "records"],
+)
+def test_an_address_is_that_of_the_first_number(array: Any) -> None:
+    assert address(array) == array.ctypes.data
 
 
 def test_a_job_of_many_networks_has_the_fields_of_that_of_one() -> None:

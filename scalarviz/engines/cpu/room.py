@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, final
 
 import numpy as np
@@ -12,10 +13,10 @@ from scalarviz.engines.cpu.records import TILE_RECORD, RoomRecord
 
 def address(array: np.ndarray[Any, Any]) -> int:
     """Return the address of an array's first item; the array must be C-contiguous."""
-    if array.dtype.names:  # the interface would describe all fields of the records
+    try:  # a third of numpy's time
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    except (TypeError, ValueError):  # it is read-only, or empty
         return array.ctypes.data
-    found: int = array.__array_interface__["data"][0]
-    return found
 
 
 @final
@@ -36,6 +37,7 @@ class Room:
         self._tiles = np.zeros(len(partial), TILE_RECORD)
         self._before = np.zeros(state_size)
         self.errors = np.zeros(len(partial))
+        self.errors_at = address(self.errors)
         self.record = RoomRecord(
             spaces=address(spaces),
             flows=address(flows),

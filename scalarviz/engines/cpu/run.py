@@ -85,7 +85,7 @@ class CpuRun(Run):
             return False
         batches.inputs, batches.targets, self.loss_function = inputs, targets, loss
         if self._job is not None and self._drawn is batches:
-            self._set_tables(self._job, batches)
+            self._set_addresses(self._job, batches)
         return True
 
     def _take_room(self) -> Room:
@@ -136,12 +136,16 @@ class CpuRun(Run):
 
     def _set_tables(self, job: CpuJob, batches: Batches) -> None:
         """Let the job read inputs and targets of these batches."""
-        tables, batch, samples = (batches.inputs, batches.targets), job.batch, job.samples
-        inputs, targets = [np.ascontiguousarray(self.engine.array(table)) for table in tables]
-        batch.data, batch.goals = job.keep(data=inputs, goals=targets)
-        batch.columns, batch.goal_columns = inputs.shape[1], targets.shape[1]
+        batch, samples = job.batch, job.samples
+        batch.columns, batch.goal_columns = batches.inputs.shape[1], batches.targets.shape[1]
+        self._set_addresses(job, batches)
         if samples.point_count:
             batch.data, batch.columns = samples.points, 2
+
+    def _set_addresses(self, job: CpuJob, batches: Batches) -> None:
+        """Let the job read other tables of the same shape, which are no points."""
+        inputs, targets = self.engine.array(batches.inputs), self.engine.array(batches.targets)
+        job.batch.data, job.batch.goals = job.keep(data=inputs, goals=targets)
 
     def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
         """Write an optimizer and its kernels to the job, unless it is the last one."""
