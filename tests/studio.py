@@ -80,22 +80,19 @@ class Studio:
         floats: bool | None = None,
     ) -> Any:
         """Cubes with these numbers; they are as large as can be if nothing is said of sizes."""
-        from scalarviz.view.cubes.cubes import Cubes
-        from scalarviz.view.picture import detach
+        from scalarviz.view.cubes.cubes import CubesVisual
 
         self.canvas.set_current()
-        visual = Cubes(plates, len(colors), floats=floats)
+        visual = CubesVisual(plates, len(colors), floats=floats)
         look = THEMES[theme]
         visual.set_map(look.map, look.ground, look.tray)
-        detach(visual)
         visual.scales(scale, top)
         visual.numbers(np.asarray(colors), np.ones(len(colors)) if sizes is None else sizes)
         return visual
 
     def look(self, visual: Any, see: Projection, ground: Any = BLACK, ratio: float = 1) -> Any:
-        """The pixels of cubes alone, so many to a logical one."""
+        """The pixels of a visual alone, so many to a logical one."""
         from vispy import gloo
-        from vispy.visuals.transforms import MatrixTransform
 
         width, height = round(see.width * ratio), round(see.height * ratio)
 
@@ -103,8 +100,7 @@ class Studio:
             gloo.set_viewport(0, 0, width, height)
             gloo.set_state(depth_test=True, blend=False, cull_face=False)
             gloo.clear(color=(*ground, 1.0), depth=True)
-            visual.viewport = (width, height)
-            visual.transform = MatrixTransform(see.matrix.T)
+            place(visual, see.matrix, width, height, ratio)
             visual.draw()
 
         return self.shoot(draw, width, height)
@@ -138,6 +134,19 @@ class Studio:
             stage.tick(now)
         width, height = size[0] * ratio, size[1] * ratio
         return self.shoot(lambda: stage.draw(width, height, ratio), width, height)
+
+
+def place(visual: Any, matrix: np.ndarray, width: int, height: int, ratio: float = 1.0) -> None:
+    """Put a visual that is no node before a camera: all that a scene would tell it."""
+    from vispy.visuals.transforms import MatrixTransform, STTransform
+
+    system = visual.transforms
+    half = width / 2, height / 2
+    pixels = STTransform(scale=(1.0 / half[0], 1.0 / half[1]), translate=(-1.0, -1.0))
+    logical = STTransform(scale=(ratio, -ratio), translate=(0.0, height))
+    system.framebuffer_transform = pixels
+    system.canvas_transform = logical
+    system.scene_transform = logical.inverse * (pixels.inverse * MatrixTransform(matrix.T))
 
 
 def ids_of(pixels: np.ndarray) -> np.ndarray:

@@ -151,15 +151,30 @@ def environment(**variables: str) -> Iterator[None]:
 def make_canvas(width: int, height: int) -> Any:
     """Return a hidden vispy canvas, current and ready to draw on."""
     application = use_offscreen()
-    app = import_module("vispy.app")
     try:
         with turn:
-            canvas = app.Canvas(app=application, size=(width, height), show=False)
+            canvas = scene_canvas(application, (width, height))
             canvas.set_current()
     except Exception as error:  # drivers and backends raise errors of any class
         raise no_opengl(error) from error
-    canvas.events.ignore_callback_errors = False
     return canvas
+
+
+def scene_canvas(application: Any, size: tuple[int, int]) -> Any:
+    """Return a hidden SceneCanvas on which pictures are drawn; see `picture_scene`."""
+    # Without a given resolution vispy runs a program to find that of the screen.
+    canvas = import_module("vispy.scene").SceneCanvas(
+        app=application, size=size, keys=None, show=False, dpi=96
+    )
+    canvas.events.ignore_callback_errors = False
+    canvas.events.draw.disconnect((canvas, "on_draw"))
+    canvas.events.draw.connect(begin_frame)
+    return canvas
+
+
+def begin_frame(event: Any) -> None:
+    """Let a canvas ask for the next frame; the `on_draw` of a SceneCanvas would do so."""
+    event.source._update_pending = False
 
 
 def no_opengl(error: BaseException) -> DisplayError:

@@ -1,4 +1,4 @@
-"""Picture: renders frame data with one visual for all cubes and one for everything else."""
+"""Picture: renders frame data as a vispy scene, see `picture_scene`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from typing import Any, final
 
 import numpy as np
 from vispy import gloo
-from vispy.visuals.transforms import MatrixTransform, NullTransform
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.renderer import Renderer
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.model.program import Program
 from scalarviz.view import overlay
-from scalarviz.view.cubes.cubes import Cubes
+from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_changes, draw_marks
 from scalarviz.view.inspector import draw_hover, draw_inspector
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.neurons import draw_errors
+from scalarviz.view.picture_scene import PictureScene
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
@@ -33,6 +32,7 @@ class Picture:
 
     theme    name of the colors, a key of THEMES
     program  the program that is shown, which the lights need
+    scene    its vispy nodes, with the view that a user's nodes are put in
     buttons  boxes in logical pixels and labels of the buttons on the last picture
     cells    boxes of the operations in the strip, with how many are done after each
     words    all text on the last picture
@@ -44,10 +44,10 @@ class Picture:
         self.buttons: list[overlay.Button] = []
         self.cells: list[Place] = []
         self.words: list[str] = []
-        self._cubes: Cubes | None = None
+        self.scene = PictureScene()
+        self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
-        self._ink = Renderer()
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
@@ -59,7 +59,9 @@ class Picture:
         """Free the memory on the graphics card; the next `draw` allocates it again."""
         if self._cubes is not None:
             self._cubes.release()
+            self._cubes.parent = None
             self._cubes = None
+        self.scene.leave()
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
@@ -80,7 +82,15 @@ class Picture:
         gloo.set_viewport(0, 0, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
-        self._draw_cubes(frame_data, see, lit, width, height)
+        with self.scene.changing(width, height, ratio):
+            self.scene.look(see)
+            self._set_cubes(frame_data, lit)
+            self.scene.flat.paper = self._flat(frame_data, see, lit, ratio)
+            self.scene.draw()
+
+    def _flat(self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float) -> Canvas2D:
+        """Return all shapes and text of a frame."""
+        wide, high = see.width, see.height
         canvas = Canvas2D(wide, high, ratio)
         division = frame_data.division(wide, high)
         draw_scenery(canvas, see, frame_data, lit, self.theme)
@@ -90,8 +100,8 @@ class Picture:
             draw_errors(canvas, see, frame_data, self.theme)
         draw_marks(canvas, see, frame_data, self.theme)
         self._write(canvas, division, frame_data, see)
-        self._ink.draw(canvas, width, height)
         self.words = canvas.words
+        return canvas
 
     def _write(
         self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
@@ -121,37 +131,24 @@ class Picture:
         if frame_data.pinned is not None and division.card.width:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
 
-    def _draw_cubes(
-        self, frame_data: FrameData, see: Projection, lit: Lights, width: int, height: int
-    ) -> None:
-        cubes = self._visual(frame_data)
+    def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:
+        cubes = self._node(frame_data)
         shown = frame_data.cubes
         if self._shown is not shown:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
         cubes.lights(lit.plates, lit.white, lit.sweeps)
-        cubes.viewport = (width, height)
-        cubes.transform.matrix = see.matrix.T  # a new transform would recompile the shaders
-        cubes.draw()
 
-    def _visual(self, frame_data: FrameData) -> Cubes:
-        """Return the visual of the current layout; a new one if the layout has changed."""
+    def _node(self, frame_data: FrameData) -> Any:
+        """Return the node of the cubes; a new one if the layout has changed."""
         if self._cubes is None or self._layout is not frame_data.layout:
-            self.release()
-            self._cubes = Cubes(frame_data.layout.plates, len(frame_data.cubes.colors))
+            if self._cubes is not None:
+                self._cubes.release()
+                self._cubes.parent = None
+            count = len(frame_data.cubes.colors)
+            parent = self.scene.view.scene
+            self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
-            self._cubes.transform = MatrixTransform()
-            detach(self._cubes)
             self._layout, self._shown = frame_data.layout, None
         return self._cubes
-
-
-def detach(visual: Any) -> None:
-    """Connect a visual's own transform to the framebuffer, without a scene graph."""
-    system = visual.transforms
-    nothing = NullTransform()
-    system.scene_transform = nothing
-    system.document_transform = nothing
-    system.canvas_transform = nothing
-    system.framebuffer_transform = nothing

@@ -28,6 +28,7 @@ from scalarviz.view.offscreen import (
     binding,
     environment,
     no_opengl,
+    scene_canvas,
     toolkit,
     turn,
 )
@@ -38,14 +39,13 @@ def make_canvas() -> Any:
     try:
         if sys.platform == "linux":
             choose_binding()
-        app, application = import_module("vispy.app"), toolkit(WINDOWED)
+        application = toolkit(WINDOWED)
         with turn:
-            canvas = app.Canvas(app=application, size=(960, 600), keys=None, show=False)
+            canvas = scene_canvas(application, (960, 600))
     except DisplayError:
         raise
     except Exception as error:  # drivers and toolkits raise errors of any class
         raise no_opengl(error) from error
-    canvas.events.ignore_callback_errors = False
     set_current = canvas.set_current
 
     def set_current_in_turn(event: object = None) -> None:

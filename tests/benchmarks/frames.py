@@ -18,6 +18,7 @@ import time
 import numpy as np
 
 from tests.benchmarks.sides import Options, in_turn, main
+from tests.studio import place
 
 WIDTH, HEIGHT = 1280, 800
 PLATES = {"10 thousand": (100, 100), "1 million": (1000, 1000), "16 million": (4096, 4096)}
@@ -61,22 +62,17 @@ def numbers(count: int) -> list[np.ndarray]:
 
 def plate_drawer(rows: int, columns: int, fresh: bool = True):
     """Draws a plate that fills most of the picture, each time with fresh numbers or not."""
-    from vispy.visuals.transforms import MatrixTransform
-
     from scalarviz.draw2d.colors import MAPS
-    from scalarviz.view.cubes.cubes import Cubes
-    from scalarviz.view.picture import detach
+    from scalarviz.view.cubes.cubes import CubesVisual
     from scalarviz.view.scene.camera import CAMERAS
     from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
-    cubes = Cubes([plate], plate.size)
+    cubes = CubesVisual([plate], plate.size)
     cubes.set_map(MAPS["dark"], "#0e1116", "#1a2029")
     cubes.scales(2.0, 2.0)
-    cubes.viewport = (WIDTH, HEIGHT)
-    detach(cubes)
     camera = CAMERAS["perspective"].framing(plate.corners(), WIDTH / HEIGHT)
-    cubes.transform = MatrixTransform(camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)).T)
+    place(cubes, camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)), WIDTH, HEIGHT)
     sets = numbers(plate.size)
 
     def draw(repeat: int) -> None:
@@ -91,11 +87,9 @@ def mesh_drawer(canvas, rows: int, columns: int):
     """The same with one instance of a box for each number."""
     from vispy.geometry import create_box
     from vispy.visuals import InstancedMeshVisual
-    from vispy.visuals.transforms import MatrixTransform
 
     from scalarviz.draw2d.colors import MAPS
     from scalarviz.view.cubes.picking import half_sides
-    from scalarviz.view.picture import detach
     from scalarviz.view.scene.camera import CAMERAS
     from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
 
@@ -118,9 +112,8 @@ def mesh_drawer(canvas, rows: int, columns: int):
         instance_colors=colors[0],
     )
     mesh.set_gl_state(depth_test=True, blend=False, cull_face=False)
-    detach(mesh)
     camera = CAMERAS["perspective"].framing(plate.corners(), WIDTH / HEIGHT)
-    mesh.transform = MatrixTransform(camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)).T)
+    place(mesh, camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)), WIDTH, HEIGHT)
 
     def draw(repeat: int) -> None:
         mesh.instance_colors = colors[repeat % 2]

@@ -74,7 +74,10 @@ def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
 def test_floats_arrive_here(studio: Studio) -> None:
     studio.canvas.set_current()
     assert float_textures.has_float_textures() and float_textures.arrive(float_textures.SENT)
-    assert studio.cubes([plate(1, 1)], np.ones(1)).floats
+    each = plate(1, 1)
+    cubes = studio.cubes([each], np.ones(1))
+    studio.look(cubes, framed([each]))
+    assert cubes.floats
 
 
 @pytest.mark.parametrize("kind", ["half as precise", "clamped to one", "not there", "an error"])
@@ -104,6 +107,8 @@ def test_a_context_is_asked_once(studio: Studio, monkeypatch: pytest.MonkeyPatch
     float_textures.KNOWN.pop(studio.canvas.context, None)
     try:
         made = [studio.cubes([plate(1, 1)], np.ones(1)) for _ in range(2)]
+        for each in made:
+            studio.look(each, framed([plate(1, 1)]))
     finally:
         float_textures.KNOWN.pop(studio.canvas.context, None)
     assert len(asked) == 1 and [each.floats for each in made] == [False, False]

@@ -1,11 +1,11 @@
-"""The Cubes visual: draws each number of a bank as a cube, in any vispy scene.
+"""CubesVisual: draws each number of a bank as a cube, in any vispy scene.
 
-    cubes = Cubes(plates, len(bank))
+    cubes = CubesVisual(plates, len(bank))
     cubes.numbers(bank.value, bank.grad)
 
 The flat arrays are uploaded as textures, once a frame, and only the parts that are drawn cube by
 cube; `shaders` describes how they are drawn. A driver without float textures gets the bytes of the
-floats instead.
+floats instead. The first draw asks the driver, and allocates the textures.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from typing import Any
 
 import numpy as np
 from vispy import gloo
+from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
+from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, rgb
+from scalarviz.errors.messages import inform
 from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.float_textures import (
     BYTES,
     FLOATS,
     has_float_textures,
+    largest_texture,
     packed,
     texture_of,
 )
@@ -39,6 +43,7 @@ from scalarviz.view.cubes.shaders import (
     VERTEX,
     fragment,
 )
+from scalarviz.view.scene.node_transforms import is_flat, matrix_of, viewport_of
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
 
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
@@ -56,32 +61,50 @@ WAYS = np.array([UP, DOWN, RIGHT, -RIGHT, NEAR, -NEAR])
 BRIGHT = 1.18, 0.5, 0.66, 0.66, 0.66, 0.66
 
 
-class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
+class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """Visual that draws the numbers of a bank on plates.
 
     plates  where the cubes stand
     count   length of the bank
-    floats  whether to use float textures; None asks the driver
+    floats  whether to use float textures; None, the default, asks the driver
+
+    Its transform must be linear, with or without perspective.
     """
 
     def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
-        self.floats = has_float_textures() if floats is None else floats
-        Visual.__init__(self, VERTEX, fragment(FLOATS if self.floats else BYTES))
+        self.floats: Any = floats
+        self._to_clip = MatrixTransform()
+        Visual.__init__(self, VERTEX, fragment(BYTES if floats is False else FLOATS))
         self._draw_mode = "triangles"
-        self.set_gl_state(depth_test=True, depth_func="less", blend=False, cull_face="front")
+        state = {"depth_test": True, "depth_func": "less", "depth_mask": True, "blend": False}
+        self.set_gl_state(**state, cull_face="front")
         self.plates = list(plates)
         self.count = count
-        self.viewport = (1, 1)
-        self._set_geometry()
-        self._set_textures()
+        # What is on the graphics card; vispy forbids further attributes from here on.
+        self._made: list[Any] = []
+        self._numbers: Any = None
+        self._lines: Any = None
+        self._colors: Any = None
+        self._mean_texture: Any = None
+        self._height, self._staging = 1, np.zeros((2, SPLIT), np.float32)
+        self._levels, self._means = np.zeros(0, np.float32), np.zeros((1, 1, 4), np.uint8)
+        self._near: list[Near] = []
+        self._without_means = False
+        self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
+        nothing = np.zeros(self.count, np.float32)
+        self._given = (nothing, nothing)
+        self._describe_plates()
         self.set_map(None, "#000000", "#101010")
         self.ids = False
-        self.visible = bool(self.plates)
 
     # Data to draw.
 
     def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
-        """Set the numbers that colors and sizes show; both arrays have the length of the bank."""
+        """Set the numbers.
+
+        colors  what colors show, an array of the bank's length
+        sizes   what sizes show, likewise
+        """
         self._given = (
             np.ascontiguousarray(colors, np.float32),
             np.ascontiguousarray(sizes, np.float32),
@@ -101,7 +124,12 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self._changed = True
 
     def lights(self, dim: Any = 1.0, white: Any = 0.0, sweep: Any = (0.0, 0.0, 1.0, 0.0)) -> None:
-        """Set brightness, white light and running light of each plate; see `shaders`."""
+        """Set the light on each plate; see `shaders`.
+
+        dim    brightness, 1 (the default) or less
+        white  white light, 0 (the default) to 1
+        sweep  running light: axis, position, width and strength; by default none
+        """
         self._table[:, 2, 1] = dim
         self._table[:, 2, 2] = white
         self._table[:, 3] = sweep
@@ -110,13 +138,16 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
     def set_map(self, colors: ColorMap | None, ground: str, tray: str) -> None:
         """Set the color map, the background color and the color of the plates.
 
-        A map of None is a grey ramp from -1 (black) to 1 (white).
+        colors  from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
+        ground  color of the background, such as "#101010"
+        tray    color of the plates, likewise
         """
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
         self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
         self._fresh = False
-        self._colors.set_data((table * 255.0).round().astype(np.uint8)[np.newaxis])
+        if self._made:
+            self._colors.set_data(self._color_bytes())
         self.shared_program["u_ground"] = rgb((ground,))[0]
         self.shared_program["u_tray"] = rgb((tray,))[0]
 
@@ -131,56 +162,18 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
         self.shared_program["u_ids"] = float(on)
 
     def release(self) -> None:
-        """Free the memory on the graphics card; the visual cannot be drawn afterwards.
+        """Free the memory on the graphics card; the next draw allocates it again.
 
         Visuals contain reference cycles, so without this the garbage collector decides when.
         """
-        textures = self._numbers, self._lines, self._colors, self._mean_texture
-        for part in (*self._buffers, *textures):
+        for part in self._made:
             part.delete()
+        self._made.clear()
 
     # Buffers and textures.
 
-    def _set_geometry(self) -> None:
-        parts: dict[str, list[FloatArray]] = {}
-        index = []
-        for i, plate in enumerate(self.plates):
-            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
-            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
-            index.append(8 * i + (SIDES[:, ::-1] if mirrored else SIDES))
-            for name, value in (
-                *(("a_origin", plate.origin), ("a_along", plate.along)),
-                *(("a_across", plate.across), ("a_toward", plate.toward)),
-                *(("a_size", size), ("a_plate", np.array([float(i)]))),
-            ):
-                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
-            parts.setdefault("a_corner", []).append(CORNERS)
-        self._buffers: list[Any] = []
-        if not index:
-            return
-        for name, values in parts.items():
-            data = np.concatenate(values).astype(np.float32)
-            buffer = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
-            self._buffers.append(buffer)
-            self.shared_program[name] = buffer
-        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
-        self._buffers.append(self._index_buffer)
-
-    def _set_textures(self) -> None:
-        self._height = max(1, -(-self.count // SPLIT))
-        self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
-        nothing = np.zeros(self.count, np.float32)
-        self._given = (nothing, nothing)
-        self._near: list[Near] = []
-        self._levels = [levels_of(plate) for plate in self.plates]
-        self._without_means = False
-        self._numbers = texture_of(packed(self._staging, self.floats))
-        self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
-        self._colors = gloo.Texture2D(
-            np.zeros((1, COLORS, 3), np.uint8), interpolation="linear", wrapping="clamp_to_edge"
-        )
-        self._means = np.zeros((1, 1, 4), np.uint8)
-        self._lay_out_means()
+    def _describe_plates(self) -> None:
+        """Write the rows of the texture `plates` that never change."""
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
@@ -191,36 +184,109 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._table[i, 2, 0] = plate.tray
         self.scales(1.0, 1.0)
         self.lights()
-        nowhere = np.zeros((1, TEXELS, 4), np.float32)
-        self._lines = texture_of(packed(self._table if len(self._table) else nowhere, self.floats))
-        self._mean_texture = gloo.Texture2D(
-            self._means, interpolation="linear", wrapping="clamp_to_edge"
-        )
+
+    def _allocate(self) -> None:
+        """Allocate what the current context needs, as far as its driver allows."""
+        if self.floats is None:
+            self.floats = has_float_textures()
+            if not self.floats:
+                self.shared_program.frag = fragment(BYTES)
+        largest = largest_texture()
+        most = largest // 2 * SPLIT
+        shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
+        if len(shown) < len(self.plates):
+            inform(
+                f"{len(self.plates) - len(shown)} of {len(self.plates)} plates of cubes are not "
+                f"drawn: textures of this graphics card hold {most:,} numbers of a network, and "
+                f"these plates come after them"
+            )
+        self._set_geometry(shown)
+        self._set_textures(min(self.count, most), largest)
+        self._near.clear()
+        self._fresh, self._changed = False, True
+
+    def _set_geometry(self, shown: Sequence[int]) -> None:
+        parts: dict[str, list[FloatArray]] = {}
+        index = [np.zeros((0, 3), np.uint32)]
+        for place, i in enumerate(shown):
+            plate = self.plates[i]
+            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
+            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
+            index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
+            for name, value in (
+                *(("a_origin", plate.origin), ("a_along", plate.along)),
+                *(("a_across", plate.across), ("a_toward", plate.toward)),
+                *(("a_size", size), ("a_plate", np.array([float(i)]))),
+            ):
+                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
+            parts.setdefault("a_corner", []).append(CORNERS)
+        for name, values in parts.items():
+            data = np.concatenate(values).astype(np.float32)
+            buffer = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
+            self._made.append(buffer)
+            self.shared_program[name] = buffer
+        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+        self._made.append(self._index_buffer)
+
+    def _set_textures(self, count: int, largest: int) -> None:
+        self._height = max(1, -(-count // SPLIT))
+        self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
+        self._lay_out_means(largest)
+        self._without_means = False
+        self._numbers = texture_of(packed(self._staging, self.floats))
+        self._lines = texture_of(packed(self._table, self.floats))
+        smooth = {"interpolation": "linear", "wrapping": "clamp_to_edge"}
+        self._colors = gloo.Texture2D(self._color_bytes(), **smooth)
+        self._mean_texture = gloo.Texture2D(self._means, **smooth)
         program = self.shared_program
         program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
         program["u_plates"], program["u_plates_size"] = self._lines, self._lines.shape[1::-1]
         program["u_means"] = self._mean_texture
         program["u_means_size"] = self._means.shape[1::-1]
         program["u_colors"] = self._colors
+        self._made += [self._numbers, self._lines, self._colors, self._mean_texture]
 
-    def _lay_out_means(self) -> None:
-        """Allocate the mip levels of all plates, one plate below the other."""
-        rooms = {i: room_of(plate) for i, plate in enumerate(self.plates) if levels_of(plate)}
-        height = sum(rows for rows, _ in rooms.values())
-        width = max((2 * columns for _, columns in rooms.values()), default=1)
-        self._means = np.zeros((max(height, 1), width, 4), np.uint8)
-        top = 0
-        for i, (rows, columns) in rooms.items():
-            self._table[i, 2, 3] = levels_of(self.plates[i])
-            self._table[i, 4] = [0.0, top, columns, rows]
-            top += rows
+    def _color_bytes(self) -> Any:
+        return (self._palette[:-1] * 255.0).round().astype(np.uint8)[np.newaxis]
+
+    def _lay_out_means(self, largest: int) -> None:
+        """Allocate the mip levels of all plates, one plate below the other.
+
+        A plate whose levels exceed the `largest` texture has none: it is drawn cube by cube.
+        """
+        top, width = 0, 1
+        self._levels = np.zeros(len(self._table), np.float32)
+        for i, plate in enumerate(self.plates):
+            rows, columns = room_of(plate) if levels_of(plate) else (0, 0)
+            if rows and top + rows <= largest and 2 * columns <= largest:
+                self._levels[i] = levels_of(plate)
+                self._table[i, 4] = [0.0, top, columns, rows]
+                top, width = top + rows, max(width, 2 * columns)
+        self._table[:, 2, 3] = self._levels
+        self._means = np.zeros((max(top, 1), width, 4), np.uint8)
+
+    def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
+        """Return the range of all plates along an axis, by which cameras frame them."""
+        if not self.plates:
+            return None
+        along = np.concatenate([plate.corners()[:, axis] for plate in self.plates])
+        return float(along.min()), float(along.max())
 
     def _prepare_transforms(self, view: Any) -> None:
-        transform = view.get_transform()
-        view.view_program.vert["transform"] = transform
-        view.view_program.vert["inverse"] = transform.inverse
+        # One matrix for all transforms of the view: they are multiplied in float64.
+        view.view_program.vert["transform"] = self._to_clip
+        view.view_program.vert["inverse"] = self._to_clip.inverse
 
-    def _prepare_draw(self, view: Any) -> None:
+    def _prepare_draw(self, view: Any) -> bool:
+        if not self.plates:
+            return False
+        if not self._made:
+            self._allocate()
+        matrix = matrix_of(view.get_transform())
+        if is_flat(matrix):
+            return False
+        self._to_clip.matrix = matrix
+        self.update_gl_state(cull_face="front" if np.linalg.det(matrix) < 0.0 else "back")
         if self._without_means != mip_levels.held:
             self._without_means = mip_levels.held
             self._table[:, 2, 3] = 0.0 if mip_levels.held else self._levels
@@ -229,21 +295,26 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             self._lines.set_data(packed(self._table, self.floats))
             self._changed = False
         large = [i for i, levels in enumerate(self._table[:, 2, 3]) if levels]
-        found = nearness([self.plates[i] for i in large], view.get_transform(), self.viewport)
+        size = viewport_of(view.transforms)
+        found = nearness([self.plates[i] for i in large], self._to_clip, size)
         near = [ANYHOW] * len(self.plates)
         for i, each in zip(large, found, strict=True):
             near[i] = each
         if not self._fresh or near != self._near:
             self._upload(near)
             self._near, self._fresh = near, True
+        return True
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
         colors, sizes = self._given
+        count = min(self.count, self._height * SPLIT)
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
         for i, plate in enumerate(self.plates):
             levels = int(self._table[i, 2, 3])
+            if plate.indices.stop > count:
+                continue
             if near[i].least < CUBES_TO or not levels:
                 touched[plate.first // SPLIT : (plate.indices.stop - 1) // SPLIT + 1] = True
             if levels and near[i].most > MEANS_FROM:
@@ -254,7 +325,7 @@ class Cubes(Visual):  # type: ignore[misc]  # vispy has no types
             return
         first, last = int(rows[0]), int(rows[-1]) + 1
         for half, (given, own) in enumerate(zip((colors, sizes), flat, strict=True)):
-            part = slice(first * SPLIT, min(last * SPLIT, self.count))
+            part = slice(first * SPLIT, min(last * SPLIT, count))
             own[part] = given[part]
             if last - first < self._height:
                 offset = half * self._height
@@ -275,3 +346,6 @@ def brightness_of_sides(plate: Plate) -> list[float]:
     """Brightness of the cubes' sides: +columns, -columns, +rows, -rows; the front has 1."""
     axes = plate.along, -plate.along, plate.across, -plate.across
     return [float(BRIGHT[int(np.argmax(WAYS @ axis))]) for axis in axes]
+
+
+CubesNode = create_visual_node(CubesVisual)

@@ -34,6 +34,7 @@ def texture_of(data: Any) -> Any:
 
 
 SENT = np.array([3.25, -1234.5677, 4.1e8, 1.25e-20], np.float32)  # not exact in float16
+UNKNOWN = 8192  # texels along a side that any driver of today has
 KNOWN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
@@ -69,3 +70,12 @@ def arrive(sent: FloatArray) -> bool:
         return False
     finally:
         gloo.set_viewport(*viewport)
+
+
+def largest_texture() -> int:
+    """Return the number of texels along a side of the driver's largest texture."""
+    canvas = gloo.get_current_canvas()
+    if canvas is None:
+        return UNKNOWN
+    canvas.context.flush_commands()  # asks the driver, if that was not done yet
+    return canvas.context.shared.parser.capabilities["max_texture_size"] or UNKNOWN

@@ -32,7 +32,7 @@ class Near:
 ANYHOW = Near(0.0, np.inf, 0.0)  # assume that every level of detail is visible
 
 
-def nearness(plates: Sequence[Plate], transform: Any, size: tuple[int, int]) -> list[Near]:
+def nearness(plates: Sequence[Plate], transform: Any, size: tuple[float, float]) -> list[Near]:
     """Return the level of detail of each plate in a viewport of `size` pixels.
 
     `transform.map` takes (n, 4) points in space to clip coordinates.
