@@ -40,6 +40,7 @@ def watch(
     play: bool | None = None,
     tour: bool = False,
     reduced_motion: bool = False,
+    present: bool = False,
     instead: str = INSTEAD,
 ) -> Any:
     """Open a window on a session and play it; return the exit code.
@@ -60,6 +61,8 @@ def watch(
                     notebook when its button is pressed
     tour            True: show the first step operation by operation; by default False
     reduced_motion  True: no animations; by default False
+    present         True: for an audience: larger letters, no title and no loss; in a window no
+                    controls until the mouse is at its lower end; by default False
     instead         what an error suggests where no window can be opened
 
     If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
@@ -76,7 +79,11 @@ def watch(
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
         number(speed, "the speed", 0.0)
-    options: dict[str, Any] = {"tour": tour, "reduced_motion": reduced_motion}
+    options: dict[str, Any] = {
+        "tour": tour,
+        "reduced_motion": reduced_motion,
+        "present": present,
+    }
     if play is not None:
         options["play"] = play
     if size is not None:

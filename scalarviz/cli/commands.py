@@ -224,6 +224,7 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
         instead=without_a_window(scene, name),
         tour=given["tour"],
         reduced_motion=given["reduced_motion"],
+        present=given["present"],
     )
     return code
 

@@ -135,16 +135,18 @@ class Control:
     get      getter of the displayed value; not used by buttons
     names    names of a choice
     enabled  whether the control can be used now; by default always
-    label    label in front of it in the second line; rows of one label form a group
+    label    label in front of it; rows of one label form a group
     text     text on a button or beside a tick; by default `about`
     icon     icon of a button instead of the text: a Font Awesome name; the window has a few of them
     key      key that presses the button, flips the tick or takes the next name of the choice;
              DIGITS gives each name of a choice its own digit
     help     text in the list of keys, by default `about`; {} stands for the names of a choice
-    first    whether it stands in the first line below the picture; a row without this and without
-             a label is only in its menu, or only a key
-    menu     menu of the window: "Time", "View", ..., for buttons, ticks and choices; a notebook
-             shows these rows under "More" unless they are below the picture already
+    primary  whether it stands in the line below the picture; other rows with a label are in the
+             panel behind its last button, a row without one only in its menu, or only a key
+    strong   whether it is the button in the colour of the theme
+    menu     menu of the panel: "Time", "View", ..., for buttons, ticks and choices; a notebook
+             shows these rows in its panel unless they are below the picture already
+    window   whether only a window has it
     scale    scale of a slider; by default 0 to 100
     marks    marked values of a timeline
     drag     setter while a number is dragged; by default `set`
@@ -163,8 +165,10 @@ class Control:
     icon: Text = ""
     key: str = ""
     help: str = ""
-    first: bool = False
+    primary: bool = False
+    strong: bool = False
     menu: str = ""
+    window: bool = False
     scale: Callable[[State], Scale | LogScale] = percents
     marks: Callable[[State], Iterable[int]] = none
     drag: Callable[[Controller, Any], object] | None = None
@@ -176,9 +180,9 @@ class Control:
         assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
 
     @property
-    def line(self) -> int:
-        """Line below the picture, 1 or 2; 0 if it is not there."""
-        return 1 if self.first else 2 if self.label else 0
+    def place(self) -> str:
+        """Where it stands: "bar", the line below the picture, "panel", or "" for neither."""
+        return "bar" if self.primary else "panel" if self.label else ""
 
     def words(self, field: str, state: State | None = None) -> str:
         """Return a text of the row, or its translation; a text that is a function needs `state`."""

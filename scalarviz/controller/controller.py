@@ -69,8 +69,8 @@ class Controller:
     steps   number of steps after which it pauses, the first time; None: those of the show
     speed   steps a second, 0 for as fast as possible; None: the speed of the show
 
-    The face sets `start_editing`, which opens the field for the pinned weight's value, and `leave`,
-    which closes everything.
+    The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
+    which closes everything, and `fill_screen`, which enters and leaves full screen.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Controller:
         self.message = ""
         self.start_editing: Callable[[], None] = lambda: None
         self.leave: Callable[[], None] = lambda: None
+        self.fill_screen: Callable[[], None] = lambda: None
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
         self.walk = Walk()

@@ -56,7 +56,7 @@ def either(names: Iterable[str]) -> str:
 
 def name_of(key: str) -> str:
     """Return a key as text."""
-    return text(f"keys.name.{key}") if key in ("space", "escape") else ARROWS.get(key, key)
+    return text(f"keys.name.{key}") if key in ("space", "escape", "f11") else ARROWS.get(key, key)
 
 
 def written(key: str) -> str:

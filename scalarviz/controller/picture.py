@@ -16,6 +16,7 @@ class PictureProtocol(Protocol):
     pinned: int | None  # a bank index
     hover: int | None
     help: bool
+    present: bool  # whether controls are hidden
     color: str  # the channels chosen
     size: str
     layout: str  # "crossbar" or "posters"

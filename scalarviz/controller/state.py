@@ -100,15 +100,22 @@ class State:
         return OptionChoice("engine", str, self.engine, self.engines, about, False), *self.options
 
     @property
-    def where(self) -> str:
-        """The position of the training in words."""
+    def place(self) -> str:
+        """The step, of how many, and the branch if there are several."""
+        return "   ".join(self._place(""))
+
+    def _place(self, loss: str) -> list[str]:
         within = f" + {self.clock.operation}" if self.clock.operation else ""
-        parts = [text("where.step", step=f"{self.step:,}{within}", end=self.end)]
-        if not math.isnan(self.loss):
-            parts.append(text("where.loss", loss=self.loss))
+        parts = [text("where.step", step=f"{self.step:,}{within}", end=self.end), loss]
         if len(self.branches) > 1:
             parts.append(text("where.branch", number=self.branch))
-        return "   ".join(parts)
+        return [part for part in parts if part]
+
+    @property
+    def where(self) -> str:
+        """The position of the training in words."""
+        loss = "" if math.isnan(self.loss) else text("where.loss", loss=self.loss)
+        return "   ".join(self._place(loss))
 
     @property
     def pace(self) -> str:

@@ -28,7 +28,10 @@ Deed = Callable[[Any], object]
 
 
 def button(row: Control) -> Any:
-    return ipywidgets.Button(layout=Layout(width="40px" if row.icon else "auto"))
+    width = "64px" if row.strong else "40px" if row.icon else "auto"
+    return ipywidgets.Button(
+        layout=Layout(width=width), button_style="primary" if row.strong else ""
+    )
 
 
 def tick(row: Control) -> Any:
@@ -87,23 +90,26 @@ class NotebookControls:
         self._shown: dict[str, Shown] = {}
         self._choices: tuple[OptionChoice, ...] = ()
         rows = CONTROLS.values()
-        more = [row for row in rows if not row.line and row.menu not in ("", "File")]
-        self.rows = [*(row for row in rows if row.line), *more]
+        more = [row for row in rows if not row.place and row.menu and not row.window]
+        self.rows = [*(row for row in rows if row.place), *more]
         self.made = {row.name: self._make(row) for row in self.rows}
-        more_text, layout = text("controls.more"), Layout(width="70px")
+        more_text, layout = text("controls.more"), Layout(width="40px")
         self.options = ipywidgets.ToggleButton(description=more_text, layout=layout)
         self.options.tooltip = text("controls.more.about")
         self.options.observe(self._open, "value")
         self.scene = line()
         others = [self._in_more(row) for row in more]
-        self.more = ipywidgets.VBox([line(*others), self.scene], layout=Layout(display="none"))
-        first = [self.made[row.name] for row in rows if row.line == 1]
-        second = [
-            group(each[0].words("label"), *(self.made[row.name] for row in each))
-            for each in groups(row for row in rows if row.line == 2)
-        ]
-        lines = [line(*first, self.options), line(*second), self.more]
-        self.box = ipywidgets.VBox(lines, layout=Layout(width="100%"))
+        first, second = (
+            [
+                group(each[0].words("label"), *(self.made[row.name] for row in each))
+                for each in groups(row for row in rows if row.place == place)
+            ]
+            for place in ("bar", "panel")
+        )
+        parts = [line(*second), line(*others), self.scene]
+        self.more = ipywidgets.VBox(parts, layout=Layout(display="none"))
+        bar = [*first, self.options]
+        self.box = ipywidgets.VBox([line(*bar), self.more], layout=Layout(width="100%"))
 
     # Construction.
 
@@ -220,7 +226,9 @@ class NotebookControls:
 
 
 def group(name: str, *controls: Any) -> Any:
-    """Return controls in a row, with a name in front."""
+    """Return controls in a row, with a name in front if they have one."""
+    if not name:
+        return ipywidgets.HBox(controls, layout=Layout(flex="1 1 auto", align_items="center"))
     label = ipywidgets.HTML(f'<span style="opacity: 0.7">{escape(name)}</span>')
     return ipywidgets.HBox([label, *controls], layout=Layout(margin="0 8px 0 4px"))
 

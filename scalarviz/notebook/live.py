@@ -14,6 +14,8 @@ import ipywidgets
 from IPython.display import Image
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.keys import name_of
 from scalarviz.controller.startup import Opening
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
@@ -29,6 +31,8 @@ LOOKS = 3  # frames between updates of the controls
 REST = 0.6  # pause after a picture while training at full speed, relative to the picture's duration
 AFTER_AN_ERROR = 1.0
 MOST = 12  # hidden pictures that stay open
+
+OF_WINDOWS = [name_of(row.key) for row in CONTROLS.values() if row.window]
 
 _open: list[Live] = []  # all open ones, oldest first
 
@@ -60,7 +64,7 @@ class Live(Shown):
         self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
         self.controls = NotebookControls(controller, self._soon)
         self.canvas = LiveCanvas(controller, size, self._soon, self._changed, self._set_light)
-        controller.stage.keys = [row for row in controller.stage.keys if row[0] != "q"]
+        controller.stage.keys = [row for row in controller.stage.keys if row[0] not in OF_WINDOWS]
         controller.start_editing = self.controls.made["value"].focus
         controller.leave = controller.pause
         parts = [self.canvas, self.controls.box, self.canvas.errors]

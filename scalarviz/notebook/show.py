@@ -36,6 +36,7 @@ def watch(
     play: bool = False,
     tour: bool = False,
     reduced_motion: bool = False,
+    present: bool = False,
 ) -> Any:
     """Show a training below the running cell; return what shows it.
 
@@ -48,6 +49,7 @@ def watch(
     play            whether it plays at once; by default when its button is pressed
     tour            whether the first step is shown by operations then
     reduced_motion  whether animations are off
+    present         whether letters are larger, without title and loss
     """
     size = RenderOptions(size=size).size
     if why := lack():
@@ -57,6 +59,7 @@ def watch(
         show = replace(show, speed=SPEED)
     chosen = "light" if theme == "auto" else theme
     stage = Stage(show, chosen, reduced_motion=reduced_motion, patience=AT_ONCE)
+    stage.present = present
     controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     if steps is None:
         controller.playing.until = None

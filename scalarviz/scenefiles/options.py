@@ -112,6 +112,9 @@ WATCHING = {
     "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto"),
     "terminal": Option(bool, False, "draw in the terminal, not in a window"),
     "tour": Option(bool, False, "show the first step operation by operation, as the first time"),
+    "present": Option(
+        bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
+    ),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
 }
 # A scene may have parameters of these names, which replace the options.

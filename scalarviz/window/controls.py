@@ -1,11 +1,12 @@
-"""ControlBar: the controls below the picture, in two lines."""
+"""ControlBar: the line of controls below the picture."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any, final
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from scalarviz.controller.control import Control, Shown, groups
 from scalarviz.controller.controller import Controller
@@ -13,9 +14,8 @@ from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
 from scalarviz.texts import text
-from scalarviz.window.fields import Button, Names, NumberField, Quiet, Tick, Track, Words
-from scalarviz.window.options import OptionsPanel
-from scalarviz.window.rows import Rows, group
+from scalarviz.window.fields import STYLE, Button, Names, NumberField, Quiet, Tick, Track, Words
+from scalarviz.window.more import MorePanel
 
 KINDS: dict[str, Any] = {
     "button": Button,
@@ -26,53 +26,59 @@ KINDS: dict[str, Any] = {
     "timeline": Track,
     "text": Words,
 }
+HEIGHT = 40  # pixels
+ROOMY = 760  # pixels of width from which on the speed is written beside its slider
 HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
 
 
 @final
 class ControlBar(QFrame):
-    """All controls, by name in `made`.
+    """The controls below the picture; the others are in the `panel` that the last button opens.
 
-    `show_state` sets what they show; what they do goes to the controller.
+    `made` has all by name. `show_state` sets what they show; what they do goes to the controller.
     """
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self.setAccessibleName(text("controls.bar"))
         self.setAutoFillBackground(True)
+        self.setFixedHeight(HEIGHT)
         self.controller = controller
         self._shown: dict[str, Shown] = {}
-        self.rows = [row for row in CONTROLS.values() if row.line]
+        self.rows = [row for row in CONTROLS.values() if row.place]
         self.made = {row.name: self._make(row) for row in self.rows}
-        self.panel = OptionsPanel(self, controller)
-        self.options = QPushButton(text("controls.options"))
-        self.options.setFocusPolicy(self.made["play"].focusPolicy())
-        self.options.setToolTip(text("controls.options_of_scene"))
-        self.options.clicked.connect(lambda: self.panel.open_above(self.options))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 10, 7)
-        layout.setSpacing(5)
-        layout.addLayout(self._time_row())
-        layout.addLayout(self._other_rows())
+        self.panel = MorePanel(controller, self._groups())
+        self.more = QPushButton(text("controls.more"))
+        self.more.setCheckable(True)
+        self.more.setStyleSheet(STYLE)
+        self.more.setFixedSize(34, 28)
+        self.more.setFocusPolicy(self.made["play"].focusPolicy())
+        self.more.setToolTip(text("controls.more.about"))
+        self.more.setAccessibleName(text("controls.more.about"))
+        self.more.clicked.connect(self.panel.turn)
+        self.panel.turned = self.more.setChecked
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 0, 12, 0)
+        layout.setSpacing(6)
+        for rows in groups(row for row in self.rows if row.primary):
+            if rows[0].label:
+                layout.addSpacing(6)
+                layout.addWidget(Quiet(rows[0].words("label")))
+            for row in rows:
+                layout.addWidget(self.made[row.name], int(row.kind == "timeline"))
+        layout.addWidget(self.more)
 
-    def _time_row(self) -> QHBoxLayout:
-        line = QHBoxLayout()
-        line.setSpacing(5)
-        for row in self.rows:
-            if row.line == 1:
-                long = row.kind == "timeline"
-                line.addSpacing(6 * long)
-                line.addWidget(self.made[row.name], int(long))
-                line.addSpacing(6 * long)
-        line.addWidget(self.options)
-        return line
+    def _groups(self) -> list[tuple[str, list[QWidget]]]:
+        """Return label and widgets of each group of the panel."""
+        return [
+            (rows[0].words("label"), [self.made[row.name] for row in rows])
+            for rows in groups(row for row in self.rows if not row.primary)
+        ]
 
-    def _other_rows(self) -> Rows:
-        lines = Rows()
-        for rows in groups(row for row in self.rows if row.line == 2):
-            label = Quiet(rows[0].words("label"))
-            lines.addWidget(group(label, *(self.made[row.name] for row in rows)))
-        return lines
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out texts that have a slider beside them where there is little room."""
+        super().resizeEvent(event)
+        self.made["pace"].setVisible(self.width() >= ROOMY)
 
     def _make(self, row: Control) -> Any:
         """Return the widget of a row."""

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from scalarviz.controller.control import Control, LogScale, Scale, Shown
+from scalarviz.package_files import text_beside
 from scalarviz.window.look import icon
 
 Act = Callable[[Any], object]
@@ -31,6 +32,7 @@ ICONS = {
     "pause": QStyle.StandardPixmap.SP_MediaPause,
     "forward": QStyle.StandardPixmap.SP_MediaSeekForward,
 }
+STYLE = text_beside(__file__, "buttons.css")  # of buttons in the bar
 TRACK = 84  # width of a slider in pixels
 LETTER = 7.7
 KNOB = 6.0  # radius of the knob
@@ -153,6 +155,11 @@ class Button(QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.clicked.connect(lambda: act(1))  # without Qt's `checked`
         self._icon = ""
+        self._strong = row.strong
+        if row.primary:
+            self.setObjectName("strong" if row.strong else "")
+            self.setStyleSheet(STYLE)
+            self.setFixedSize(*((64, 28) if row.strong else (34, 28)))
 
     def show_control(self, shown: Shown) -> None:
         """Show the icon if there is one, else the text."""
@@ -175,7 +182,9 @@ class Button(QPushButton):
 
     def _dress(self) -> None:
         if self._icon:
-            self.setIcon(icon(self, ICONS[self._icon], self.palette().buttonText().color().name()))
+            role = QPalette.ColorRole
+            color = self.palette().color(role.HighlightedText if self._strong else role.ButtonText)
+            self.setIcon(icon(self, ICONS[self._icon], color.name()))
 
 
 @final
@@ -189,12 +198,12 @@ class Quiet(QLabel):
 
 @final
 class Words(QLabel):
-    """A read-only text, in a quiet color in the second line."""
+    """A read-only text; in a quiet color if it has a label."""
 
     def __init__(self, row: Control, act: Act) -> None:
         super().__init__()
         self.setMinimumWidth(round(LETTER * row.room))
-        if row.line == 2:
+        if row.label:
             self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
 
     def show_control(self, shown: Shown) -> None:

@@ -13,7 +13,15 @@ from typing import Any, final
 
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
@@ -44,6 +52,8 @@ LOOKS = 2  # frames between updates of the controls
 # lock more often than that, but too briefly for them to take it.
 SWITCH = 0.0001
 SIZE = 1280, 800
+SMALLEST = 640, 420
+NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
 
 NAMES = {
     Qt.Key.Key_Space: "space",
@@ -52,6 +62,7 @@ NAMES = {
     Qt.Key.Key_Up: "up",
     Qt.Key.Key_Down: "down",
     Qt.Key.Key_Escape: "escape",
+    Qt.Key.Key_F11: "f11",
 }
 OTHERS = (
     Qt.KeyboardModifier.ControlModifier
@@ -82,12 +93,14 @@ class MainWindow(QMainWindow):
         self.opening: Opening | None = None
         self.view = View(controller, self._fail)
         self.controls = ControlBar(controller)
-        self.menus = Menus(self, controller, self.photograph)
+        self.menus = Menus(self, self.controls.panel.bar, controller, self.photograph)
         self.farewell = Farewell(self, controller, self.close)
-        controller.start_editing = self.controls.made["value"].edit
+        controller.start_editing = self._start_editing
+        controller.fill_screen = self._turn_full_screen
         controller.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
-        self.setCentralWidget(self._body())
+        self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
+        self.setMinimumSize(*SMALLEST)
         self.resize(*SIZE)
         self.view.widget.setFocus()
         self._show_state()
@@ -95,14 +108,62 @@ class MainWindow(QMainWindow):
         self._timer.timeout.connect(self._tick)
         self._timer.start(0)
 
-    def _body(self) -> QWidget:
+    def _make_body(self) -> QWidget:
         body = QWidget()
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.view.widget, 1)
-        layout.addWidget(self.controls)
+        if self.controller.stage.present:  # they lie over the picture when they are wanted
+            self.controls.setParent(body)
+            self.controls.hide()
+            self.view.widget.installEventFilter(self)
+        else:
+            layout.addWidget(self.controls)
+        panel = self.controls.panel
+        panel.setParent(body)
+        panel.hide()
+        panel.below = self.controls.height()
+        self._body = body
         return body
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place what lies over the picture."""
+        super().resizeEvent(event)
+        body = self._body
+        if self.controller.stage.present:
+            high = self.controls.height()
+            self.controls.setGeometry(0, body.height() - high, body.width(), high)
+        self.controls.panel.place()
+
+    def _start_editing(self) -> None:
+        """Open the field of the pinned weight's value."""
+        if not self.controls.panel.isVisible():
+            self.controls.panel.turn()
+        self.controls.made["value"].edit()
+
+    def _turn_full_screen(self) -> None:
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    def _leave_what_is_open(self) -> bool:
+        """Leave full screen, else close the panel; return whether there was one of them."""
+        if self.isFullScreen():
+            self.showNormal()
+        elif self.controls.panel.isVisible():
+            self.controls.panel.close_now()
+        else:
+            return False
+        return True
+
+    def _bring_controls(self, y: float) -> None:
+        """Show the controls of a presentation while the mouse is near them."""
+        near = y > self._body.height() - NEAR
+        if near or not self.controls.panel.isVisible():
+            self.controls.setVisible(near)
+            self.controls.raise_()
 
     def run(self, opening: Opening | None = None) -> None:
         """Show the window until it is closed; the opening begins with the first picture.
@@ -181,6 +242,10 @@ class MainWindow(QMainWindow):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle keys wherever the focus is, except those that a control needs itself."""
+        if watched is self.view.widget:
+            if isinstance(event, QMouseEvent) and self.controller.stage.present:
+                self._bring_controls(event.position().y())
+            return False
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._press(event, self.focusWidget())
         return False
@@ -199,6 +264,8 @@ class MainWindow(QMainWindow):
                 self.view.widget.setFocus()
             return name == "escape"
         if event.isAutoRepeat() and name == "space":
+            return True
+        if name == "escape" and self._leave_what_is_open():
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         return self.controller.press(name, shift)

@@ -49,8 +49,9 @@ def palette_of(look: ControlColors) -> QPalette:
 
 
 def dress(window: QWidget, theme: str) -> None:
-    """Apply a theme's colors to a window."""
+    """Apply a theme's colors to a window, and to all menus, dialogs and tool tips."""
     palette = palette_of(THEMES[theme].controls)
+    QApplication.setPalette(palette)
     window.setPalette(palette)
     QToolTip.setPalette(palette)
 

@@ -1,4 +1,4 @@
-"""Menus: the menu bar of the window."""
+"""Menus: the menu bar in the panel of the window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessageBox
 
 from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
@@ -26,9 +26,14 @@ class Menus:
     """The menu bar; each entry shows its key."""
 
     def __init__(
-        self, window: QMainWindow, controller: Controller, photograph: Callable[[str], str]
+        self,
+        window: QMainWindow,
+        bar: QMenuBar,
+        controller: Controller,
+        photograph: Callable[[str], str],
     ) -> None:
         self.window = window
+        self.bar = bar
         self.controller = controller
         self.photograph = photograph
         self.entries: dict[str, QAction] = {}  # by name of the row
@@ -36,7 +41,7 @@ class Menus:
         self._rows = {row.name: row for row in CONTROLS.values() if row.menu}
         others = (row.menu for row in self._rows.values())
         self.menus = {
-            name: window.menuBar().addMenu("&" + row_text(f"rows.menus.{name}.title", name))
+            name: bar.addMenu("&" + row_text(f"rows.menus.{name}.title", name))
             for name in dict.fromkeys(("File", "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])

@@ -33,6 +33,7 @@ def watch(
     reduced_motion: bool = False,
     play: bool = True,
     size: tuple[int, int] | None = None,
+    present: bool = False,
 ) -> int:
     """Open a window on a training, until it is closed; return the exit code.
 
@@ -47,6 +48,7 @@ def watch(
     reduced_motion  True: no animations; else as the system is set
     play            whether it plays by itself; the default
     size            width and height of the window in pixels
+    present         True: larger letters, and no controls until the mouse is at the lower end
 
     Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
     `keep` has a file for it. Raises DisplayError where no window can be opened.
@@ -59,6 +61,7 @@ def watch(
 
     application()
     stage = make_stage(show, theme_of(theme), reduced_motion or reduces_motion())
+    stage.present = present
     controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     start = show.session.step_index
     with quick_turns(), Stop() as stop:

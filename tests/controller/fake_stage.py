@@ -18,7 +18,7 @@ class FakeStage:
         self.theme = theme
         self.pinned: int | None = None
         self.hover: int | None = None
-        self.help = False
+        self.help = self.present = False
         self.color = "value"
         self.size = "gradient"
         self.layout = "crossbar"

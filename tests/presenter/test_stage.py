@@ -95,6 +95,31 @@ def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> No
     assert not stage.help
 
 
+def test_a_presentation_has_strip_and_caption_only_with_larger_letters(
+    studio: Studio, stage: Stage
+) -> None:
+    usual, plain = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
+    stage.present = True
+    said, parts = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
+    assert "About it." in usual and "About it." not in said
+    assert any(each.startswith("loss ") for each in usual)
+    assert not any(each.startswith("loss ") for each in said)
+    assert {"error", "compare"} <= set(said)
+    assert parts.head.height == 0.0 and parts.scale > 1.3 * plain.scale
+
+
+def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
+    caption = stage.frame_data().words.caption
+    assert caption[0] == f"After 3 steps the loss is {stage.session.loss:.3g}." and caption[1]
+    stage.silent = True
+    assert stage.frame_data().words.caption[1] == ""
+    stage.session.play(20.0)
+    try:
+        assert stage.frame_data().words.caption[0].startswith("Each step moves")
+    finally:
+        stage.session.pause()
+
+
 # Channels and scales.
 
 

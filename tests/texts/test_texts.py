@@ -46,7 +46,7 @@ NOT_WORDS = [
     ("faces.py", "sv.watch*", "a part of an error"),
     ("notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
     ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
-    ("notebook/controls.py", "row wrap", "a style"),
+    ("notebook/controls.py", "row wrap|1 1 auto", "a style"),
     ("notebook/place.py", "what*|copy*", "parts of errors"),
     ("presenter/captions/moments.py", "learning rate", "the name of an action"),
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),

@@ -22,14 +22,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPalette, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QFileDialog,
-    QPushButton,
     QSpinBox,
+    QToolTip,
     QWidget,
 )
 
@@ -65,9 +65,15 @@ def colours() -> Show:
 class Bench:
     """An open window over a stage that draws a plain colour, and hands to use it."""
 
-    def __init__(self, show: Show | None = None, recipe: Recipe | None = None, **given: Any):
+    def __init__(
+        self,
+        show: Show | None = None,
+        recipe: Recipe | None = None,
+        stage: Any = None,
+        **given: Any,
+    ):
         show = show or (recipe.make({}) if recipe else colours())
-        self.stage: Any = FakeStage(show)
+        self.stage: Any = stage or FakeStage(show)
         self.controller = Controller(show, self.stage, recipe, **given)
         self.stop = Stop()
         self.window = MainWindow(self.controller, self.stop)
@@ -123,6 +129,12 @@ class Bench:
             QTest.keyClick(box, Key.Key_Down if box.currentIndex() < place else Key.Key_Up)
         self.picture.setFocus()
         self.settle()
+
+    def open_panel(self) -> None:
+        """The panel of the controls that are not in the bar."""
+        if not self.bar.panel.isVisible():
+            self.click(self.bar.more)
+        assert self.bar.panel.isVisible() and self.bar.more.isChecked()
 
     def names_of(self, choice: str) -> Any:
         """The menu of a choice, opened."""
@@ -270,6 +282,7 @@ def case_the_timeline_is_drawn_with_its_marks() -> None:
 
 def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     bench = Bench()
+    bench.open_panel()
     made, bank = bench.made, bench.session.network.bank
     assert not made["value"].isEnabled() and not made["undo"].isEnabled()
     bench.click(bench.picture)
@@ -344,16 +357,16 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     bench = Bench()
     bench.stage.pinned = 3
     bench.controller.edit(3, 0.5)
-    bench.wait()
+    bench.open_panel()
     seen: list[QWidget] = []
-    for _ in range(40):
+    for _ in range(60):
         QTest.keyClick(bench.window.focusWidget(), Key.Key_Tab)
         widget = bench.window.focusWidget()
         if widget in seen:
             break
         seen.append(widget)
     shown = [bench.made[row.name] for row in bench.bar.rows if row.kind != "text"]
-    wanted = [*shown, bench.bar.options, bench.picture]
+    wanted = [*shown, bench.bar.more, bench.picture]
     assert set(wanted) <= set(seen)
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
     bench.close()
@@ -361,6 +374,7 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
 
 def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
     bench = Bench()
+    bench.open_panel()
     bench.choose(bench.made["color"], "last change")
     bench.choose(bench.made["size"], "value")
     assert (bench.stage.color, bench.stage.size) == ("last change", "value")
@@ -371,13 +385,11 @@ def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
 
 def case_options_are_chosen_in_their_panel() -> None:
     bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
-    bench.click(bench.bar.options)
+    bench.open_panel()
     panel = bench.bar.panel
-    assert panel.isVisible()
     fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
     assert {"engine", "map", "hidden", "depth", "batch", "seed"} <= set(fields)
-    shown = bench.window.screen().geometry()
-    assert shown.contains(panel.geometry())
+    assert bench.window.centralWidget().rect().contains(panel.geometry())
     colour_map, hidden = fields["map"], fields["hidden"]
     assert isinstance(colour_map, QComboBox) and isinstance(hidden, QSpinBox)
     bench.choose(colour_map, "sepia")
@@ -389,9 +401,77 @@ def case_options_are_chosen_in_their_panel() -> None:
     bench.wait()
     assert len(bench.session.network.bank) == 31 and bench.stage.asked[-1] == ("replace",)
     assert bench.window.windowTitle().startswith("A 3-4-3 network learns colours: sepia")
-    panel.close()
+    bench.picture.setFocus()
+    bench.press(Key.Key_Escape)
+    assert not panel.isVisible() and not bench.bar.more.isChecked()
+    assert ("restore",) not in bench.stage.asked
+    bench.press(Key.Key_Escape)
+    assert ("restore",) in bench.stage.asked
     bench.press(Key.Key_Right)
     assert bench.session.step_index == 1
+    bench.close()
+
+
+def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.window.resize(640, 420)
+    bench.open_panel()
+    panel, body = bench.bar.panel, bench.window.centralWidget()
+    for size in ((640, 420), (1280, 800), (640, 420)):
+        bench.window.resize(*size)
+        bench.settle()
+        assert body.rect().contains(panel.geometry())
+        assert panel.geometry().bottom() < bench.bar.geometry().top()
+        assert panel.viewport().width() >= panel.widget().minimumSizeHint().width()
+        assert (panel.verticalScrollBar().maximum() > 0) == (size[1] < 500)
+    bench.close()
+
+
+def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
+    bench = Bench()
+    bench.open_panel()
+    bench.press(Key.Key_F11)
+    bench.until(bench.window.isFullScreen)
+    bench.press(Key.Key_Escape)
+    bench.until(lambda: not bench.window.isFullScreen())
+    assert bench.bar.panel.isVisible() and ("restore",) not in bench.stage.asked
+    bench.press(Key.Key_F11, Key.Key_F11)
+    bench.until(lambda: not bench.window.isFullScreen())
+    bench.close()
+
+
+def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
+    show = colours()
+    stage = FakeStage(show)
+    stage.present = True
+    bench = Bench(show, stage=stage)
+    assert bench.picture.height() == bench.window.height() and not bench.bar.isVisible()
+    low = bench.picture.height() - 20
+    for y, seen in ((300, False), (low, True), (300, False)):
+        QTest.mouseMove(bench.picture, QPoint(200, y))
+        bench.until(lambda seen=seen: bench.bar.isVisible() == seen)
+    QTest.mouseMove(bench.picture, QPoint(210, low))
+    bench.until(bench.bar.isVisible)
+    assert bench.bar.geometry().bottom() == bench.picture.geometry().bottom()
+    bench.press(Key.Key_Space)
+    assert bench.session.playing
+    bench.close()
+
+
+def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
+    bench = Bench()
+    for theme in ("light", "dark"):
+        bench.stage.theme = theme
+        bench.settle()
+        look = THEMES[theme].controls
+        menu, dialog = bench.window.menus.menus["View"], bench.window.farewell
+        roles = QPalette.ColorRole
+        for widget in (menu, dialog, bench.bar.panel, bench.made["color"].view()):
+            widget.ensurePolished()
+            assert widget.palette().color(roles.Window).name() == look.panel
+            assert widget.palette().color(roles.WindowText).name() == look.ink
+        assert QToolTip.palette().color(roles.ToolTipBase).name() == look.raised
+        assert QApplication.palette().color(roles.Base).name() == look.raised
     bench.close()
 
 
@@ -449,14 +529,17 @@ def case_nothing_is_drawn_while_nothing_changes() -> None:
 
 def case_the_controls_leave_the_room_to_the_picture() -> None:
     bench = Bench()
-    for width, height, most in ((1280, 800, 110), (900, 600, 125)):
+    for width, height in ((1280, 800), (800, 500), (640, 420)):
         bench.window.resize(width, height)
         bench.wait(0.3)
-        used = bench.window.height() - bench.picture.height()
-        assert bench.window.height() == height and used <= most, (width, used)
-        for child in bench.bar.findChildren(QPushButton):
-            corner = child.mapTo(bench.window, child.rect().bottomRight())
-            assert bench.window.rect().contains(corner), child.accessibleName()
+        assert (bench.window.width(), bench.window.height()) == (width, height)
+        assert bench.picture.height() == height - 40
+        shown = [child for child in bench.bar.findChildren(QWidget) if child.isVisible()]
+        for i, child in enumerate(shown):
+            assert bench.bar.rect().contains(child.geometry()), child.accessibleName()
+            assert child.width() >= child.minimumSizeHint().width(), child.accessibleName()
+            assert not any(child.geometry().intersects(other.geometry()) for other in shown[:i])
+        assert bench.made["timeline"].width() > 60
     bench.close()
 
 
@@ -617,6 +700,7 @@ def case_rows_for_controls_are_in_the_bar() -> None:
     try:
         bench = Bench()
         made, session = bench.made, bench.session
+        bench.open_panel()
         bench.press("w", "w")
         below = [name for name in rows if name != "side"]
         assert all(made[name].isVisible() for name in below)
@@ -666,7 +750,7 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
             choice = "layers" if name == "stairs" else "theme"
             entries = {each.text(): each for each in bench.names_of(choice).actions()}
             entries[name.capitalize()].trigger()
-        view = next(each for each in bench.window.menuBar().actions() if each.text() == "&View")
+        view = next(each for each in bench.window.menus.bar.actions() if each.text() == "&View")
         next(each for each in view.menu().actions() if each.text() == "Below\t4").trigger()
         bench.settle()
         assert (bench.stage.layout, bench.stage.theme) == ("stairs", "sepia")

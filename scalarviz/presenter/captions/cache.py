@@ -11,7 +11,7 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
-from scalarviz.texts import text
+from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("", "", ())
@@ -36,17 +36,22 @@ class Narration:
     def words(self, show: Show, motion: Motion, pinned: int | None, *, clock: bool) -> Words:
         """Return all texts of a picture; `clock` says whether the step is one of them."""
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        return Words(show.title, show.about, step, self._caption(show, motion, pinned))
+        caption = self._caption(show, motion, pinned, hint=not clock)
+        return Words(show.title, show.about, step, caption)
 
     def _caption(
-        self, show: Show, motion: Motion, pinned: int | None
-    ) -> tuple[str, str, tuple[str, ...]] | None:
-        """Return the caption below the stage; at the very start, the show's description."""
+        self, show: Show, motion: Motion, pinned: int | None, *, hint: bool
+    ) -> tuple[str, str, tuple[str, ...]]:
+        """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
         if session.clock == Clock() and not session.playing:
             return show.about, "", ()
         # Captions that change too quickly cannot be read.
-        if self.reading.asleep or not motion.walking or (session.playing and motion.hasty):
-            return None
-        said = self.caption(pinned)
-        return said.title, said.formula, said.numbers
+        if not self.reading.asleep and motion.walking and not (session.playing and motion.hasty):
+            said = self.caption(pinned)
+            return said.title, said.formula, said.numbers
+        if session.playing:
+            return text("captions.playing"), "", ()
+        steps, loss = session.step_index, session.loss
+        title = plural("captions.rest", steps, loss=f"{loss:.3g}") if loss == loss else show.about
+        return title, text("captions.rest.hint") if hint else "", ()
