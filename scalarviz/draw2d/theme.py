@@ -32,6 +32,7 @@ class Theme:
     ink     text; `quiet` is less important text, `faint` are unimportant lines
     accent  pinned and selected things, and buttons
     light   what is computed now
+    lit     wires of what is looked at
     panel   background of texts and curves, `rim` its border
     ghost   curve of the other branch
     own_controls  colours of the window's controls; None: derived from the others
@@ -45,6 +46,7 @@ class Theme:
     faint: str
     accent: str
     light: str
+    lit: str
     panel: str
     rim: str
     ghost: str
@@ -85,6 +87,7 @@ THEMES = table(
             faint="#39424f",
             accent="#a586ff",
             light="#ffffff",
+            lit="#fff0be",
             panel="#141922e8",
             rim="#242c38",
             ghost="#6b7686",
@@ -109,6 +112,7 @@ THEMES = table(
             faint="#c3cad4",
             accent="#6b46d9",
             light="#000000",
+            lit="#3d2f00",
             panel="#f6f7f9e8",
             rim="#dfe3e9",
             ghost="#8d97a5",

@@ -54,7 +54,7 @@ class RenderOptions:
     samples    each pixel is the mean of samples x samples, 1 to 4
     theme      "dark" or "light"
     camera     "perspective", "orthographic" or "flat", or a Camera
-    layout     "crossbar" or "posters"
+    layout     "beads", "crossbar" or "posters"
     color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
     per_layer  whether each layer has its own color scale
     pin        bank index of the weight whose arithmetic is shown
@@ -65,9 +65,9 @@ class RenderOptions:
     samples: int = 2
     theme: str = "dark"
     camera: str | Camera = "perspective"
-    layout: str = "crossbar"
+    layout: str = "beads"
     color: str = "value"
-    cubes: str = "gradient"
+    cubes: str = "value"
     per_layer: bool = False
     pin: int | None = None
 
@@ -120,7 +120,9 @@ class RenderOptions:
         return Canvas(*self.size)
 
 
-PAGE = RenderOptions(camera="flat", size=(1200, 760), samples=1)  # default of storyboards
+PAGE = RenderOptions(
+    camera="flat", layout="crossbar", size=(1200, 760), samples=1
+)  # default of storyboards
 
 
 @answered
@@ -149,9 +151,9 @@ def picture(
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    layout      "crossbar", the default, or "posters"
+    layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
-    cubes       what the sizes of cubes show; by default "gradient"
+    cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn; by default none
     look        a RenderOptions that gives the defaults of these ten options instead
@@ -217,9 +219,9 @@ def record(
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    layout      "crossbar", the default, or "posters"
+    layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
-    cubes       what the sizes of cubes show; by default "gradient"
+    cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn; by default none
     look        a RenderOptions that gives the defaults of these ten options instead
@@ -305,9 +307,9 @@ def storyboard(
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "flat"
-    layout      "crossbar", the default, or "posters"
+    layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
-    cubes       what the sizes of cubes show; by default "gradient"
+    cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn; by default none
     look        a RenderOptions that gives the defaults of these ten options instead

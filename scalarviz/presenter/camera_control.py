@@ -7,12 +7,13 @@ from typing import final
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.table import pick
-from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.frame import Box, Division
+from scalarviz.view.scene.camera import CAMERAS, EDGE, Camera
+from scalarviz.view.scene.frame import Box, Division, Projection
 from scalarviz.view.scene.plates import Layout
 
-SECONDS = 0.7  # duration of a move
+SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 NEAR = 7.0  # visible height in cells when a single cube is framed
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
@@ -28,13 +29,15 @@ class CameraController:
         self.layout = layout
         self.name = name
         self.cuts = cuts
-        self.camera = pick(CAMERAS, name, "camera")
+        self.camera = self._preset(name)
         self._size = (1280.0, 800.0)
         self._inner: Box | None = None
+        self._legend: Box | None = None
         self._framed = True
         self._from: Camera | None = None
         self._goal = self.camera
         self._started: float | None = None
+        self._seconds = SECONDS
         self.frame(self._size)
 
     @property
@@ -42,19 +45,47 @@ class CameraController:
         """The box of the picture that the network is fitted to."""
         return self._inner or Division.of(*self._size).inner
 
-    def frame(self, size: tuple[float, float], inner: Box | None = None) -> None:
-        """Set the size of the picture in logical pixels, and the box that the network fills."""
-        self._size, self._inner = size, inner
+    def frame(
+        self, size: tuple[float, float], inner: Box | None = None, legend: Box | None = None
+    ) -> None:
+        """Set the size of the picture in logical pixels, and the box that the network fills.
+
+        legend  a box in its lower left corner that the network keeps clear of
+        """
+        before = self._inner if size == self._size else None
+        self._size, self._inner, self._legend = size, inner, legend
+        if self._framed and not self.cuts and before is not None and self.inner != before:
+            self._refit(before)
         if self._framed and self._from is None:
             self.camera = self.whole(self.camera)
 
+    def _refit(self, before: Box) -> None:
+        """Begin a quick move to fit the network to another box of the same picture."""
+        box = self.inner
+        camera = replace(self.camera, height=self.camera.height * box.height / before.height)
+        right = (before.x + before.width / 2.0 - box.x - box.width / 2.0) / box.height
+        down = (before.y + before.height / 2.0 - box.y - box.height / 2.0) / box.height
+        self.camera = camera.moved(-right, down)  # what is seen stays where it is
+        goal = self._goal if self._from is not None else self.camera
+        self.go(self.whole(goal), framed=True, seconds=QUICK)
+
     def set_layout(self, layout: Layout) -> None:
         self.layout = layout
-        self.go(self.whole(self.camera), framed=True)
+        self.look(self.name)
+
+    def follow(self, layout: Layout) -> None:
+        """Show another layout of the same network, from its own side until the user moves it."""
+        self.layout = layout
+        if self._framed:
+            self.camera, self._from = self.whole(self._preset(self.name)), None
+
+    def _preset(self, name: str) -> Camera:
+        chosen = pick(CAMERAS, name, "camera")
+        return self.layout.views.get(name, chosen)
 
     def look(self, name: str) -> None:
         """Move to a preset of `CAMERAS`, with the whole network in the picture."""
-        chosen = pick(CAMERAS, name, "camera")
+        chosen = self._preset(name)
         self.name = name
         self.go(self.whole(replace(chosen, target=self.camera.target)), framed=True)
 
@@ -69,9 +100,9 @@ class CameraController:
             target = tuple(plate.point(column + 0.5, row + 0.5).tolist())
             self.go(replace(self.camera, target=target, height=min(NEAR, self.camera.height)))
 
-    def go(self, goal: Camera, *, framed: bool = False) -> None:
+    def go(self, goal: Camera, *, framed: bool = False, seconds: float = SECONDS) -> None:
         """Start a move to a camera; with `cuts`, jump there."""
-        self._framed = framed
+        self._framed, self._seconds = framed, seconds
         if self.cuts:
             self.camera, self._from = goal, None
         else:
@@ -82,10 +113,10 @@ class CameraController:
         if self._from is None:
             return False
         self._started = now if self._started is None else self._started
-        part = (now - self._started) / SECONDS
+        part = (now - self._started) / self._seconds
         if part >= 1.0:
             self.camera, self._from = self._goal, None
-            self.frame(self._size, self._inner)
+            self.frame(self._size, self._inner, self._legend)
         else:
             self.camera = self._from.blended(self._goal, max(part, 0.0))
         return True
@@ -117,8 +148,21 @@ class CameraController:
 
     def whole(self, camera: Camera) -> Camera:
         """Return the camera with the whole network in the picture, in the same direction."""
-        box = self.inner
-        points = self.layout.points()
+        box, points = self.inner, self.layout.points()
         if not len(points) or not np.isfinite(points).all():
             return camera
-        return camera.framing(points, box.width / box.height)
+        found = camera.framing(points, box.width / box.height, EDGE)
+        if self._legend is None or not self._covers(found, points, self._legend):
+            return found
+        # The network goes above the legend.
+        above = box.height - self._legend.height
+        found = camera.framing(points, box.width / above, EDGE)
+        found = replace(found, height=found.height * box.height / above)
+        return found.moved(0.0, -0.5 * self._legend.height / box.height)
+
+    def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
+        """Return whether something of the network would be seen in the box of the legend."""
+        xy = Projection(camera, self.inner, *self._size)(points).xy
+        x, y = xy[np.isfinite(xy).all(axis=1)].T
+        inside = (x < legend.right + 8.0) & (y > legend.y - 8.0)
+        return bool(inside.any())

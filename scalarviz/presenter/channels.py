@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.braille_curve import round_up
-from scalarviz.draw2d.colors import PERCENTILE, spread
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.formulas.table import table
 from scalarviz.model.program import Program
@@ -18,6 +16,8 @@ from scalarviz.view.scene.plates import Plate
 
 CHANGE = "last change"
 FEW = 4096  # up to so many numbers, the scale covers the largest
+HIGH = 99.95  # percentile of more numbers that it covers
+SAMPLE = 2**16  # at most so many numbers are looked at
 
 
 @dataclass(frozen=True)
@@ -87,25 +87,38 @@ def read(name: str, source: Source) -> FloatArray:
     return np.zeros(len(source.numbers.value)) if found is None else found
 
 
-def scales_of(plates: Sequence[Plate], numbers: FloatArray, *, per_layer: bool) -> FloatArray:
-    """Return a round number for each plate that covers all of its numbers, or most."""
+def largest_of(
+    plates: Sequence[Plate], numbers: FloatArray, *, per_layer: bool
+) -> dict[int, float]:
+    """Return the magnitude that a scale should cover, by layer; -1 stands for the network.
+
+    Of many numbers it is the one that all but a few in ten thousand are below.
+    """
     if not per_layer:
-        return np.full(len(plates), scale_of(numbers))
-    layers = {plate.layer: plate_numbers(plates, plate.layer, numbers) for plate in plates}
-    scales = {layer: scale_of(own) for layer, own in layers.items()}
-    return np.array([scales[plate.layer] for plate in plates])
+        return {-1: largest(numbers)}
+    layers = dict.fromkeys(plate.layer for plate in plates)
+    return {layer: largest(plate_numbers(plates, layer, numbers)) for layer in layers}
+
+
+def largest(numbers: FloatArray) -> float:
+    """Return the largest finite magnitude, of many numbers a high percentile of some of them."""
+    if len(numbers) > SAMPLE:
+        numbers = numbers[:: len(numbers) // SAMPLE]
+    sizes = np.abs(numbers)
+    sizes = sizes[np.isfinite(sizes)]
+    if not len(sizes):
+        return 0.0
+    return float(np.percentile(sizes, HIGH) if len(sizes) > FEW else sizes.max())
 
 
 def plate_numbers(plates: Sequence[Plate], layer: int, numbers: FloatArray) -> FloatArray:
     return np.concatenate([numbers[plate.indices] for plate in plates if plate.layer == layer])
 
 
-def scale_of(numbers: FloatArray) -> float:
-    return round_up(spread(numbers, 100.0 if len(numbers) <= FEW else PERCENTILE))
-
-
 def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArray) -> int:
     """Return how many numbers exceed the scales."""
+    if len(set(scales.tolist())) == 1:
+        return int(np.count_nonzero(np.abs(numbers) > scales[0]))
     return sum(
         int(np.count_nonzero(np.abs(numbers[plate.indices]) > scale))
         for plate, scale in zip(plates, scales.tolist(), strict=True)

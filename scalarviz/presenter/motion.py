@@ -11,8 +11,9 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.model.program import Moment
-from scalarviz.presenter.channels import Source, read, scales_of
+from scalarviz.presenter.channels import Source, largest, read
 from scalarviz.presenter.live_values import LiveValues
+from scalarviz.presenter.scales import stop_above
 from scalarviz.texts import text
 from scalarviz.view.scene.plates import Plate
 
@@ -141,9 +142,7 @@ class Motion:
         done = self.reading.place[1] + self._undoing
         return done % len(self.reading.moments) if self.walking else 0
 
-    def mixed(
-        self, color: str, size: str, source: Source, plates: Sequence[Plate], *, per_layer: bool
-    ) -> Mixed:
+    def mixed(self, color: str, size: str, source: Source, plates: Sequence[Plate]) -> Mixed:
         """Return what cubes show now."""
         colors, sizes = read(color, source), read(size, source)
         moment, part = self.shown()
@@ -159,7 +158,7 @@ class Motion:
         first, last = read(color, old), read(color, new)
         if moment.kind == "step":
             change = passage.after.value - passage.before.value
-            scales = scales_of(plates, change, per_layer=per_layer)
+            scales = np.full(len(plates), stop_above(largest(change)) or 1.0)
             name = text("legend.change_in_step")
             return Mixed(first + part * (last - first), change, first, name, scales)
         return Mixed(first + part * (last - first), between(read(size, old), read(size, new), part))

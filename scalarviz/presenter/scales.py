@@ -1,60 +1,82 @@
-"""Scales: the channels of colors and sizes, and their scales."""
+"""Scales: the channels of colors and sizes, and the numbers with the strongest color and size."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.presenter.channels import Source, count_beyond, read, scales_of
+from scalarviz.presenter.channels import Source, count_beyond, largest_of, read
 from scalarviz.view.scene.plates import Plate
 
-HEADROOM = 1.6  # for weights that will grow
+SECONDS = 5.0  # least time from one growth of a scale to the next
+STOPS = 1.0, 2.0, 5.0, 10.0
 
 
 @final
 class Scales:
-    """Scales stay constant during training, until `choose` is called again.
+    """A scale is a stop: 1, 2 or 5 times a power of ten. It only grows by itself.
 
-    color, size    the channels
-    per_layer      whether each layer has scales of its own
-    colors, sizes  the scales, one for each plate
+    color, size  the channels
+    per_layer    whether each layer has a scale of its own
     """
 
     def __init__(self) -> None:
-        self.color, self.size = "value", "gradient"
+        self.color, self.size = "value", "value"
         self.per_layer = False
-        self.colors: FloatArray = np.ones(0)
-        self.sizes: FloatArray = np.ones(0)
-        self._clipped = 0
-        self._has_numbers = (False, False)
+        self._stops: dict[tuple[str, int], float] = {}
+        self._grown_at = -math.inf
+        self._grown: tuple[float, float] | None = None
 
-    def choose(self, source: Source, plates: Sequence[Plate], *, begins: bool) -> None:
-        """Choose scales for these numbers, with headroom if training `begins`."""
-        colors, sizes = read(self.color, source), read(self.size, source)
-        room = HEADROOM if begins and self.color == "value" else 1.0
-        self.colors = scales_of(plates, room * np.asarray(colors), per_layer=self.per_layer)
-        self.sizes = scales_of(plates, sizes, per_layer=self.per_layer)
-        self._has_numbers = bool(np.any(colors)), bool(np.any(sizes))
-        self._clipped = count_beyond(plates, colors, self.colors)
+    def choose(self, source: Source, plates: Sequence[Plate]) -> None:
+        """Choose scales for these numbers, larger or smaller than before."""
+        for channel in {self.color, self.size}:
+            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
+            for layer, number in largest.items():
+                self._stops[channel, layer] = stop_above(number)
+        self._grown = None
 
-    def keep(self, before: Sequence[Plate], plates: Sequence[Plate]) -> None:
-        """Keep the scales of layers for another layout, with other plates."""
-        for which in ("colors", "sizes"):
-            scales = np.asarray(getattr(self, which))
-            of_layer = dict(zip((each.layer for each in before), scales.tolist(), strict=True))
-            most = float(scales.max(initial=0.0)) or 1.0
-            found = [of_layer.get(each.layer, most) for each in plates]
-            setattr(self, which, np.array(found))
+    def follow(self, source: Source, plates: Sequence[Plate], now: float) -> None:
+        """Let the scales grow if numbers exceed them, not more often than every SECONDS."""
+        for channel in dict.fromkeys((self.color, self.size)):
+            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
+            for layer, number in largest.items():
+                stop, key = stop_above(number), (channel, layer)
+                before = self._stops.get(key, 0.0)
+                if not before:  # the first numbers of a channel
+                    self._stops[key] = stop
+                elif stop > before and (now - self._grown_at >= SECONDS or now < self._grown_at):
+                    self._stops[key], self._grown_at = stop, now
+                    self._grown = before, stop
 
-    def lacks(self, source: Source) -> bool:
-        """Return whether there were no nonzero numbers to choose by, and are some now."""
-        shown = zip(self._has_numbers, (self.color, self.size), strict=True)
-        return any(not had and bool(np.any(read(name, source))) for had, name in shown)
+    def grown(self, now: float) -> tuple[float, float] | None:
+        """Return the scale before and after it has grown, for some seconds."""
+        return self._grown if 0.0 <= now - self._grown_at < SECONDS else None
+
+    def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
+        """Return the scale of a channel for each plate."""
+        layers = [plate.layer if self.per_layer else -1 for plate in plates]
+        return np.array([self._stops.get((channel, layer), 0.0) or 1.0 for layer in layers])
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
-        """Return how many numbers exceed the color scale, if more than at the choice; else 0."""
-        count = count_beyond(plates, colors, self.colors)
-        return count if count > self._clipped else 0
+        """Return how many numbers exceed the color scale."""
+        return count_beyond(plates, colors, self.of(self.color, plates))
+
+
+def stop_above(number: float) -> float:
+    """Return the smallest stop that is not below a number; 0 for 0.
+
+    >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
+    [1.0, 1.0, 2.0, 50.0, 0.05, 0.0]
+    """
+    if not number > 0.0:
+        return 0.0
+    power = math.floor(math.log10(number))
+    for stop in STOPS:
+        found = float(f"{stop:g}e{power}")
+        if found >= number * (1.0 - 1e-12):
+            return found
+    return float(f"1e{power + 1}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 from scalarviz.session.session import Session
 from scalarviz.texts import text
+from scalarviz.view.scene.frame import Box
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout
@@ -24,13 +26,23 @@ TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-def layout_of(session: Session, name: str = "crossbar") -> Layout:
-    """Return the layout of a session's network; raise UnknownNameError for an unknown name."""
+def shape_of(box: Box) -> float:
+    """Return width by height of the free stage, in steps of a tenth."""
+    shape = max(box.width, 1.0) / max(box.height, 1.0)
+    return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
+
+
+def layout_of(session: Session, name: str = "beads", shape: float = 1.75) -> Layout:
+    """Return the layout of a session's network for a stage of this shape, width by height.
+
+    Raise UnknownNameError for an unknown name.
+    """
     network = session.network
     lay_out = pick(LAYOUTS, name, "layout")
     if not network.layers:
         return of_values(network.row_numbers, network.parameter_names)
-    return lay_out(network.program, lambda layer: about_layer(session, layer), names_of(session))
+    about = partial(about_layer, session)
+    return lay_out(network.program, about, names_of(session), shape)
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:

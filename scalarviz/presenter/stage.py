@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -26,11 +27,13 @@ from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.pointing import cube_at
 from scalarviz.presenter.scales import Scales
-from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
 from scalarviz.view.frame_data import CubeValues, FrameData
+from scalarviz.view.legend import legend_box
+from scalarviz.view.scene.frame import Division
 
 
 @final
@@ -56,7 +59,7 @@ class Stage:
         show: object,
         theme: str = "dark",
         camera: str = "perspective",
-        layout: str = "crossbar",
+        layout: str = "beads",
         *,
         reduced_motion: bool = False,
         patience: float = math.inf,
@@ -87,7 +90,8 @@ class Stage:
     def _begin(self, camera: str) -> None:
         self.reading = LiveValues(self.session, self.patience)
         self._preset = camera
-        self.plan = layout_of(self.session, self._layout_name)
+        self._shape = shape_of(Division.of(*self._extent).inner)
+        self.plan = layout_of(self.session, self._layout_name, self._shape)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._card = PinnedCard(self.reading)
@@ -163,15 +167,13 @@ class Stage:
 
     @layout.setter
     def layout(self, name: str) -> None:
-        before, self.plan = self.plan, layout_of(self.session, name)
+        self.plan = layout_of(self.session, name, self._shape)
         self._layout_name = name
         self.eyes.set_layout(self.plan)
-        self.scales.keep(before.plates, self.plan.plates)
 
     def rescale(self) -> None:
-        """Choose scales for the current numbers; they stay until the next call."""
-        begins = self.session.step_index == 0
-        self.scales.choose(self._source(), self.plan.plates, begins=begins)
+        """Choose scales for the current numbers; afterwards they only grow."""
+        self.scales.choose(self._source(), self.plan.plates)
 
     # The camera.
 
@@ -293,17 +295,14 @@ class Stage:
         reading.refresh()
         if reading.program is not program:
             self._lay_out()
+            self.motion.stop()
         self.motion.follow(self._now)
         source = self._source()
         since = reading.before()[1] if self._inspects else 0
         moment, part = self.motion.shown()
         scales, plates = self.scales, self.plan.plates
-        mixed = self.motion.mixed(
-            scales.color, scales.size, source, plates, per_layer=scales.per_layer
-        )
-        if scales.lacks(source):
-            self.rescale()
-        clipped = scales.clipped(plates, mixed.colors)
+        mixed = self.motion.mixed(scales.color, scales.size, source, plates)
+        scales.follow(source, plates, self._now)
         frozen = np.asarray(session.network.bank.frozen)
         self._seen = FrameData(
             self.plan,
@@ -312,12 +311,13 @@ class Stage:
                 mixed.sizes,
                 scales.color,
                 mixed.size_name or scales.size,
-                scales.colors,
-                scales.sizes if mixed.size_scales is None else mixed.size_scales,
+                scales.of(scales.color, plates),
+                scales.of(scales.size, plates) if mixed.size_scales is None else mixed.size_scales,
                 scales.per_layer,
-                clipped,
+                scales.clipped(plates, mixed.colors),
                 frozen if frozen.any() else None,
                 mixed.before,
+                scales.grown(self._now),
             ),
             reading.buffers(self.motion.done),
             reading.curve(),
@@ -337,8 +337,25 @@ class Stage:
             self._hovered,
             self.present,
         )
-        self.eyes.frame(self._extent, self._seen.division(*self._extent).inner)
+        self._fit(self._seen)
         return self._seen
+
+    def _fit(self, seen: FrameData) -> None:
+        """Fit the network to the free stage: its layout without a card, its camera with one."""
+        shape = shape_of(replace(seen, pinned=None).division(*self._extent).inner)
+        if self.plan.follows_shape and shape != self._shape:
+            self._shape = shape
+            self._lay_out()
+            plates, scales = self.plan.plates, self.scales
+            sizes = scales.of(scales.size, plates)
+            if len(set(seen.cubes.size_scales.tolist())) == 1:
+                sizes = np.full(len(plates), seen.cubes.size_scales[0])
+            cubes = replace(
+                seen.cubes, color_scales=scales.of(scales.color, plates), size_scales=sizes
+            )
+            self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
+        division = seen.division(*self._extent)
+        self.eyes.frame(self._extent, division.inner, legend_box(division))
 
     def captioned(self) -> Caption:
         """Return the caption of the last operation."""
@@ -346,7 +363,8 @@ class Stage:
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""
-        self.plan = self.eyes.layout = layout_of(self.session, self._layout_name)
+        self.plan = layout_of(self.session, self._layout_name, self._shape)
+        self.eyes.follow(self.plan)
         self.motion.stop()
         if self._picture is not None:
             self._picture.program = self.reading.program
@@ -361,8 +379,9 @@ class Stage:
 
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
-        self._extent = width, height
-        self.eyes.frame(self._extent)
+        if (width, height) != self._extent:
+            self._extent = width, height
+            self.eyes.frame(self._extent)
 
     def leave(self) -> None:
         """Unpin, and free the picture."""

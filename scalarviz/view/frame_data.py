@@ -31,6 +31,7 @@ class CubeValues:
     clipped        how many numbers exceed the color scale
     frozen         mask of the frozen parameters
     before         the colors' numbers before the step that is shown, if there is one
+    grown          the color scale before and after, while it has just grown; else None
     """
 
     colors: FloatArray
@@ -43,6 +44,7 @@ class CubeValues:
     clipped: int = 0
     frozen: FloatArray | None = None
     before: FloatArray | None = None
+    grown: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scalarviz.view.neuron_colors import readable
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
-FROZEN, ARROWS = 7.0, 11.0  # least pixels per cell at which each is drawn
+FROZEN, ARROWS = 14.0, 11.0  # least pixels of a cube, and per cell, at which each is drawn
 MOST_ARROWS = 1500
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
@@ -45,7 +45,7 @@ def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, the
     if not len(corners):
         return
     seen = see(corners[[1, 3, 5, 7]])
-    if len(seen.xy) == 4 and np.isfinite(seen.xy).all() and seen.unit[0] > FROZEN:
+    if len(seen.xy) == 4 and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > FROZEN:
         low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
         rest = 0.22 * (high[1] - low[1])
         depth = max(float(seen.depth.min()) - 1e-4, -1.0)
@@ -60,8 +60,7 @@ def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
     if found is None:
         return np.zeros((0, 3))
     plate, i, j = found
-    sides = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
-    return plate.point(j + 0.5 + sides[:, 0], i + 0.5 + sides[:, 1], sides[:, 2])
+    return plate.corners_of(i, j, half * plate.unit)
 
 
 def draw_changes(

@@ -1,4 +1,4 @@
-"""Neurons: discs with a ring, with names, numbers and gradients."""
+"""Neurons: what stands on and beside their spheres, and feature maps."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from scalarviz.view.neuron_colors import (
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Neurons
 
-RADIUS = 0.36  # of a neuron, in cells
-NAMES, NUMBERS = 11.0, 17.0  # least pixels per cell at which each is drawn
+SMALLEST = 7.5  # least radius of a sphere in pixels for a number
+BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
 
 
 def draw_neurons(
@@ -33,9 +33,11 @@ def draw_neurons(
     bright: float,
     frame_data: FrameData,
     theme: Theme,
+    scale: float,
 ) -> None:
-    """Draw discs, the output inside and the weighted sum as a ring around it; or feature maps."""
+    """Write names and numbers of a line of neurons and mark what dropout drops; or draw images."""
     draw_way(canvas, see, line, bright, theme)
+    write_one(canvas, see, line, theme, scale)
     if line.shape:
         draw_pictures(canvas, see, line, bright, frame_data, theme)
         return
@@ -43,75 +45,109 @@ def draw_neurons(
     good = np.asarray(np.isfinite(seen.xy).all(axis=1))
     if not good.any():
         return
-    xy, radius, depth = seen.xy[good], RADIUS * seen.unit[good], seen.depth[good]
-    buffers = frame_data.buffers
-    ground = rgb((theme.ground,))[0]
-    inside = buffers.values.get(line.values)
-    fill = faded(painted(line.values, inside, frame_data, theme), bright, ground)
-    around = buffers.values.get(line.sums) if line.sums else None
-    rim = faded(np.tile(rgb((theme.quiet,)), (len(line.points), 1)), bright, ground)
-    width = np.maximum(1.0, 0.06 * radius)
-    if around is not None:
-        rim = faded(painted(line.sums, around, frame_data, theme), bright, ground)
-        width = np.maximum(1.5, 0.24 * radius)
-    hatch = buffers.saturated.get(line.values, np.zeros(len(line.points)))
-    # A gap in the background color separates ring and disc.
-    canvas.discs(xy, radius, rim[good], depth=depth)
-    canvas.discs(xy, radius - width, ground, depth=depth)
-    if inside is not None:
-        inner = (radius - width) * (0.86 if around is not None else 1.0)
-        canvas.discs(xy, inner, fill[good], depth=depth, hatch=0.75 * hatch[good])
+    xy, radius, depth = seen.xy[good], line.radius * seen.unit[good], seen.depth[good]
+    values = frame_data.buffers.values
+    shown = line.values if line.values in values else line.sums
     crosses(canvas, xy, 0.8 * radius, depth, left_out(line, frame_data)[good], theme)
-    write_on_neurons(canvas, xy, radius, depth, line, inside, good, fill, theme)
+    if shown in values:
+        ground = rgb((theme.ground,))[0]
+        fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
+        for i, place in enumerate(np.flatnonzero(good).tolist()):
+            ink = readable(fills[place])
+            number = short(float(values[shown][place]))
+            write_in(canvas, xy[i], float(radius[i]), float(depth[i]), number, ink, scale)
+    write_names(canvas, xy, radius, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
 
 
-def write_on_neurons(
+def write_in(
+    canvas: Canvas2D,
+    xy: FloatArray,
+    radius: float,
+    depth: float,
+    words: str,
+    ink: str,
+    scale: float,
+) -> None:
+    """Write a number into a sphere, as large as fits; nothing if it would be too small."""
+    if radius < SMALLEST * scale:
+        return
+    fits = 1.8 * radius / max(canvas.measure(words, size=10.0, bold=True), 1.0) * 10.0
+    size = float(int(min(BIG * scale, fits)))
+    if size < LITTLE * scale and words.lstrip("-").startswith("."):
+        words = words[:-1]  # one digit less
+        size = float(int(min(BIG * scale, fits * 1.4)))
+    if size < LITTLE * scale:
+        return
+    canvas.text(
+        float(xy[0]),
+        float(xy[1]) + 0.36 * size,
+        words,
+        size=size,
+        bold=True,
+        color=ink,
+        anchor="center",
+        depth=depth - 1e-3,
+    )
+
+
+def write_one(canvas: Canvas2D, see: Projection, line: Neurons, theme: Theme, scale: float) -> None:
+    """Write "1" into the sphere of the biases."""
+    if line.one is None:
+        return
+    seen = see(line.one)
+    if np.isfinite(seen.xy).all():
+        radius = line.radius * float(seen.unit[0])
+        write_in(canvas, seen.xy[0], radius, float(seen.depth[0]), "1", theme.ink, scale)
+
+
+def write_names(
     canvas: Canvas2D,
     xy: FloatArray,
     radius: FloatArray,
     depth: FloatArray,
-    line: Neurons,
-    inside: FloatArray | None,
     good: FloatArray,
-    fill: FloatArray,
+    line: Neurons,
     theme: Theme,
+    scale: float,
 ) -> None:
-    """Write names and numbers on discs that are large enough."""
-    unit = float(np.median(radius)) / RADIUS
-    if unit < NAMES:
+    """Write the names of neurons: below those that stand side by side, beside those in a column."""
+    size = 13.0 * scale
+    if not line.names or not len(xy):
         return
-    for i, place in enumerate(np.flatnonzero(good).tolist()):
-        x, y = xy[i].tolist()
-        words = line.names[place] if place < len(line.names) else ""
-        known = inside is not None and place < len(inside)
-        if words:
-            size = float(round(min(15.0, max(9.0, 0.30 * unit))))
-            if known and unit > 2.0 * NUMBERS:
-                above = y - radius[i] - 4.0
-                canvas.text(
-                    x, above, words, size=size, color=theme.quiet, anchor="center", bold=True
-                )
-                words = ""
-        if known and not words and unit > 2.0 * NUMBERS and inside is not None:
-            words = short(float(inside[place]))
-            # As large as fits into the inner disc.
-            fits = 1.15 * float(radius[i]) / max(canvas.measure(words, size=10.0), 1.0) * 10.0
-            size = float(int(min(14.0, fits)))
-            if size < 7.0:
-                continue
-        if words:
-            ink = readable(fill[place]) if known else theme.quiet
-            middle = y + 0.36 * size
-            canvas.text(
-                x,
-                middle,
-                words,
-                size=size,
-                color=ink,
-                anchor="center",
-                depth=float(depth[i]) - 1e-4,
-            )
+    way = xy[-1] - xy[0]
+    column = abs(way[1]) > abs(way[0])
+    apart = np.linalg.norm(way) / max(1, len(xy) - 1)
+    names = [
+        (i, line.names[place])
+        for i, place in enumerate(np.flatnonzero(good).tolist())
+        if place < len(line.names)
+    ]
+    room = (
+        apart
+        if column
+        else apart
+        / max(1.0, max(canvas.measure(name, size=size, bold=True) for _, name in names) / size)
+    )
+    if len(xy) > 1 and room < size:
+        return
+    for i, name in names:
+        (x, y), far = xy[i].tolist(), float(radius[i])
+        if column:
+            x, y = x + far + 6.0 * scale, y + 0.36 * size
+        else:
+            x, y = x, y + far + 1.15 * size
+        anchor = "left" if column else "center"
+        canvas.text(
+            x,
+            y,
+            name,
+            size=size,
+            color=theme.ink,
+            bold=True,
+            anchor=anchor,
+            outline=theme.ground,
+        )
 
 
 def draw_flows(
@@ -156,7 +192,7 @@ def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     line = lines[-1]
     values = frame_data.buffers.values.get(line.values)
     seen = see(line.points)
-    is_close = seen.unit[0] >= 2.0 * NAMES and not line.shape
+    is_close = seen.unit[0] >= 22.0 and not line.shape
     if values is None or len(values) != len(target) or not is_close:
         return
     errors = values - target
@@ -167,7 +203,7 @@ def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     for i, error in enumerate(errors.tolist()):
         x, y = seen.xy[i].tolist()
         reach = 1.1 * seen.unit[i] * abs(error) / top + 2.0
-        low = RADIUS * seen.unit[i] + 6.0
+        low = line.radius * seen.unit[i] + 6.0
         wide = 0.3 * seen.unit[i]
         words = f"{short(values[i])} - {short(target[i])}"
         size = float(round(min(12.0, 0.24 * seen.unit[i])))

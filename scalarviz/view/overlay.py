@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import row_text, text
+from scalarviz.texts import text
 from scalarviz.view.charts import draw_loss
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.frame_data import CubeValues, FrameData, Words
+from scalarviz.view.frame_data import FrameData, Words
 from scalarviz.view.inspector import wrapped
 from scalarviz.view.scene.frame import NARROW, Box, Division
 
 MESSAGE = 560.0  # largest width in pixels
 MOST_LINES = 5  # of a message
 LINE = 17.0  # height in pixels
-LEGEND = 240.0, 50.0  # pixels, with the line of text
 LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
 Button = tuple[Box, str]  # the box and the label of a button
 
@@ -108,33 +105,6 @@ def heading(
         first = f"{first} {words.pop(0)}".strip()
     rest = canvas.fit(" ".join(words), width, size=size, bold=True)
     return [(line, size) for line in (first, rest) if line]
-
-
-def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
-    """Draw the scale of colors in the lower left corner of the stage, with what they stand for."""
-    scale, inner = division.scale, division.inner
-    wide, high = LEGEND[0] * scale, LEGEND[1] * scale
-    if inner.width < 1.5 * wide or inner.height < 3.0 * high:
-        return
-    box = Box(inner.x, inner.bottom - high, wide, high)
-    scales = np.asarray(cubes.color_scales)
-    most = float(scales[0]) if len(scales) else 1.0
-    size = 13.0 * scale
-    said = text("legend.both", color=channel_name(cubes.color), size=channel_name(cubes.size))
-    canvas.text(box.x, box.y + size, said, size=size, color=theme.quiet, outline=theme.ground)
-    bar = theme.map(np.linspace(-1.0, 1.0, 128))[np.newaxis]
-    canvas.image(box.x, box.y + 20.0 * scale, box.width, 11.0 * scale, bar, smooth=True)
-    ends = [f"{-most:.3g}", "0", f"+{most:.3g}"]
-    if cubes.per_layer and len(scales) > 1:
-        ends = [text("legend.least"), "0", text("legend.most")]
-    for part, words, anchor in zip((0.0, 0.5, 1.0), ends, ("left", "center", "right"), strict=True):
-        x, y = box.x + part * box.width, box.bottom - 4.0 * scale
-        canvas.text(x, y, words, size=size, color=theme.quiet, anchor=anchor, outline=theme.ground)
-
-
-def channel_name(channel: str) -> str:
-    """Return the label of a size channel: sizes show magnitudes."""
-    return row_text(f"rows.channels.{channel}.name", channel)
 
 
 def draw_exhibit(canvas: Canvas2D, division: Division, exhibit: Exhibit, theme: Theme) -> None:

@@ -12,17 +12,19 @@ from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.model.program import Program
 from scalarviz.view import overlay
+from scalarviz.view.beads import beads_of
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_changes, draw_marks
 from scalarviz.view.inspector import draw_hover, draw_inspector
+from scalarviz.view.legend import draw_legend
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.picture_scene import PictureScene
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
-from scalarviz.view.scenery import draw_scenery
+from scalarviz.view.scenery import draw_beads, draw_scenery
 from scalarviz.view.strip import Place, draw_hovered, draw_strip
 
 
@@ -93,12 +95,14 @@ class Picture:
         wide, high = see.width, see.height
         canvas = Canvas2D(wide, high, ratio)
         division = frame_data.division(wide, high)
-        draw_scenery(canvas, see, frame_data, lit, self.theme)
-        if frame_data.moment is not None and frame_data.moment.kind == "step":
-            draw_changes(canvas, see, frame_data, frame_data.part, self.theme)
-        if self._is_about_outputs(frame_data):
-            draw_errors(canvas, see, frame_data, self.theme)
-        draw_marks(canvas, see, frame_data, self.theme)
+        with canvas.clip(*division.view.place):
+            draw_beads(canvas, see, beads_of(frame_data, lit, self.theme, division.scale))
+            draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
+            if frame_data.moment is not None and frame_data.moment.kind == "step":
+                draw_changes(canvas, see, frame_data, frame_data.part, self.theme)
+            if self._is_about_outputs(frame_data):
+                draw_errors(canvas, see, frame_data, self.theme)
+            draw_marks(canvas, see, frame_data, self.theme)
         self._write(canvas, division, frame_data, see)
         self.words = canvas.words
         return canvas
@@ -107,7 +111,7 @@ class Picture:
         self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
     ) -> None:
         theme = self.theme
-        overlay.draw_legend(canvas, division, frame_data.cubes, theme)
+        draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
         overlay.draw_head(canvas, division, frame_data.words, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)

@@ -1,78 +1,157 @@
-"""What surrounds the cubes: wires, neurons, and labels of plates."""
+"""What surrounds the cubes: spheres and wires, numbers and names on them, and labels of layers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
+from scalarviz.view.beads import Beads
+from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.lights import Lights
 from scalarviz.view.neurons import draw_neurons
+from scalarviz.view.numbers import draw_numbers
 from scalarviz.view.scene.frame import Box, Projection
-from scalarviz.view.scene.plates import Label, Wires
-
-WIRED = 7.0  # least pixels per cell at which wires are drawn
+from scalarviz.view.scene.plates import Layout
 
 
 def draw_scenery(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, lit: Lights, theme: Theme
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    lit: Lights,
+    theme: Theme,
+    scale: float = 1.0,
 ) -> None:
-    """Draw everything around the cubes, with depth, so that cubes hide it."""
-    for bundle, span in zip(frame_data.layout.wires, lit.wires, strict=True):
-        draw_wires(canvas, see, bundle, span, theme)
+    """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it."""
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
-        draw_neurons(canvas, see, line, bright, frame_data, theme)
-    draw_labels(canvas, see, frame_data.layout.labels, theme)
+        draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
+    draw_numbers(canvas, see, frame_data, theme, scale)
+    draw_labels(canvas, see, frame_data.layout, theme, scale)
+    draw_ends(canvas, see, frame_data.layout, theme, scale)
 
 
-def draw_labels(canvas: Canvas2D, see: Projection, labels: Sequence[Label], theme: Theme) -> None:
-    """Write names and descriptions of plates at their edges, where they do not overlap."""
-    placed, halo = [place_label(canvas, see, label) for label in labels], theme.ground
-    taken: list[Box] = []
-    for down, size, bold, color in ((0.0, 13.0, True, theme.ink), (16.0, 12.0, False, theme.quiet)):
-        for label, (x, y, anchor) in zip(labels, placed, strict=True):
-            words = label.name if bold else label.about
-            wide = canvas.measure(words, size=size, bold=bold)
-            left = x - wide * (anchor == "right")
-            room = Box(left, y + down - size, wide + 6.0, size + 3.0)
-            if not words or not np.isfinite(x + y) or any(map(room.meets, taken)):
-                continue
-            taken.append(room)
-            canvas.text(
-                x, y + down, words, size=size, bold=bold, color=color, anchor=anchor, outline=halo
-            )
-
-
-def place_label(canvas: Canvas2D, see: Projection, label: Label) -> tuple[float, float, str]:
-    """Return the position of a label, and whether that is its left or right end."""
-    (x, y), (right, end) = see(np.stack([label.start, label.end])).xy.tolist()
-    wide = max(canvas.measure(label.name, bold=True), canvas.measure(label.about, size=12))
-    leftward = label.leftward and wide > right - x
-    room = see.box.right + 16.0  # clips a label at the right end of the scene
-    x, y, anchor = (right, end, "right") if leftward else (x, y, "left")
-    x = max(room - wide, 0.0) if anchor == "left" and room - wide < x < room else x
-    return x, y + (15.0 if label.below else -20.0), anchor
-
-
-def draw_wires(
-    canvas: Canvas2D, see: Projection, bundle: Wires, span: tuple[float, float] | None, theme: Theme
-) -> None:
-    """Draw thin wires, with their lit part brighter."""
-    start, end = see(bundle.start), see(bundle.end)
-    units = start.unit[np.isfinite(start.unit)]
-    if not len(units) or np.median(units) < WIRED:
-        return
+def draw_beads(canvas: Canvas2D, see: Projection, beads: Beads) -> None:
+    """Draw spheres and wires."""
+    start, end = see(beads.starts), see(beads.ends)
     depth = np.stack([start.depth, end.depth], axis=1)
     good = np.isfinite(depth).all(axis=1)
-    canvas.segments(start.xy[good], end.xy[good], theme.faint, width=1.2, depth=depth[good])
-    if span is not None:
-        first = see(bundle.start + span[0] * (bundle.end - bundle.start))
-        last = see(bundle.start + span[1] * (bundle.end - bundle.start))
-        depth = np.stack([first.depth, last.depth], axis=1)
-        good = np.isfinite(depth).all(axis=1)
-        canvas.segments(
-            first.xy[good], last.xy[good], theme.light + "c0", width=2.0, depth=depth[good]
-        )
+    ends = start.xy[good], end.xy[good]
+    canvas.segments(*ends, beads.colors[good], width=beads.widths[good], depth=depth[good])
+    seen = see(beads.centers)
+    good = np.isfinite(seen.depth)
+    canvas.discs(
+        seen.xy[good],
+        (beads.radii * seen.unit)[good],
+        beads.fills[good],
+        outline=beads.outlines[good],
+        line=beads.lines[good],
+        depth=seen.depth[good],
+    )
+
+
+def draw_labels(
+    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+) -> None:
+    """Write names and descriptions of layers below their plates, where nothing else is."""
+    taken = obstacles(see, layout)
+    size = 12.0 * scale
+    for label in layout.labels:
+        ((x, y),) = see(0.5 * (label.start + label.end)).xy.tolist()
+        if not np.isfinite(x + y):
+            continue
+        y += (14.0 if label.below else -20.0) * scale
+        for line, color in ((label.name, theme.quiet), (label.about, theme.quiet)):
+            wide = canvas.measure(line, size=size)
+            left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+            box = Box(left - 2.0, y - size, wide + 4.0, 1.3 * size)
+            if not line or taken.meets(box):
+                break
+            taken.boxes.append(box)
+            canvas.text(left, y, line, size=size, color=color, outline=theme.ground)
+            y += 15.0 * scale
+
+
+def draw_ends(
+    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+) -> None:
+    """Write which line is the input and which the output, with the way of the data."""
+    if len(layout.neurons) < 2 or not layout.fans:
+        return
+    size = 13.0 * scale
+    for line, key in ((layout.neurons[0], "in"), (layout.neurons[-1], "out")):
+        seen = see(line.points)
+        good = np.isfinite(seen.xy).all(axis=1)
+        if not good.any():
+            continue
+        half = line.radius if not line.shape else 0.5 * line.side
+        x = float(seen.xy[good, 0].mean())
+        y = float((seen.xy[good, 1] - half * seen.unit[good]).min()) - 9.0 * scale
+        words = text(f"picture.{key}")
+        wide = canvas.measure(words, size=size, bold=True)
+        left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+        canvas.text(left, y, words, size=size, color=theme.ink, bold=True, outline=theme.ground)
+
+
+@dataclass
+class Obstacles:
+    """What labels must not cover: boxes, and convex polygons of plates."""
+
+    boxes: list[Box]
+    polygons: list[FloatArray]
+
+    def meets(self, box: Box) -> bool:
+        """Return whether a box would cover something."""
+        if any(map(box.meets, self.boxes)):
+            return True
+        x = np.linspace(box.x, box.right, 7)
+        y = np.linspace(box.y, box.bottom, 3)
+        points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        return any(bool(inside(points, polygon).any()) for polygon in self.polygons)
+
+
+def obstacles(see: Projection, layout: Layout) -> Obstacles:
+    """Return the spheres and plates of a picture, as seen."""
+    boxes = []
+    for line in layout.neurons:
+        if line.shape:
+            continue
+        seen = see(line.points)
+        for (x, y), unit in zip(seen.xy.tolist(), seen.unit.tolist(), strict=True):
+            reach = line.radius * unit
+            if np.isfinite(x + y):
+                boxes.append(Box(x - reach, y - reach, 2.0 * reach, 2.0 * reach))
+    polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
+    return Obstacles(boxes, [each for each in polygons if np.isfinite(each).all()])
+
+
+def hull(points: FloatArray) -> FloatArray:
+    """Return the corners of the convex hull of points in the plane, counterclockwise."""
+    order = points[np.lexsort((points[:, 1], points[:, 0]))]
+    found: list[FloatArray] = []
+    for sequence in (order, order[::-1]):
+        first = len(found)
+        for point in sequence:
+            while len(found) - first > 1 and turn(found[-2], found[-1], point) <= 0.0:
+                found.pop()
+            found.append(point)
+        found.pop()
+    return np.array(found)
+
+
+def turn(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+def inside(points: FloatArray, polygon: FloatArray) -> FloatArray:
+    """Return which points are inside a convex polygon."""
+    found = np.ones(len(points), np.bool_)
+    for a, b in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        edge, way = b - a, points - a
+        found &= edge[0] * way[:, 1] - edge[1] * way[:, 0] >= 0.0
+    return found

@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.lights import DIM
-from scalarviz.view.neurons import RADIUS
+from scalarviz.view.scene.layout_builder import RIM as RADIUS
 from tests.studio import Studio, at, shade
 from tests.walk import NAMES, SIZE, Walk, biases, faded
 

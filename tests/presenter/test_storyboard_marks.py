@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalarviz.view.cubes.shaders import LEAST
-from scalarviz.view.neurons import RADIUS
+from scalarviz.view.scene.layout_builder import RIM as RADIUS
 from tests.studio import Studio, at, ground_of, shade
 from tests.walk import NAMES, Walk, widths
 

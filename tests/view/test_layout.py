@@ -11,8 +11,8 @@ import scalarviz as sv
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.neurons import RADIUS
 from scalarviz.view.scene.layout import GAP, LAYOUTS
+from scalarviz.view.scene.layout_builder import RIM as RADIUS
 from scalarviz.view.scene.layout_builder import WIRED
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout, Plate, Wires

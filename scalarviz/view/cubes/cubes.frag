@@ -56,11 +56,12 @@ float number(vec2 where, float half_of) {
     return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
 }
 
-// Half the side of a cube.
+// Half the side of a cube; in small cells cubes are smaller.
 float share(float size) {
     float part = sqrt(abs(size) * scales.w);
     // NaN is drawn largest, so that it is noticed.
-    return HALF * mix(LEAST, 1.0, part < 1.0 ? part : 1.0);
+    float unit = min(1.0, min(cell_size.x, cell_size.y));
+    return unit * HALF * mix(LEAST, 1.0, part < 1.0 ? part : 1.0);
 }
 
 vec3 color_of(float value) {

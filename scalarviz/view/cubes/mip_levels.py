@@ -63,7 +63,8 @@ def fill(
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
     shape = plate.first, plate.stride, plate.rows, plate.columns
     size = rows, columns, finest
-    kinds = np.array([*scale, 1.0 / (plate.cell[0] * plate.cell[1])], np.float32)
+    share = plate.unit**2 / (plate.cell[0] * plate.cell[1])  # of a cell, by the largest cube
+    kinds = np.array([*scale, share], np.float32)
     first_columns = room_of(plate)[1]
     with parallel_calls(sys.modules[__name__]):
         if plate.tiles is None:

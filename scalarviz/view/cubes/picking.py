@@ -28,7 +28,7 @@ def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: 
     plates   the plates to search
     matrix   (4, 4), from space to clip coordinates
     x, y     the place in the picture, -1 to 1 to the right and up
-    half     half(plate, index) returns half the side of a cube, in space
+    half     half(plate, index) returns half the side of a cube, in a cell of at least 1
     """
     inverse = np.linalg.inv(matrix)
     behind = inverse @ [x, y, 1.0, 1.0]
@@ -45,6 +45,7 @@ def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: 
 def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
     """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
     width, height = plate.cell
+    unit = plate.unit
     axes = np.stack([plate.along / width**2, plate.across / height**2, plate.toward])
     place, step = axes @ (start - plate.origin), axes @ ray
     step = np.where(np.abs(step) < 1e-12, 1e-12, step)
@@ -61,7 +62,7 @@ def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[
     for _ in range(4 * STEPS):
         index = plate.index_of(int(cell[1]), int(cell[0]))
         if index != NONE:  # NONE: a gap between tiles
-            side = half(plate, index) / np.array([width, height, 1.0])
+            side = unit * half(plate, index) / np.array([width, height, 1.0])
             middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
             a, b = (middle - side) / step, (middle + side) / step
             first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())

@@ -5,8 +5,8 @@ cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn
 with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
 
 Places on a plate are (column, row, height). The side of a cube is LEAST to 1 times 2 HALF, by the
-square root of its number relative to the scale. The address of a number is a pair (row, column) of the
-texture, since a float counts exactly only to 16,777,216.
+square root of its number relative to the scale. The address of a number is a pair (row, column) of
+the texture, since a float counts exactly only to 16,777,216.
 
 The texture `plates` has one row for each plate, with these texels:
 

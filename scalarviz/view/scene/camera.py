@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 
 STEEPEST = 85.0  # degrees to each side; the scene has no back
+EDGE = 0.01  # share of the free stage that stays empty on each side
 LEAST_FOV = 0.5  # degrees; smaller angles are drawn without perspective
 
 

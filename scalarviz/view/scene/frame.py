@@ -81,6 +81,13 @@ class Division:
     band: Box
     scale: float = 1.0
 
+    @property
+    def view(self) -> Box:
+        """The part of the stage in which the network is seen: left of card and exhibit."""
+        margin = self.inner.x - self.scene.x
+        right = min(self.scene.right, self.inner.right + margin)
+        return Box(self.scene.x, self.scene.y, right - self.scene.x, self.scene.height)
+
     @staticmethod
     def of(
         width: float,

@@ -1,7 +1,8 @@
 """Layouts: place plates, rows of neurons, wires and labels of a program in space.
 
-Two layouts:
+Three layouts:
 
+- beads     every weight is a cube on the wire between its two neurons; see `beads`
 - crossbar  neurons enter a plate on one side and leave at a right angle, so each weight's cube
             sits where the wire of its input crosses the wire of its output. Each plate is turned
             against the one before: layers go right, down, right, up, right ...
@@ -21,6 +22,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Operation, Shape
 from scalarviz.model.program import Program
+from scalarviz.view.scene.beads import beads
 from scalarviz.view.scene.layout_builder import (
     BETWEEN,
     RIM,
@@ -55,6 +57,7 @@ def crossbar(
     program: Program,
     about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None = None,
+    aspect: float = 1.75,
 ) -> Layout:
     """Lay out a program with plates turned in alternation; see `lay_out`."""
     return lay_out(program, about, names, DOWN, cross)
@@ -64,12 +67,13 @@ def posters(
     program: Program,
     about: Callable[[str], tuple[str, str]],
     names: Mapping[str, Sequence[str]] | None = None,
+    aspect: float = 1.75,
 ) -> Layout:
     """Lay out a program with upright plates beside each other, centered; see `lay_out`."""
     return lay_out(program, about, names, RIGHT, hang)
 
 
-LAYOUTS = {"crossbar": crossbar, "posters": posters}
+LAYOUTS = {"beads": beads, "crossbar": crossbar, "posters": posters}
 
 
 def lay_out(

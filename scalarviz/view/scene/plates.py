@@ -9,14 +9,15 @@ all of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Places, Shape
+from scalarviz.view.scene.camera import Camera
 
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
@@ -73,6 +74,11 @@ class Plate:
     def cell(self) -> tuple[float, float]:
         """Width and height of a cell in space."""
         return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
+
+    @property
+    def unit(self) -> float:
+        """Size of its cubes: 1, or less in small cells."""
+        return min(1.0, *self.cell)
 
     @property
     def grid(self) -> Tiles:
@@ -136,6 +142,13 @@ class Plate:
             return NONE
         return self.first + i * grid.stride[0] + k * grid.stride[1] + row * self.stride + column
 
+    def corners_of(self, row: int, column: int, half: float) -> FloatArray:
+        """Return the corners of a cube with this half side, in space, (8, 3)."""
+        width, height = self.cell
+        signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        sides = half * signs / [width, height, 1.0]
+        return self.point(column + 0.5 + sides[:, 0], row + 0.5 + sides[:, 1], sides[:, 2])
+
     def corners(self, height: float = 0.5) -> FloatArray:
         """Return the eight corners of the box around its cubes, (8, 3)."""
         c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
@@ -155,6 +168,9 @@ class Neurons:
     side    cells from one pixel to the next
     also    more buffers that hold the same numbers as `values`
     way     (n, 3), the line of a skip connection that is added here; or None
+    radius  of the neurons
+    one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
+    right   direction of the columns of images
     """
 
     points: FloatArray
@@ -166,6 +182,9 @@ class Neurons:
     side: float = 1.0
     also: Sequence[str] = ()
     way: FloatArray | None = None
+    radius: float = 0.36
+    one: FloatArray | None = None
+    right: FloatArray = field(default_factory=lambda: RIGHT)
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -175,7 +194,7 @@ class Neurons:
     def corners(self) -> FloatArray:
         """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
         grid = self.points.reshape(*self.shape, 3)
-        right, down = 0.5 * self.side * RIGHT, 0.5 * self.side * DOWN
+        right, down = 0.5 * self.side * self.right, 0.5 * self.side * DOWN
         ends = (
             grid[:, 0, 0] - right - down,
             grid[:, 0, -1] + right - down,
@@ -201,6 +220,39 @@ class Wires:
 
 
 @dataclass(frozen=True, slots=True)
+class Fan:
+    """Where the wires of the sums of a wall begin, pass it, and end.
+
+    weights, inputs  first bank index of the weights, and their number for each unit behind
+    biases           first bank index of the biases; NONE without
+    starts, columns  (n, 3), the units before it, and their columns in the wall; last the 1
+    ends, rows       (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
+    """
+
+    weights: int
+    inputs: int
+    biases: int
+    starts: FloatArray
+    columns: FloatArray
+    ends: FloatArray
+    rows: FloatArray
+
+    def unit_of(self, index: int) -> int | None:
+        """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
+        count = len(self.ends)
+        if self.weights <= index < self.weights + count * self.inputs:
+            return (index - self.weights) // self.inputs
+        if self.biases != NONE and self.biases <= index < self.biases + count:
+            return index - self.biases
+        return None
+
+    def rows_of(self, unit: int) -> range:
+        """Return the bank indices of the weights of a sum."""
+        first = self.weights + unit * self.inputs
+        return range(first, first + self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
 class Label:
     """A label beside a plate: the name of its layer, and a description.
 
@@ -219,23 +271,46 @@ class Label:
 
 @dataclass(frozen=True)
 class Layout:
-    """Everything placed in the scene."""
+    """Everything placed in the scene.
+
+    views  presets of the camera that are made for it, by name
+    fans   the sums of each wall, in a layout whose weights are on the wires
+    follows_shape  whether it depends on the shape of the stage
+    """
 
     plates: Sequence[Plate]
     neurons: Sequence[Neurons]
     wires: Sequence[Wires]
     labels: Sequence[Label]
+    views: Mapping[str, Camera] = field(default_factory=dict)
+    fans: Sequence[Fan] = ()
+    follows_shape: bool = False
 
     def points(self) -> FloatArray:
         """Return points in space that a picture of the whole should include."""
-        return np.concatenate(
+        return np.vstack(
             [
                 *(plate.corners() for plate in self.plates),
-                *(line.points + side for line in self.neurons for side in (-0.5, 0.5)),
+                *(
+                    points + side * line.radius * way
+                    for line in self.neurons
+                    for points in (line.points, line.one)
+                    if points is not None
+                    for side in (-1.2, 1.2)
+                    for way in (RIGHT, UP, NEAR)
+                ),
                 *(line.way for line in self.neurons if line.way is not None),
                 *(label.start[np.newaxis] for label in self.labels),
             ]
         )
+
+    def fan_of(self, index: int) -> tuple[Fan, int] | None:
+        """Return the fan of a bank index and the unit whose sum it belongs to, if there is one."""
+        for fan in self.fans:
+            unit = fan.unit_of(index)
+            if unit is not None:
+                return fan, unit
+        return None
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
         """Return the plate, row and column of a bank index; None if it is on no plate."""

@@ -1,0 +1,71 @@
+"""The legend: what color and size of a cube stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import row_text, text
+from scalarviz.view.cubes.shaders import LEAST
+from scalarviz.view.frame_data import CubeValues
+from scalarviz.view.scene.frame import Box, Division
+
+SIZE = 240.0, 54.0  # logical pixels, with the line of text
+STEPS = 9  # squares from the negative to the positive end
+ROOM = 3.0  # a stage must be so many times as high, and half of it as wide
+
+
+def legend_box(division: Division) -> Box | None:
+    """Return the box of the legend, in the lower left corner of the stage; None without room."""
+    inner, scale = division.inner, division.scale
+    wide, high = SIZE[0] * scale, SIZE[1] * scale
+    if inner.width < 0.5 * ROOM * wide or inner.height < ROOM * high:
+        return None
+    return Box(inner.x, inner.bottom - high, wide, high)
+
+
+def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
+    """Draw squares of the colors and sizes of cubes, with the numbers they stand for."""
+    box, scale = legend_box(division), division.scale
+    if box is None:
+        return
+    scales = np.asarray(cubes.color_scales)
+    most = float(scales[0]) if len(scales) else 1.0
+    size = 13.0 * scale
+    color, other = name_of(cubes.color), name_of(cubes.size)
+    words = text("legend.cube", color=color) if color == other else ""
+    words = words or text("legend.both", color=color, size=other)
+    if cubes.grown is not None:
+        words = text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
+    elif cubes.clipped:
+        words = text("legend.beyond", words=words, count=cubes.clipped)
+    canvas.text(box.x, box.y + size, words, size=size, color=theme.quiet, outline=theme.ground)
+    numbers = np.linspace(-1.0, 1.0, STEPS)
+    largest = 17.0 * scale
+    sides = largest * (LEAST + (1.0 - LEAST) * np.sqrt(np.abs(numbers)))
+    x = box.x + largest / 2 + (box.width - largest) * (numbers + 1.0) / 2
+    y = box.y + size + 6.0 * scale + largest / 2
+    corners = np.stack([x - sides / 2, y - sides / 2], axis=1)
+    square = np.stack([sides, sides], axis=1)
+    canvas.boxes(corners, square, theme.map(numbers), radius=1.5 * scale)
+    ends = [f"{-most:g}", f"{-most / 2:g}", "0", f"+{most / 2:g}", f"+{most:g}"]
+    if cubes.per_layer and len(set(scales.tolist())) > 1:
+        ends = [text("legend.least"), "", "0", "", text("legend.most")]
+    for i, words in enumerate(ends):
+        anchor = "left" if not i else "right" if i == len(ends) - 1 else "center"
+        at = box.x + i / (len(ends) - 1) * box.width
+        canvas.text(
+            at,
+            box.bottom - 2.0 * scale,
+            words,
+            size=size,
+            color=theme.quiet,
+            anchor=anchor,
+            outline=theme.ground,
+        )
+
+
+def name_of(channel: str) -> str:
+    """Return the name of a channel."""
+    return row_text(f"rows.channels.{channel}.name", channel)

@@ -1,0 +1,281 @@
+"""Lines of neurons and walls of weights of the layout "beads", before they are placed in space.
+
+The lines stand alternately in depth and upright; each has units, which are neurons or images. A
+wall has a row or a column for each unit of the lines on both sides, so its grid is the matrix of
+weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, prod
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import NONE, Buffer, Operation, Shape
+from scalarviz.model.program import Program
+from scalarviz.view.scene.layout_builder import ALONE, BETWEEN, BY_PIXELS, MOST
+from scalarviz.view.scene.layout_builder import LEAST as FEWEST
+from scalarviz.view.scene.plates import DOWN, NEAR, Neurons
+
+FEW = 16  # units; a line of at most as many has room for numbers
+STEPS = 2.0, 1.2  # from one neuron to the next in depth and upright, in a line of few
+LEAST = 12  # units of a block
+GRAIN = 0.62  # width and height of a cell in a wall of kernels
+CELLS = 1.3, 1.0  # width and height of a cell in a wall of few
+FAR = -NEAR
+NO_NEURONS = Neurons(np.zeros((0, 3)), "", "")
+
+
+@dataclass(eq=False)
+class Run:
+    """Lines with the same units, one behind the other, joined by single wires.
+
+    upright  whether the units stand above each other, else one behind the other
+    count    number of units
+    images   whether the units are images, else neurons
+    step     from one unit to the next
+    cell     the same in the walls before and after
+    one      whether there is a sphere "1" for the biases of the next wall
+    tiled    whether a wall before or after has tiles, in which columns go to the right as one sees
+    block    units of a block; a long line is wrapped into blocks beside each other
+    apart    from one block to the next
+    side     room taken by the other side of the walls before and after, in one block
+    """
+
+    upright: bool
+    count: int
+    images: bool = False
+    step: float = 0.0
+    cell: float = 0.0
+    one: bool = False
+    tiled: bool = False
+    block: int = 0
+    apart: float = 0.0
+    side: float = 1.0
+
+    @property
+    def axis(self) -> FloatArray:
+        """Direction from one unit to the next."""
+        if self.upright:
+            return DOWN
+        return NEAR if self.is_reversed else FAR
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether the first unit is the farthest: images and kernels are read from the left."""
+        return not self.upright and (self.tiled or self.images)
+
+    @property
+    def aside(self) -> FloatArray:
+        """Direction from one block to the next."""
+        if not self.upright:
+            return DOWN
+        return NEAR
+
+    @property
+    def blocks(self) -> int:
+        return max(1, ceil(self.count / max(1, self.block)))
+
+    def all_at(self, units: object, *, wall: bool = False) -> FloatArray:
+        """Return where units stand, (n, 3); the unit `count` is the 1.
+
+        wall  True: their rows or columns in a wall; by default False
+        """
+        numbers = np.asarray(units, np.intp)
+        block = np.minimum(numbers // self.block, self.blocks - 1)
+        within = numbers - block * self.block
+        is_one = (numbers == self.count) & self.is_reversed
+        block, within = np.where(is_one, 0, block), np.where(is_one, -1, within)
+        first = -1.0 if self.one and self.is_reversed else 0.0
+        last = self.block - 1.0 + (self.one and not self.is_reversed)
+        along = (within - (first + last) / 2.0) * (self.cell if wall else self.step)
+        aside = (block - (self.blocks - 1) / 2.0) * self.apart
+        found: FloatArray = along[:, np.newaxis] * self.axis + aside[:, np.newaxis] * self.aside
+        return found
+
+    def at(self, unit: int, *, wall: bool = False) -> FloatArray:
+        """Return where a unit stands; see `all_at`."""
+        found: FloatArray = self.all_at([unit], wall=wall)[0]
+        return found
+
+    def extent(self, *, wall: bool = False) -> float:
+        """Return the length of a block."""
+        step = self.cell if wall else self.step
+        return (self.block - 1 + self.one) * step + step
+
+    def wrap(self, longest: float) -> None:
+        """Choose blocks at most so long, of a few units at least."""
+        fits = max(LEAST, int(min(longest, 1e9) / max(self.step, self.cell)))
+        count = ceil(self.count / fits)
+        self.block = ceil(self.count / count)
+
+
+@dataclass(eq=False)
+class Station:
+    """Something that takes a place along the flow: a line, a wall, or gains and shifts.
+
+    kind     "line", "wall" or "scale"
+    place    index of its operation in the program; NONE for the inputs
+    run      its line; of a wall, the one behind it, and `before` the other
+    shape    shape of the images of a line
+    tile     rows and columns of a tile of a wall; () if each weight stands alone
+    neurons  what a line shows, without points
+    joins    the station where a skip connection begins that ends here
+    origin   where its middle stands
+    again    whether it repeats the line at the end of the row before
+    """
+
+    kind: str
+    place: int
+    run: Run
+    before: Run
+    shape: Shape = ()
+    tile: Shape = ()
+    neurons: Neurons = NO_NEURONS
+    joins: int = NONE
+    origin: FloatArray = field(default_factory=lambda: np.zeros(3))
+    again: bool = False
+
+    @property
+    def pixel(self) -> float:
+        """Distance of the pixels of an image."""
+        if not self.shape:
+            return 1.0
+        return max(self.run.step - BETWEEN, 0.5) / max(self.shape[1:])
+
+    @property
+    def radius(self) -> float:
+        """Radius of the neurons."""
+        step = self.run.step
+        if self.run.count > FEW:
+            return (0.42 if self.run.upright else 0.28) * step
+        return 0.46 if step <= STEPS[0] else 0.3 * step
+
+
+Names = Mapping[str, Sequence[str]]
+
+
+def stations_of(program: Program, names: Names, *, upright: bool = False) -> list[Station]:
+    """Return what stands along the flow of a program, without places.
+
+    upright  whether the inputs stand above each other
+    """
+    inputs = program.inputs
+    run = Run(upright, inputs.shape[0] if inputs.shape else inputs.size, bool(inputs.shape))
+    found = [line_of(program, NONE, run, inputs, names)]
+    forks: dict[str, int] = {}
+    for place, operation in enumerate(program.operations):
+        last = found[-1]
+        if len(operation.shape) > 1:
+            before, run = run, unit_run(program, place, not run.upright)
+            tile = tile_of(operation, last.shape)
+            before.one = before.one or operation.biases != NONE
+            found.append(Station("wall", place, run, before, tile=tile))
+            found.append(line_of(program, place, run, operation.target, names))
+        elif operation.kind == "activation" and is_open(last):
+            target = operation.target.name
+            seen = names.get(target, last.neurons.names)
+            last.neurons = replace(
+                last.neurons, sums=last.neurons.values, values=target, names=seen, also=()
+            )
+        elif operation.kind == "branch":
+            forks[operation.source.name] = len(found) - 1
+            last.neurons = replace(last.neurons, also=(*last.neurons.also, operation.target.name))
+        else:
+            after = unit_run(program, place, run.upright)
+            same = (after.count, after.images) == (run.count, run.images)
+            before, run = run, run if same else after
+            if operation.parameters:
+                found.append(Station("scale", place, before, before))
+            line = line_of(program, place, run, operation.target, names)
+            if operation.kind == "sum" and operation.other is not None:
+                line.joins = forks.get(operation.other.name, NONE)
+            found.append(line)
+    return found
+
+
+def line_of(program: Program, place: int, run: Run, buffer: Buffer, names: Names) -> Station:
+    layer = program.operations[place].layer if place != NONE else NONE
+    shape = shape_at(program, place) if place != NONE else buffer.shape
+    neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
+    return Station("line", place, run, run, shape=shape, neurons=neurons)
+
+
+def is_open(last: Station) -> bool:
+    """Return whether the last line has sums only, so that an activation goes into the same line."""
+    return not last.neurons.sums and last.neurons.layer != NONE
+
+
+def shape_at(program: Program, place: int) -> Shape:
+    """Return the shape of an operation's outputs, or of the activation in the same line."""
+    operations = program.operations
+    shape = operations[place].target.shape
+    if not shape and place + 1 < len(operations) and operations[place + 1].kind == "activation":
+        shape = operations[place + 1].target.shape
+    return shape
+
+
+def unit_run(program: Program, place: int, upright: bool) -> Run:
+    """Return a line for what an operation writes."""
+    shape, size = shape_at(program, place), program.operations[place].target.size
+    return Run(upright, shape[0] if shape else size, bool(shape))
+
+
+def tile_of(operation: Operation, images: Shape) -> Shape:
+    """Return rows and columns of a tile of a wall; () if each weight stands alone."""
+    shape = operation.shape
+    if len(shape) > 2:
+        return shape[2:]
+    return images[1:] if images and prod(images) == shape[1] else ()
+
+
+def measure(stations: list[Station], longest: float) -> None:
+    """Choose steps and cells, and wrap lines into blocks at most `longest` long."""
+    walls = [each for each in stations if each.kind == "wall"]
+    runs = list({id(each.run): each.run for each in stations}.values())
+    for wall in walls:
+        for run in (wall.before, wall.run):
+            run.tiled |= bool(wall.tile)
+    for run in runs:
+        tiles = [max(w.tile) + 1 for w in walls if w.tile and run in (w.run, w.before)]
+        lines = [each for each in stations if each.kind == "line" and each.run is run]
+        run.step = step_of(run, lines, max(tiles, default=0))
+    for wall in walls:
+        measure_wall(wall)
+    for run in runs:
+        run.cell = run.cell or run.step
+        run.wrap(longest)
+    for wall in walls:
+        for run, other in ((wall.run, wall.before), (wall.before, wall.run)):
+            run.side = max(run.side, other.extent(wall=True))
+            run.apart = max(run.apart, run.side, other.extent())
+    for run in runs:
+        run.apart += max(3.0, 0.05 * run.apart)
+
+
+def step_of(run: Run, lines: list[Station], tile: int) -> float:
+    """Return the distance from one unit to the next; `tile` is the room of the largest kernel."""
+    if run.images and run.count == 1:
+        return max(min(ALONE[0] * max(each.shape[1:]), ALONE[1]) + BETWEEN for each in lines)
+    if run.images:
+        pixels = max(max(each.shape[1:]) for each in lines)
+        return float(max(min(MOST, max(FEWEST, ceil(2.0 + BY_PIXELS * pixels))), GRAIN * tile))
+    if tile:
+        return max(1.0, GRAIN * tile)
+    return STEPS[run.upright] if run.count <= FEW else 1.0
+
+
+def measure_wall(wall: Station) -> None:
+    """Choose the cells of a wall: small walls have room for numbers."""
+    before, run = wall.before, wall.run
+    if wall.tile:
+        for each in (before, run):
+            each.cell = max(each.cell, GRAIN * (max(wall.tile) + 1))
+        return
+    few = max(run.count, before.count) <= FEW
+    for each in (before, run):
+        if not each.tiled:
+            each.cell = CELLS[each.upright] if few else 1.0
