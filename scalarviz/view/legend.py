@@ -30,6 +30,9 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
     box, scale = legend_box(division), division.scale
     if box is None:
         return
+    pad = 8.0 * scale
+    around = box.x - pad, box.y - pad / 2, box.width + 2 * pad, box.height + pad
+    canvas.box(*around, theme.ground + "d8", radius=pad)
     scales = np.asarray(cubes.color_scales)
     most = float(scales[0]) if len(scales) else 1.0
     size = 13.0 * scale

@@ -147,6 +147,7 @@ def write_names(
             bold=True,
             anchor=anchor,
             outline=theme.ground,
+            depth=float(depth[i]),
         )
 
 

@@ -1,4 +1,4 @@
-"""Numbers on cubes: on all of a small network, else on those of the sum that is looked at."""
+"""Numbers on cubes: on all of a small network, else on large ones and those of one sum."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
 FEW = 40  # cubes; a smaller network has a number on each
-MOST = 64  # numbers of one sum
+MOST = 64  # numbers of one sum, or of one plate
+LARGE = 84.0  # pixels of a cell from which on its cube has a number
+SEARCHED = 100_000  # cubes; larger plates are not searched for large ones
 LARGEST, SMALLEST = 13.0, 9.0  # sizes of letters
 
 
@@ -25,6 +27,8 @@ def draw_numbers(
     layout = frame_data.layout
     count = sum(plate.size for plate in layout.plates)
     rows = set(range(len(frame_data.cubes.colors))) if count < FEW else set()
+    for plate in layout.plates:
+        rows |= large_in(see, plate, LARGE * scale)
     for card in (frame_data.hover, frame_data.pinned):
         fan = None if card is None else layout.fan_of(card.row)
         if fan is not None and fan[0].inputs <= MOST:
@@ -39,6 +43,22 @@ def draw_numbers(
             plate, i, j = found
             top, scale_of = float(tops[id(plate)]), float(bottoms[id(plate)])
             write(canvas, see, frame_data, (plate, i, j), row, (top, scale_of), theme, scale)
+
+
+def large_in(see: Projection, plate: Plate, least: float) -> set[int]:
+    """Return the bank indices of the cubes of a plate whose cells are seen so large, if few."""
+    ends = see(plate.corners(0.0)).unit
+    if not np.isfinite(ends).any() or np.nanmax(ends) * plate.unit < least:
+        return set()
+    if plate.size > SEARCHED:
+        return set()
+    row, column, indices = plate.cells()
+    seen = see(plate.point(column + 0.5, row + 0.5))
+    x, y = seen.xy.T
+    box = see.box
+    there = (x > box.x) & (x < box.right) & (y > box.y) & (y < box.bottom)
+    chosen = indices[there & (seen.unit * plate.unit >= least)]
+    return set(chosen[:MOST].tolist())
 
 
 def write(

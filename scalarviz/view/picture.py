@@ -88,7 +88,7 @@ class Picture:
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
             self.scene.flat.paper = self._flat(frame_data, see, lit, ratio)
-            self.scene.draw()
+            self.scene.draw(frame_data.division(wide, high).view, high, ratio)
 
     def _flat(self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float) -> Canvas2D:
         """Return all shapes and text of a frame."""

@@ -25,7 +25,7 @@ from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.renderer import Renderer
-from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.node_transforms import viewport_of
 
 OVER_ALL = 1000  # order of the flat shapes: after all nodes of the view
@@ -104,9 +104,17 @@ class PictureScene:
         if not np.array_equal(matrix, self._matrix.matrix):
             self._matrix.matrix = matrix
 
-    def draw(self) -> None:
-        """Draw all nodes that are visible, in their order."""
-        draw(self.root)
+    def draw(self, box: Box, high: float, ratio: float) -> None:
+        """Draw all nodes that are visible, in their order; those of the view inside a box.
+
+        box    in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
+        """
+        corner = round(box.x * ratio), round((high - box.bottom) * ratio)
+        gloo.set_state(scissor_test=True)
+        gloo.set_scissor(*corner, round(box.width * ratio), round(box.height * ratio))
+        draw(self.view)
+        gloo.set_state(scissor_test=False)
+        draw(self.flat)
 
     def leave(self) -> None:
         """Take all nodes off their canvas."""
