@@ -272,7 +272,12 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied."""
+    """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied.
+
+    An array of uint8 is one that was returned before, and is returned again.
+    """
+    if isinstance(colors, np.ndarray) and colors.dtype == np.uint8:
+        return colors
     pixels = color_bytes(colors)
     if pixels.ndim != 3 or not pixels.size:
         raise InputError(

@@ -46,12 +46,16 @@ HEAD = 0.42  # half of the width of an arrow head, by its length
 
 
 class Canvas2D:
-    """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel."""
+    """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
 
-    def __init__(self, width: float, height: float, ratio: float = 1.0) -> None:
+    `scale` is the size of its text relative to that in a picture of 1280 x 800.
+    """
+
+    def __init__(self, width: float, height: float, ratio: float = 1.0, scale: float = 1.0) -> None:
         self.width = width
         self.height = height
         self.ratio = ratio
+        self.scale = scale
         self.words: list[str] = []
         self._clip = EVERYWHERE
         self._quads = Quads()
@@ -132,7 +136,7 @@ class Canvas2D:
         y: float,
         width: float,
         height: float,
-        colors: npt.NDArray[np.floating],
+        colors: npt.NDArray[np.floating | np.uint8],
         *,
         smooth: bool = False,
         outline: Color = None,
@@ -140,6 +144,7 @@ class Canvas2D:
     ) -> None:
         """Draw an image, shape (rows, columns, 3 or 4), from 0 to 1, first row on top.
 
+        One that is drawn often can be converted once, by `batch.image_bytes`.
         `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
         """
         image = Image(image_bytes(colors), smooth)

@@ -19,6 +19,7 @@ from scalarviz.model.operations import Operation
 from scalarviz.network.base import Model
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
+from scalarviz.session.worker import check_end
 from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.graph import FunctionPlot
@@ -30,32 +31,44 @@ SMALL = 2000  # weights; larger networks are not shown weight by weight
 SIDE = 40  # cells along a map, which needs SIDE * SIDE evaluations per picture
 FEW = 8  # most samples whose outputs are written out
 MOST = 256  # samples that are shown
-PIXELS = 64  # along the longer side of an image
-
+PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
+PORTION = 2048  # pixels evaluated at once
 
 Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 
 
 def exhibit_of(
-    session: Session, ask: Ask | None = None, batch: Pair | None = None
+    session: Session, ask: Ask | None = None, batch: Pair | None = None, *, fine: bool = False
 ) -> Exhibit | None:
     """Return the exhibit of a session; None if there is no way to show its data.
 
     session  the session
     ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
     batch    the first batch, if known; for data made by code
+    fine     whether in full resolution, which may take long; see `can_be_finer`
     """
     ask, data = ask or session.network, session.data
-    make = EXHIBITS.get(getattr(data, "name", ""))
+    name = getattr(data, "name", "")
+    make = FINE.get(name) if fine else EXHIBITS.get(name)
     if make is not None:
         return make(ask, data, session.engine)
     samples = samples_of(session, batch)
     varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
     if len(varying) == 1:
-        return graph(ask, samples, int(varying[0]))
+        return graph(ask, data, samples, int(varying[0]))
     if len(varying) == 2:
         return plane(ask, data, samples, varying)
     return None
+
+
+def can_be_finer(session: Session) -> bool:
+    """Return whether `exhibit_of` has a finer exhibit of a session at rest."""
+    return getattr(session.data, "name", "") in FINE and session.engine != "python"
+
+
+def needs_batch(data: DataSet) -> bool:
+    """Return whether an exhibit shows a batch of these data, which are made by code."""
+    return getattr(data, "name", "") not in EXHIBITS and not isinstance(data, TableSet)
 
 
 def samples_of(session: Session, batch: Pair | None = None) -> Pair:
@@ -75,16 +88,30 @@ def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
     up = high[1] - (np.arange(SIDE) + 0.5) / SIDE * (high[1] - low[1])
     grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
     grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    least, most = float(targets[:, 0].min()), float(targets[:, 0].max())
+    wanted = targets[:, 0]
+    least, most = float(wanted.min()), float(wanted.max())
+    classes = len(np.unique(wanted)) == 2
+    names = numbered_axes(data)
     return Plane(
         ask(grid)[:, 0].reshape(SIDE, SIDE),
         middle=(least + most) / 2.0,
         reach=(most - least) / 2.0 or 1.0,
         points=(inputs[:, axes] - low) / (high - low),
-        targets=targets[:, 0],
+        targets=wanted,
         answers=answers(ask, inputs, targets),
         title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
+        names=(names[axes[0]], names[axes[1]]),
+        axes=(int(axes[0]), int(axes[1])),
+        low=(float(low[0]), float(low[1])),
+        high=(float(high[0]), float(high[1])),
+        outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
     )
+
+
+def numbered_axes(data: DataSet) -> list[str]:
+    """Return the names of all inputs; x1, x2 and so on for those without a name."""
+    names = [text("exhibits.axis.input", number=i + 1) for i in range(data.inputs)]
+    return [*data.input_names, *names[len(data.input_names) :]]
 
 
 def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -111,7 +138,7 @@ def numbers(row: FloatArray, style: str) -> str:
     return " ".join(f"{value:{style}}" for value in row.tolist())
 
 
-def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
+def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
     """Return the output along one input."""
     inputs, targets = samples
     low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
@@ -119,7 +146,8 @@ def graph(ask: Ask, samples: Pair, axis: int) -> FunctionPlot:
     places[:, axis] = np.linspace(low, high, len(places))
     points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
     title = text(f"exhibits.graph.{'one' if targets.shape[1] == 1 else 'many'}")
-    return FunctionPlot(ask(places)[:, 0], low, high, points, title)
+    names = numbered_axes(data)[axis], (*data.output_names, text("exhibits.axis.output"))[0]
+    return FunctionPlot(ask(places)[:, 0], low, high, points, title, names, axis)
 
 
 def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
@@ -128,10 +156,10 @@ def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
     return Swatches(inputs, ask(inputs), targets, text("exhibits.swatches"))
 
 
-def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
-    """Return target and output at some pixel centers, and their difference."""
-    points, target, (rows, columns) = some_pixels(data)
-    output = ask(points)
+def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictures:
+    """Return target and output at pixel centers, at most `side` in a line, and their difference."""
+    points, target, (rows, columns) = some_pixels(data, side)
+    output = in_portions(ask, points)
     shape = (rows, columns, 3)
     loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
     noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
@@ -140,16 +168,37 @@ def pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
         text("exhibits.output"): np.asarray(output, np.float64).reshape(shape),
         text("exhibits.pictures.loss"): loss.reshape(shape),
     }
+    names = (
+        text("exhibits.target"),
+        text("exhibits.pictures.output", noise=noise),
+        text("exhibits.pictures.error"),
+    )
     said = text("exhibits.pictures.said", noise=noise, count=len(points))
     title = text("exhibits.pictures.title", said=said)
-    return Pictures(shown, said, title=title, aside=noise)
+    return Pictures(shown, said, title, names)
 
 
-@lru_cache(maxsize=2)
-def some_pixels(data: Texture) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
+def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
+    """Return `pictures` at all pixel centers, or at as many as are shown."""
+    made = pictures(ask, data, engine, FINE_PIXELS)
+    _ = made.images  # converted here, on the thread that computes
+    return made
+
+
+def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
+    """Return the outputs; between portions, a thread ends with the program."""
+    outputs = []
+    for start in range(0, len(points), PORTION):
+        check_end()
+        outputs.append(np.asarray(ask(points[start : start + PORTION]), np.float64))
+    return np.concatenate(outputs)
+
+
+@lru_cache(maxsize=4)
+def some_pixels(data: Texture, side: int) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
     """Return centers of evenly spaced pixels, their colors, and the number of rows and columns."""
     height, width, _ = data.picture.shape
-    apart = -(-max(height, width) // PIXELS)
+    apart = -(-max(height, width) // side)
     points, colors = [part.reshape(height, width, -1) for part in data.pixels()]
     chosen = (slice(apart // 2, None, apart), slice(apart // 2, None, apart))
     rows, columns, _ = points[chosen].shape
@@ -164,6 +213,9 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
     "digits": sorting,
     "texture": pictures,
 }
+
+# Finer exhibits, by the same names, for a session at rest.
+FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
 
 
 def held_out_loss(session: Session) -> float | None:

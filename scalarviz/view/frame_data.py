@@ -14,7 +14,6 @@ from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.plates import Layout
 
 NOTHING = np.zeros(0)
-EXHIBIT = 250.0  # width in pixels of an exhibit that does not say how wide it should be
 FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
 CARD = 0.235  # width of a card, as a share of that of the picture
 
@@ -137,7 +136,7 @@ class FrameData:
     """Everything that one picture shows.
 
     moment         the last operation, if it is animated; `part` of it is done, 0 to 1
-    exhibit        panel of what is learned, if there is one
+    exhibit        what is learned, if there is a way to show it
     hover, pinned  cards of the inspector
     chips          short messages, each with the label of its button or ""
     offers         labels of the large buttons
@@ -171,7 +170,6 @@ class FrameData:
         stage = Division.of(width, height, present=self.present)
         exhibit = 0.0
         if self.exhibit is not None:
-            wanted = getattr(self.exhibit, "wanted", lambda wide, high: EXHIBIT * stage.scale)
-            exhibit = float(wanted(stage.scene.width, stage.scene.height))
+            exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
         card = CARD * width if self.pinned is not None else 0.0
         return Division.of(width, height, exhibit=exhibit, card=card, present=self.present)

@@ -8,7 +8,6 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.charts import draw_loss
-from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import FrameData, Words
 from scalarviz.view.inspector import wrapped
 from scalarviz.view.scene.frame import NARROW, Box, Division
@@ -105,26 +104,6 @@ def heading(
         first = f"{first} {words.pop(0)}".strip()
     rest = canvas.fit(" ".join(words), width, size=size, bold=True)
     return [(line, size) for line in (first, rest) if line]
-
-
-def draw_exhibit(canvas: Canvas2D, division: Division, exhibit: Exhibit, theme: Theme) -> None:
-    """Draw what is learned, with its title above it, in the middle of its box."""
-    box, scale = division.exhibit, division.scale
-    left, stage = box.x - 8.0 * scale, division.scene
-    canvas.box(left, stage.y, stage.right - left, stage.height, theme.ground)
-    size, line = 13.0 * scale, 18.0 * scale
-    title = exhibit.title.partition("  ")[0]
-    heads = [words for words in (title, exhibit.aside) if words]
-    above = line * len(heads) + 6.0 * scale
-    high = min(exhibit.height(box.width), box.height - above)
-    if high < 12.0:
-        return
-    y = box.y + (box.height - above - high) / 2.0
-    for i, words in enumerate(heads):
-        words = canvas.fit(words, box.width, size=size)
-        color = theme.quiet if i else theme.ink
-        canvas.text(box.x, y + size + line * i, words, size=size, color=color)
-    exhibit.paint(canvas, Box(box.x, y + above, box.width, high), theme)
 
 
 def draw_chips(

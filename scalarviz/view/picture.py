@@ -93,8 +93,8 @@ class Picture:
     def _flat(self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float) -> Canvas2D:
         """Return all shapes and text of a frame."""
         wide, high = see.width, see.height
-        canvas = Canvas2D(wide, high, ratio)
         division = frame_data.division(wide, high)
+        canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
             draw_beads(canvas, see, beads_of(frame_data, lit, self.theme, division.scale))
             draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
@@ -131,7 +131,7 @@ class Picture:
     def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:
         """Draw the exhibit and the pinned weight at the right end of the stage."""
         if frame_data.exhibit is not None and division.exhibit.width:
-            overlay.draw_exhibit(canvas, division, frame_data.exhibit, self.theme)
+            frame_data.exhibit.paint(canvas, division.exhibit, self.theme)
         if frame_data.pinned is not None and division.card.width:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
 

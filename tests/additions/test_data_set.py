@@ -115,7 +115,7 @@ def test_captions_and_terminal_show_it() -> None:
     s.advance(1, "operation")
     assert caption(s).title
     exhibit = exhibit_of(s)
-    assert isinstance(exhibit, Gauge)
+    assert isinstance(exhibit, Gauge) and exhibit.wanted(1280.0, 600.0) == 320.0
     frame = TerminalFrame("", 0, 10, s.losses, 0.0, 0.1, plates_of(s), 1.0, exhibit=exhibit)
     console = Console(width=100, height=40, record=True, file=StringIO())
     console.print(picture(frame, BlockStyle(), 100, 40))

@@ -7,8 +7,15 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import OrderError
-from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss, plates_of
+from scalarviz.presenter.exhibits_of import (
+    PORTION,
+    can_be_finer,
+    exhibit_of,
+    held_out_loss,
+    plates_of,
+)
 from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
@@ -142,6 +149,51 @@ def test_a_texture_gives_target_output_and_loss(transform: str) -> None:
     wanted = np.clip((output - target) * 0.5 * 10 + 0.5, 0.0, 1.0)
     np.testing.assert_allclose(loss, wanted, atol=1e-6)
     assert pictures.words() == ["PSNR " + pictures.said.split("PSNR ")[1]]
+
+
+def test_a_fine_texture_has_every_pixel_evaluated_in_portions() -> None:
+    picture = np.random.default_rng(0).random((60, 90, 3))
+    s = session([2, 3], data.Texture(picture), batch=4)
+    asked: list[int] = []
+
+    def ask(points: FloatArray) -> FloatArray:
+        asked.append(len(points))
+        return np.asarray(s.network(points))
+
+    pictures = exhibit_of(s, ask, fine=True)
+    assert isinstance(pictures, Pictures)
+    points, colors = s.data.pixels()
+    assert max(asked) <= PORTION and sum(asked) == 60 * 90
+    target, output, _ = [each.reshape(-1, 3) for each in pictures.pictures.values()]
+    np.testing.assert_array_equal(target, colors)
+    np.testing.assert_allclose(output, s.network(points), rtol=1e-6)
+    assert len(exhibit_of(s, ask).pictures["target"]) == 30  # type: ignore[union-attr]
+
+
+def test_only_a_texture_can_be_finer_and_not_with_the_python_engine() -> None:
+    pixels = np.zeros((4, 4, 3))
+    for engine, learned, finer in (
+        ("cpu", data.Texture(pixels), True),
+        ("python", data.Texture(pixels), False),
+        ("cpu", data.Rgb(levels=2), False),
+    ):
+        network = sv.Network([learned.inputs, 3], seed=0)
+        assert can_be_finer(sv.Session(network, learned, engine=engine)) is finer
+
+
+def test_a_plane_has_the_names_and_ends_of_its_axes_and_outputs_of_two_classes() -> None:
+    plane = exhibit_of(session([2, 1], data.Circle(scale=5.0)))
+    assert isinstance(plane, Plane)
+    assert plane.names == ("x", "y") and (plane.low, plane.high) == ((-6.0, -6.0), (6.0, 6.0))
+    assert len(plane.outputs) == len(plane.points)
+    inputs = np.array([[0.0, 7.0, 2.0], [0.0, 8.0, 3.0], [0.0, 9.0, 1.0]])
+    s = session([3, 1], (inputs, np.array([[0.0], [1.0], [2.0]])))
+    s.network.bank.value[:] = [0.0, 1.0, 0.0, 0.0]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    assert plane.names == ("x2", "x3") and plane.axes == (1, 2) and not len(plane.outputs)
+    marked = plane.marked(np.array([0.0, plane.low[0], plane.high[1]]), np.ones(1), np.ones(1))
+    assert marked.focus is not None and marked.focus.tolist() == [0.0, 1.0]
 
 
 def test_what_has_many_inputs_is_not_drawn() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import final
 
@@ -16,15 +15,15 @@ from scalarviz.draw2d.colors import ColorMap, contrast, rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.exhibit import BlockStyle
+from scalarviz.view.exhibits.exhibit import BlockStyle, letter_size
 from scalarviz.view.scene.frame import Box
 
 Counts = npt.NDArray[np.int64]
 
 RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
 FAINTEST = 0.4  # color strength of a cell with a single case
-LABELS, HEADS = 16.0, 17.0  # pixels: left of the cells, and above them for each line of text
-LEAST_CELL = 11.0  # least width and height in pixels of a cell with a number
+# On a canvas, relative to the size of text: left of the cells, above them, and their least height.
+LABELS, HEAD, CELL = 1.2, 1.6, 1.2
 COLUMNS = 4  # characters per cell in a terminal
 
 
@@ -61,29 +60,29 @@ class Confusion:
         mixed: FloatArray = ground + strength[..., np.newaxis] * (full - ground)
         return mixed
 
-    def paint(self, canvas: Canvas2D, box: Box, theme: Theme, *, heads: bool = True) -> None:
-        """Draw the cells, their counts where there is room, and the axes.
-
-        Without `heads` the classes above the columns are left out.
-        """
-        count = len(self.counts)
-        left, top = box.x + LABELS, box.y + HEADS * (1 + heads)
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw the cells with their counts, the true classes at the left, and the axes above."""
+        size, count = letter_size(canvas), len(self.counts)
+        left, top = box.x + LABELS * size, box.y + HEAD * size
         wide, high = (box.right - left) / count, (box.bottom - top) / count
-        if wide < 3.0 or high < 3.0:
-            return
         colors = self.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
         row, column = np.divmod(np.arange(count * count), count)
         places = np.stack([left + column * wide, top + row * high], axis=1)
         canvas.boxes(places, (wide - 1.0, high - 1.0), colors, radius=1.5)
-        paint_axes(canvas, box, (count, wide, high), theme, heads=heads)
-        if wide < LEAST_CELL or high < LEAST_CELL:
-            return
-        size = min(11.0, high - 2.0, 0.55 * wide)
-        ink = readable_on(colors, theme)
+        for words in (text("exhibits.confusion.axes"), text("exhibits.confusion.short")):
+            if canvas.measure(words, size=size) <= box.right - left:
+                canvas.text(left, box.y + size, words, size=size, color=theme.quiet)
+                break
+        base = 0.5 * high + 0.36 * size - 0.5
+        ink = readable_on(colors)
+        for i in range(count):
+            y = top + i * high + base
+            canvas.text(box.x, y, str(i), size=size, color=theme.quiet)
         for i in np.flatnonzero(self.counts.ravel()).tolist():
-            x, y = places[i] + ((wide - 1.0) / 2.0, (high - 1.0) / 2.0 + 0.36 * size)
             words = str(self.counts.flat[i])
-            canvas.text(x, y, words, size=size, color=ink[i], anchor="center")
+            if canvas.measure(words, size=size) <= wide - 3.0:
+                x, y = places[i] + (0.5 * (wide - 1.0), base)
+                canvas.text(x, y, words, size=size, color=ink[i], anchor="center")
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         """Return lines for a terminal; an empty block if they do not fit."""
@@ -106,28 +105,9 @@ class Confusion:
         return block
 
 
-def paint_axes(
-    canvas: Canvas2D, box: Box, cells: tuple[int, float, float], theme: Theme, *, heads: bool
-) -> None:
-    """Draw the names of the axes, and as many classes as there is room for."""
-    count, wide, high = cells
-    for words in (text("exhibits.confusion.axes"), text("exhibits.confusion.short")):
-        if canvas.measure(words, size=11) <= box.width:
-            canvas.text(box.x, box.y + 10.0, words, size=11, color=theme.quiet)
-            break
-    size = max(8.0, min(11.0, high))
-    top = box.bottom - count * high
-    for i in range(0, count, max(1, math.ceil(size / high - 0.25))):
-        y = top + (i + 0.5) * high + 0.36 * size - 0.5
-        canvas.text(box.x, y, str(i), size=size, color=theme.quiet)
-    for i in range(0, count if heads else 0, max(1, math.ceil(size / wide))):
-        x = box.x + LABELS + (i + 0.5) * wide - 0.5
-        canvas.text(x, top - 4.0, str(i), size=size, color=theme.quiet, anchor="center")
-
-
-def readable_on(colors: FloatArray, theme: Theme) -> FloatArray:
-    """Return for each color the theme's ink or ground, whichever has more contrast."""
-    ink, ground = rgb((theme.ink, theme.ground))
-    better = contrast(colors, ink) >= contrast(colors, ground)
-    read: FloatArray = np.where(better[:, np.newaxis], ink, ground)
+def readable_on(colors: FloatArray) -> FloatArray:
+    """Return black or white for each color, whichever has more contrast: at least 4.5."""
+    black, white = np.zeros(3), np.ones(3)
+    better = contrast(colors, white) >= contrast(colors, black)
+    read: FloatArray = np.where(better[:, np.newaxis], white, black)
     return read

@@ -24,6 +24,11 @@ from scalarviz.view.scene.frame import Box
 # Characters of increasing ink, for a terminal without colors.
 INK = " .:-=+*#%@"
 
+STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
+LEAST, MOST = 0.72, 0.36  # smallest part of such a width, and largest share of the stage
+LETTERS, SMALL_LETTERS = 13.0, 12.0  # sizes of text in pixels
+SMALL = 1000.0, 560.0  # width and height in pixels below which a picture is small
+
 
 @dataclass(frozen=True)
 class BlockStyle:
@@ -40,19 +45,17 @@ class BlockStyle:
 
 
 class Exhibit(ABC):
-    """A panel beside the loss curve; `title` stands above it, `aside` at the right of the title.
+    """What a network has learned: a picture at the right end of the stage, a panel in a terminal.
 
-    A subclass implements `block` and `paint`; it overrides the other methods for another size or
-    for a summary in words.
+    A subclass implements `block` and `paint`; it overrides the other methods for another size, for
+    a summary in words, or to mark the sample in use.
 
-    wide        whether it takes the full width of a terminal, above the loss
-    loss_share  on a canvas, the largest share of the height that the loss curve above it takes
+    title  stands above it in a terminal
+    wide   whether it takes the full width of a terminal, above the loss
     """
 
     title: str
-    aside: str = ""
     wide: ClassVar[bool] = False
-    loss_share: ClassVar[float] = 0.4
 
     @abstractmethod
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
@@ -60,7 +63,7 @@ class Exhibit(ABC):
 
     @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw it into a box of a canvas."""
+        """Draw it into a box of a canvas, on the background of the picture."""
 
     def words(self) -> list[str]:
         """Return a summary in plain text."""
@@ -74,9 +77,30 @@ class Exhibit(ABC):
         """Return the wanted number of columns, of `width`, in a panel of this inner height."""
         return width * 11 // 20
 
-    def height(self, width: float) -> float:
-        """Return the wanted height on a canvas for this width, both in logical pixels."""
-        return 0.72 * width
+    def wanted(self, width: float, height: float) -> float:
+        """Return the wanted width in a stage of this size, in logical pixels."""
+        return part_of_stage(320.0, width, height)
+
+    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Exhibit:
+        """Return the exhibit with a mark at the sample in use; without one by default."""
+        return self
+
+
+def part_of_stage(wanted: float, width: float, height: float) -> float:
+    """Return a width for a stage of this size, in proportion to one of 1280 x 600 pixels."""
+    scale = min(width / STAGE[0], height / STAGE[1])
+    return min(wanted * max(scale, LEAST), MOST * width)
+
+
+def stage_scale(width: float, height: float) -> float:
+    """Return how much larger than one of 1280 x 600 pixels a stage is, at least 1."""
+    return max(1.0, min(width / STAGE[0], height / STAGE[1]))
+
+
+def letter_size(canvas: Canvas2D) -> float:
+    """Return the size of text in pixels: smaller in a small picture, larger in a large one."""
+    small = canvas.width < SMALL[0] or canvas.height < SMALL[1]
+    return (SMALL_LETTERS if small else LETTERS) * canvas.scale
 
 
 def pixels(colors: FloatArray, look: BlockStyle) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -14,7 +14,15 @@ from scalarviz.draw2d.braille_curve import AXIS, BRAILLE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
+from scalarviz.texts import text
+from scalarviz.view.exhibits.axes import LINE, Axes, paint_key
+from scalarviz.view.exhibits.exhibit import (
+    LETTERS,
+    BlockStyle,
+    Exhibit,
+    letter_size,
+    part_of_stage,
+)
 from scalarviz.view.scene.frame import Box
 
 LEAST_LINES, LEAST_COLUMNS = 2, 4
@@ -26,6 +34,10 @@ class FunctionPlot(Exhibit):
     """The outputs at evenly spaced inputs from `low` to `high`, and samples (x, y), one per row.
 
     In a terminal, the curve hides a sample in the same character.
+
+    names  of the input and the output
+    axis   number of the input
+    focus  input and output of the sample in use, which is marked
     """
 
     outputs: FloatArray
@@ -33,6 +45,9 @@ class FunctionPlot(Exhibit):
     high: float
     points: FloatArray
     title: str = ""
+    names: tuple[str, str] = ("x", "y")
+    axis: int = 0
+    focus: tuple[float, float] | None = None
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         rows, columns = height - 1, width - AXIS
@@ -65,28 +80,46 @@ class FunctionPlot(Exhibit):
         room = 0.15 * (high - low) or 1.0
         return low - room, high + room
 
+    def wanted(self, width: float, height: float) -> float:
+        return part_of_stage(320.0, width, height)
+
+    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> FunctionPlot:
+        """Return the plot with a mark at the sample in use."""
+        return replace(self, focus=(float(inputs[self.axis]), float(outputs[0])))
+
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the curve over the samples, and the numbers at the ends of both axes."""
+        """Draw the curve over the samples, the axes, and a key below them."""
+        size = letter_size(canvas)
         bottom, top = self.range()
-        plot = Box(box.x + 40.0, box.y + 4.0, max(1.0, box.width - 44.0), box.height - 22.0)
+        axes = Axes(self.names, (self.low, bottom), (self.high, top))
+        below = 2.0 * LINE * size
+        below = below if below < 0.3 * box.height else 0.0
+        high = min(box.height - below, 1.1 * box.width)
+        whole = Box(box.x, box.y + 0.5 * (box.height - high - below), box.width, high)
+        plot = axes.plot(canvas, whole)
 
         def place(x: FloatArray, y: FloatArray) -> FloatArray:
             across = plot.x + (x - self.low) / (self.high - self.low) * plot.width
             up = plot.bottom - (y - bottom) / (top - bottom) * plot.height
             return np.stack([across, up], axis=1)
 
-        canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.rim)
+        axes.paint(canvas, whole, plot, theme)
+        unit = size / LETTERS
         with canvas.clip(plot.x, plot.y, plot.width, plot.height):
             good = np.isfinite(self.points).all(axis=1)
-            canvas.discs(place(*self.points[good].T), 3.0, theme.quiet)
+            canvas.discs(place(*self.points[good].T), 3.0 * unit, theme.quiet)
             at = np.linspace(self.low, self.high, len(self.outputs))
-            canvas.line(place(at, self.outputs), theme.accent, width=2.0)
-        for value, y in ((top, plot.y + 9.0), (bottom, plot.bottom)):
-            words = f"{value:.3g}"
-            canvas.text(plot.x - 6.0, y, words, size=11, color=theme.quiet, anchor="right")
-        for value, x, anchor in ((self.low, plot.x, "left"), (self.high, plot.right, "right")):
-            words = f"{value:.3g}"
-            canvas.text(x, plot.bottom + 15.0, words, size=11, color=theme.quiet, anchor=anchor)
+            canvas.line(place(at, self.outputs), theme.accent, width=2.5 * unit)
+            if self.focus is not None:
+                spot = place(*np.array([self.focus]).T)
+                canvas.discs(spot, 6.0 * unit, None, outline=theme.ink, line=2.0 * unit)
+        if below:
+            foot = Box(plot.x, whole.bottom + 0.5 * LINE * size, plot.width, LINE * size)
+            marks = [
+                ("line", theme.accent, text("exhibits.output")),
+                ("dot", theme.quiet, text("exhibits.samples")),
+            ]
+            paint_key(canvas, foot, marks, theme)
 
 
 def characters(

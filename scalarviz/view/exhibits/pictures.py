@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
+import numpy as np
+import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.batch import image_bytes
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, pixels, resized
+from scalarviz.view.exhibits.axes import LINE
+from scalarviz.view.exhibits.exhibit import (
+    LETTERS,
+    BlockStyle,
+    Exhibit,
+    letter_size,
+    part_of_stage,
+    pixels,
+    resized,
+    stage_scale,
+)
 from scalarviz.view.scene.frame import Box
 
 GAP = 2  # columns between two images
 LOSS = 7  # lines kept free for the loss curve
+BETWEEN = 0.8  # between two images on a canvas, relative to the size of text
+SHARP = 4.0  # device pixels a pixel of an image, from which on it has hard edges
 
 
 @final
 @dataclass(frozen=True)
 class Pictures(Exhibit):
-    """Images of one size, (height, width, 3) with numbers from 0 to 1, by name."""
+    """Images of one size, (height, width, 3) with numbers from 0 to 1, by name.
+
+    names  of the images on a canvas, if they differ
+    focus  the point in use, which is marked: 0 to 1 to the right, and down
+    """
 
     pictures: Mapping[str, FloatArray]
     said: str = ""
     title: str = ""
-    aside: str = ""
+    names: Sequence[str] = ()
+    focus: tuple[float, float] | None = None
+    _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
     wide: ClassVar[bool] = True
 
     def lines(self, width: int, room: int) -> int:
@@ -56,27 +77,74 @@ class Pictures(Exhibit):
             block.append([segment for part in parts for segment in (*part, Segment(spare))])
         return block
 
-    def height(self, width: float) -> float:
-        rows, columns, _ = next(iter(self.pictures.values())).shape
-        return float(len(self.pictures) * (0.72 * width * rows / columns + 22.0))
+    # On a canvas.
+
+    def wanted(self, width: float, height: float) -> float:
+        wide, size = part_of_stage(400.0, width, height), LETTERS * stage_scale(width, height)
+        box = Box(0.0, 0.0, wide, height - 2.5 * size)
+        boxes = arranged(self.aspect, len(self.pictures), box, LINE * size, BETWEEN * size)
+        return max(each.right for each in boxes) - min(each.x for each in boxes)
+
+    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Pictures:
+        """Return the images with a mark at the point in use."""
+        return replace(self, focus=(float(inputs[0]), float(inputs[1])))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the images below each other or side by side, whichever makes them larger."""
+        """Draw the images in the arrangement that makes them largest, under their names."""
+        size = letter_size(canvas)
+        title = LINE * size
+        boxes = arranged(self.aspect, len(self.pictures), box, title, BETWEEN * size)
+        names = self.names or list(self.pictures)
+        for name, place, picture in zip(names, boxes, self.images, strict=True):
+            words = name if canvas.measure(name, size=size) <= place.width else name.split()[0]
+            words = canvas.fit(words, place.width, size=size)
+            canvas.text(place.x, place.y - 0.4 * size, words, size=size, color=theme.quiet)
+            smooth = place.width * canvas.ratio < SHARP * picture.shape[1]
+            canvas.image(place.x, place.y, place.width, place.height, picture, smooth=smooth)
+            if self.focus is not None:
+                near = 0.45 * size
+                u, v = self.focus
+                x = place.x + min(max(u * place.width, near), place.width - near)
+                y = place.y + min(max(v * place.height, near), place.height - near)
+                canvas.disc(x, y, near, None, outline=theme.ground, line=0.3 * size)
+                canvas.disc(x, y, 0.37 * size, None, outline=theme.ink, line=0.14 * size)
+
+    @property
+    def images(self) -> list[npt.NDArray[np.uint8]]:
+        """The images for a canvas, converted once."""
+        if not self._made:
+            self._made.extend(map(image_bytes, self.pictures.values()))
+        return self._made
+
+    @property
+    def aspect(self) -> float:
         rows, columns, _ = next(iter(self.pictures.values())).shape
-        count, title, gap = len(self.pictures), 18.0, 10.0
-        stacked = min(box.width / columns, (box.height / count - title - 4.0) / rows)
-        beside = min(((box.width + gap) / count - gap) / columns, (box.height - title) / rows)
-        scale = max(stacked, beside, 0.01)
-        wide, high = scale * columns, scale * rows
-        x, y = box.x, box.y
-        for name, picture in self.pictures.items():
-            words = canvas.fit(name, wide if beside > stacked else box.width, size=11)
-            canvas.text(x, y + 11.0, words, size=11, color=theme.quiet)
-            canvas.image(x, y + title, wide, high, picture, smooth=scale < 1.0)
-            if beside > stacked:
-                x += wide + gap
-            else:
-                y += high + title + 4.0
+        return float(columns / rows)
 
     def words(self) -> list[str]:
         return [self.said] if self.said else []
+
+
+def arranged(aspect: float, count: int, box: Box, title: float, gap: float) -> list[Box]:
+    """Return the boxes of images, each below a line of text: the way that covers the largest area.
+
+    They stand in a column, in a row or, if there are three, the second one above the others.
+
+    aspect  width of an image relative to its height
+    title   height of a line of text, `gap` between two images
+    """
+    across = gap * (count - 1)
+    wide = min(box.width, aspect * ((box.height - across) / count - title))
+    ways = [[(wide, 0.0, i * (wide / aspect + title + gap)) for i in range(count)]]
+    wide = min((box.width - across) / count, aspect * (box.height - title))
+    ways.append([(wide, i * (wide + gap), 0.0) for i in range(count)])
+    if count == 3:
+        high = box.height - 2.0 * title - gap + 0.5 * gap / aspect
+        wide = min(box.width, aspect * high / 1.5)
+        half, below = 0.5 * (wide - gap), wide / aspect + title + gap
+        ways.append([(half, 0.0, below), (wide, 0.0, 0.0), (half, half + gap, below)])
+    best = max(ways, key=lambda way: sum(max(0.0, wide) ** 2 for wide, _, _ in way))
+    least = [(max(1.0, wide), x, y) for wide, x, y in best]
+    used = max(x + wide for wide, x, _ in least), max(y + w / aspect for w, _, y in least) + title
+    left, top = box.x + 0.5 * (box.width - used[0]), box.y + 0.5 * (box.height - used[1])
+    return [Box(left + x, top + title + y, wide, wide / aspect) for wide, x, y in least]

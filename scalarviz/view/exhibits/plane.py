@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
@@ -14,10 +15,24 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, letters, pixels, resized
+from scalarviz.texts import text
+from scalarviz.view.exhibits.axes import LINE, Axes, Key, paint_key
+from scalarviz.view.exhibits.exhibit import (
+    LETTERS,
+    BlockStyle,
+    Exhibit,
+    letter_size,
+    letters,
+    part_of_stage,
+    pixels,
+    resized,
+)
 from scalarviz.view.scene.frame import Box
 
 FAINT = 0.55  # color strength of the map; samples have full strength
+STRONG = 0.8  # color strength of samples, on a canvas
+FEW = 8  # samples that are drawn large
+LARGE, SMALL = 8.0, 4.0  # radius of a sample in pixels, next to text of 13 pixels
 CROWDED = 0.3  # samples per pixel; further samples are not drawn
 LEAST_SIDE = 6  # lines
 
@@ -32,6 +47,10 @@ class Plane(Exhibit):
     points   samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
     targets  targets of the samples
     answers  one line of text per sample, if they are few
+    names    of the two inputs, `axes` are their numbers
+    low      the lower left corner, `high` the upper right one
+    outputs  outputs of the samples, if these are two classes; else empty
+    focus    the sample in use, which is marked, as in `points`
     """
 
     values: FloatArray
@@ -41,6 +60,12 @@ class Plane(Exhibit):
     targets: FloatArray
     answers: Sequence[str] = ()
     title: str = ""
+    names: tuple[str, str] = ("x", "y")
+    axes: tuple[int, int] = (0, 1)
+    low: tuple[float, float] = (0.0, 0.0)
+    high: tuple[float, float] = (1.0, 1.0)
+    outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    focus: FloatArray | None = None
 
     def lines(self, width: int, room: int) -> int:
         widest = (self.widest(width) - 4 - self.beside) // 2
@@ -77,8 +102,9 @@ class Plane(Exhibit):
         if not look.color:
             block = letters(signed.reshape(side, 2, -1).mean(axis=1) / 2.0 + 0.5)
             for y, x, sign in zip(row // 2, column, wanted, strict=True):
-                text = block[y][0].text
-                block[y] = [Segment(text[:x] + ("x" if sign > 0.0 else "o") + text[x + 1 :])]
+                row_text = block[y][0].text
+                sign_text = "x" if sign > 0.0 else "o"
+                block[y] = [Segment(row_text[:x] + sign_text + row_text[x + 1 :])]
             return block
         colors = look.paper + FAINT * (look.map(signed) - look.paper)
         colors[row, column] = look.map(wanted)
@@ -91,29 +117,105 @@ class Plane(Exhibit):
         row, column = np.minimum((inside * side).astype(int), side - 1)
         return row, column
 
-    def height(self, width: float) -> float:
-        return width + 17.0 * len(self.answers) + 8.0 * bool(self.answers)
+    # On a canvas.
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Which samples have an output on the other side of the middle than their target."""
+        if not len(self.outputs):
+            return np.zeros(len(self.targets), np.bool_)
+        wrong: npt.NDArray[np.bool_] = (self.outputs > self.middle) != (self.targets > self.middle)
+        return wrong
+
+    def wanted(self, width: float, height: float) -> float:
+        return part_of_stage(330.0, width, height)
+
+    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Plane:
+        """Return the map with a mark at the sample in use."""
+        low, high = np.array(self.low), np.array(self.high)
+        return replace(self, focus=(inputs[list(self.axes)] - low) / (high - low))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the map, the samples as discs in the color of their target, and the answers."""
-        lines = 17.0 * len(self.answers) + 8.0 * bool(self.answers)
-        if box.height - lines < 80.0:
-            lines = 0.0
-        side = min(box.width, box.height - lines)
-        left = box.x + (box.width - side) / 2.0
+        """Draw the map, the samples in the colors of their targets, and how many are right."""
+        size = letter_size(canvas)
+        line, radius = LINE * size, self._radius(box, size)
+        at_edge = bool((np.abs(self.points - 0.5) > 0.46).any())
+        margin = 2.0 * radius if at_edge else 0.0
+        axes = Axes(self.names, self.low, self.high, margin)
+        below = line * (2.7 if len(self.outputs) else 1.5)
+        below = below if box.height - below > 5.0 * line else 0.0
+        plot = axes.plot(canvas, Box(box.x, box.y, box.width, box.height - below))
+        spare = max(0.0, plot.height - plot.width)
+        answers = line * (len(self.answers) + 0.5) if self.answers else 0.0
+        answers = answers if below and answers <= spare else 0.0
+        left = plot.x - box.x - margin
+        side = min(plot.width, plot.height) + 2.0 * margin
+        whole = Box(
+            box.x + 0.5 * (box.width - side - left),
+            box.y + 0.5 * (spare - answers),
+            side + left,
+            side + line,
+        )
+        plot = axes.plot(canvas, whole)
         signed = (self.values - self.middle) / self.reach
         ground = rgb((theme.ground,))[0]
         colors = ground + FAINT * (theme.map(signed) - ground)
-        canvas.image(left, box.y, side, side, colors, smooth=True, outline=theme.rim)
-        inside = np.clip(np.stack([self.points[:, 0], 1.0 - self.points[:, 1]], axis=1), 0.0, 1.0)
-        places = np.array([left, box.y]) + inside * side
-        wanted = np.where(self.targets > self.middle, 0.8, -0.8)
-        radius = 7.0 if len(places) <= 8 else 3.4
-        canvas.discs(places, radius, theme.map(wanted), outline=theme.ground, line=1.2)
-        for i, answer in enumerate(self.answers if lines else ()):
-            y = box.y + side + 20.0 + 17.0 * i
-            words = canvas.fit(answer, box.width, size=11.5)
-            canvas.text(box.x, y, words, size=11.5, color=theme.quiet)
+        canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
+        axes.paint(canvas, whole, plot, theme)
+        self._paint_samples(canvas, plot, radius, theme)
+        if below:
+            x, y = plot.x - margin, whole.bottom + 0.5 * line
+            foot = Box(x, y, box.right - x, below + answers - 0.5 * line)
+            self._paint_foot(canvas, foot, theme, answers=answers > 0.0)
+
+    def _radius(self, box: Box, size: float) -> float:
+        """Return the radius of a sample in pixels."""
+        wanted = LARGE if len(self.points) <= FEW else SMALL
+        return min(wanted * size / LETTERS, 0.04 * box.width)
+
+    def _paint_samples(self, canvas: Canvas2D, plot: Box, radius: float, theme: Theme) -> None:
+        def place(points: FloatArray) -> FloatArray:
+            inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
+            spots: FloatArray = np.array([plot.x, plot.y]) + inside * [plot.width, plot.height]
+            return spots
+
+        spots = place(self.points)
+        strong = theme.map(np.where(self.targets > self.middle, STRONG, -STRONG))
+        canvas.discs(spots, radius, strong, outline=theme.ground, line=0.2 * radius)
+        wrong = self.wrong
+        line = 0.36 * radius
+        canvas.discs(spots[wrong], 1.1 * radius, strong[wrong], outline=theme.ink, line=line)
+        if self.focus is not None:
+            spot = place(self.focus[np.newaxis])
+            canvas.discs(spot, 1.9 * radius, None, outline=theme.ink, line=line)
+
+    def _paint_foot(self, canvas: Canvas2D, box: Box, theme: Theme, *, answers: bool) -> None:
+        """Draw the key, how many samples are right, and the answers."""
+        size = letter_size(canvas)
+        line = LINE * size
+        paint_key(canvas, box, self._key(theme), theme)
+        y = box.y + line
+        if len(self.outputs):
+            y += 1.2 * line
+            count = len(self.outputs)
+            words = text("exhibits.right", right=count - int(self.wrong.sum()), count=count)
+            words = canvas.fit(words, box.width, size=1.2 * size, bold=True)
+            base = y - 0.2 * line
+            canvas.text(box.x, base, words, size=1.2 * size, color=theme.ink, bold=True)
+        for i, answer in enumerate(self.answers if answers else ()):
+            words = canvas.fit(answer, box.width, size=size)
+            canvas.text(box.x, y + line * (i + 1), words, size=size, color=theme.quiet)
+
+    def _key(self, theme: Theme) -> list[Key]:
+        """Return what the colors of the samples stand for."""
+        low, high = self.middle - self.reach, self.middle + self.reach
+        marks: list[Key] = [
+            ("dot", theme.map([sign])[0], text("exhibits.plane.target", target=f"{value:.3g}"))
+            for sign, value in ((-STRONG, low), (STRONG, high))
+        ]
+        if self.wrong.any():
+            marks.append(("ring", theme.ink, text("exhibits.wrong")))
+        return marks
 
     def words(self) -> list[str]:
         return list(self.answers)

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.batch import image_bytes
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.confusion import COLUMNS, LABELS, WRONG, Confusion
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
+from scalarviz.view.exhibits.confusion import CELL, COLUMNS, HEAD, LABELS, WRONG, Confusion
+from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, letter_size, part_of_stage
 from scalarviz.view.scene.frame import Box
 
 Classes = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 
-HEADS = 20.0  # pixels above the columns
-ROWS, LEAST_ROWS = 11, 7  # rows of images: wanted, and at least
-TABLE = 0.72  # height of the matrix relative to its width
-BESIDE = 0.57  # share of the width for the images if the matrix stands beside them
-LEAST_TABLE = 70.0  # least height of the matrix in pixels; it is left out below that
-GAP = 10.0  # pixels between the images and the matrix
-BADGE = 17.0  # least width of an image, in pixels, with a class in its corner
+LEAST_ROWS = 7  # in a terminal, lines of classes
+# On a canvas.
+ROWS = 8  # rows of images that stand above a matrix
+LEAST = 0.85  # least height of a row above a matrix, relative to the width of a column
+BADGE = 2.2  # least width of an image with a class in its corner, relative to the size of text
 
 
 @final
@@ -48,7 +48,6 @@ class Sorting(Exhibit):
     of: str
     title: str = ""
     aside: str = ""
-    loss_share: ClassVar[float] = 0.28
 
     @cached_property
     def order(self) -> list[Classes]:
@@ -87,7 +86,7 @@ class Sorting(Exhibit):
         table = self.confusion.block(look, width, height)
         if not table:
             counts = {"right": self.confusion.right, "count": self.confusion.all}
-            return [[Segment(text("exhibits.sorting.short", **counts)[:width])]]
+            return [[Segment(text("exhibits.right", **counts)[:width])]]
         rows = min(height - len(table) - 1, max(len(own) for own in self.order))
         if rows < LEAST_ROWS:
             return table
@@ -104,74 +103,85 @@ class Sorting(Exhibit):
         return [*table, [], *lines]
 
     def words(self) -> list[str]:
-        table = self.confusion
-        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
-        said = text("exhibits.sorting.right", of=self.of, **counts)
+        table, said = self.confusion, self._right()
         true, taken, times = table.worst()
         if times <= 1:
             return [said]
         return [text("exhibits.sorting.worst", right=said, true=true, taken=taken, times=times)]
 
+    def _right(self) -> str:
+        table = self.confusion
+        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
+        return text("exhibits.sorting.right", of=self.of, **counts)
+
     # On a canvas.
 
-    def height(self, width: float) -> float:
-        cell = (width - LABELS) / len(self.confusion.counts)
-        return HEADS + ROWS * cell + GAP + TABLE * width
+    def wanted(self, width: float, height: float) -> float:
+        return part_of_stage(420.0, width, height)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the images, and the matrix beside or below them, whichever leaves more room."""
-        if box.width > 1.5 * box.height:
-            wide = BESIDE * (box.width - GAP)
-            self._paint_pictures(canvas, Box(box.x, box.y, wide, box.height), theme)
-            wide = box.width - GAP - wide
-            high = min(box.height, TABLE * wide + 20.0)
-            self.confusion.paint(canvas, Box(box.right - wide, box.y, wide, high), theme)
+        """Draw the images in columns, and the matrix below them if it leaves them large."""
+        size, count = letter_size(canvas), len(self.order)
+        across = (box.width - LABELS * size) / count
+        if across < 4.0:
             return
-        table = min(TABLE * box.width, 0.42 * box.height)
-        table = table if table >= LEAST_TABLE else -GAP
-        above = Box(box.x, box.y, box.width, max(1.0, box.height - table - GAP))
-        self._paint_pictures(canvas, above, theme)
+        left, top = box.x + LABELS * size, box.y + 2.0 * size
+        self._paint_share(canvas, Box(left, box.y, box.right - left, top - box.y), theme)
+        heads, gap, table = 1.7 * size, 0.8 * size, (HEAD + count * CELL) * size
+        cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
+        if cell < LEAST * across or across < 2.0 * size:
+            cell, table = across, -gap
+        rows = min(int((box.bottom - top - heads - gap - table) / cell), len(self.said))
+        if rows < 1:
+            return
+        above = Box(left, top, count * across, heads + rows * cell)
+        self._paint_pictures(canvas, above, rows, theme)
         if table > 0.0:
-            below = Box(box.x, box.bottom - table, box.width, table)
-            self.confusion.paint(canvas, below, theme, heads=False)
+            below = Box(box.x, above.bottom + gap, box.width, box.bottom - above.bottom - gap)
+            self.confusion.paint(canvas, below, theme)
 
-    def _paint_pictures(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the columns under their classes, aligned with the columns of the matrix."""
-        count = len(self.order)
-        room = box.height - HEADS
-        across = (box.width - LABELS) / count
-        cell = min(across, room / LEAST_ROWS)
-        if cell < 4.0:
-            return
-        left, top = box.x + LABELS, box.y + HEADS
-        rows = min(int(room / cell + 1e-6), max(len(own) for own in self.order))
-        size = min(12.0, 0.7 * across)
+    def _paint_share(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw how many are right, in as many words as there is room for."""
+        size = 1.2 * letter_size(canvas)
+        for words in (self._right(), self.aside):
+            if 0.0 < canvas.measure(words, size=size, bold=True) <= box.width:
+                base = box.y + size
+                canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
+                return
+
+    def _paint_pictures(self, canvas: Canvas2D, box: Box, rows: int, theme: Theme) -> None:
+        """Draw the columns under their classes."""
+        size, count = letter_size(canvas), len(self.order)
+        across, left, top = box.width / count, box.x, box.y + 1.7 * size
+        cell = (box.bottom - top) / rows
         for i in range(count):
             x = left + (i + 0.5) * across
-            canvas.text(
-                x, box.y + 11.0, str(i), size=size, color=theme.ink, bold=True, anchor="center"
-            )
-        line = box.y + HEADS - 4.0
-        canvas.segments([(left, line)], [(box.right, line)], theme.rim)
+            if across > 0.8 * size:
+                canvas.text(
+                    x, box.y + size, str(i), size=size, color=theme.ink, bold=True, anchor="center"
+                )
+        line = top - 0.3 * size
+        canvas.segments([(left, line)], [(box.right, line)], theme.faint)
         chosen, row, column, lacking = self.standing(rows)
         high, wide = self.pictures.shape[1:]
-        gap = max(2, wide // 4)
+        gap = max(1, wide // 6)
         pitch = round(across / cell * (wide + gap))  # in pixels of the images
         image = self._tiles(theme, rows, gap, pitch)
-        canvas.image(left, top, count * across, rows * cell, image, smooth=cell < wide + gap)
-        side = np.array([wide, high]) / [pitch, high + gap] * [across, cell]
+        smooth = cell * canvas.ratio < 2.0 * (wide + gap)
+        canvas.image(left, top, box.width, rows * cell, image, smooth=smooth)
+        texel = np.array([across, cell]) / [pitch, high + gap]
+        side = texel * [wide, high]
         corner = np.stack([left + column * across, top + row * cell], axis=1)
-        corner = corner + ([across, cell] - side) / 2.0
+        corner = corner + texel * [(pitch - wide) // 2, gap // 2]
         wrong = self.labels[chosen] != self.said[chosen]
         self._paint_marks(canvas, corner[wrong], side, self.labels[chosen[wrong]], theme)
-        small = min(10.0, 0.55 * across)
         for i in np.flatnonzero(lacking).tolist():
             words = f"+{lacking[i]}"
-            words = words if canvas.measure(words, size=small) < across - 2.0 else "+"
-            x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * small
-            canvas.text(x, y, words, size=small, color=theme.quiet, anchor="center")
+            words = words if canvas.measure(words, size=size) < across - 2.0 else "+"
+            x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * size
+            canvas.text(x, y, words, size=size, color=theme.quiet, anchor="center")
 
-    def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> FloatArray:
+    def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> Bytes:
         """Return all images as one RGBA image; cached."""
         key = theme.name, rows, gap, pitch
         if key not in self._made:
@@ -184,11 +194,11 @@ class Sorting(Exhibit):
             colors = tray + self.pictures[chosen][..., None] * (ink - tray)
             image[y[:, :, None], x[:, None, :], :3] = colors
             image[y[:, :, None], x[:, None, :], 3] = 1.0
-            self._made[key] = image
+            self._made[key] = image_bytes(image)
         return self._made[key]
 
     @cached_property
-    def _made(self) -> dict[tuple[str, int, int, int], FloatArray]:
+    def _made(self) -> dict[tuple[str, int, int, int], Bytes]:
         return {}
 
     def _paint_marks(
@@ -198,19 +208,16 @@ class Sorting(Exhibit):
 
         A small image has a filled corner without text.
         """
-        warning = theme.map([WRONG])[0]
-        canvas.boxes(corner - 2.0, side + 4.0, None, radius=2.5, outline=warning, line=1.6)
-        large = float(side.min()) >= BADGE
-        badge = np.array([9.0, 11.0]) if large else np.array([4.0, 4.0])
-        place = corner + side + 3.0 - badge
-        canvas.boxes(place, badge, warning, radius=2.0 if large else 1.0)
+        size, warning = letter_size(canvas), theme.map([WRONG])[0]
+        edge = max(1.0, 0.06 * float(side[0]))
+        canvas.boxes(
+            corner - edge, side + 2.0 * edge, None, radius=edge, outline=warning, line=edge
+        )
+        large = float(side.min()) >= BADGE * size
+        badge = size * np.array([0.95, 1.1]) if large else 0.3 * side
+        place = corner + side + edge - badge
+        canvas.boxes(place, badge, warning, radius=edge)
         for (x, y), label in zip(place.tolist() if large else (), labels.tolist(), strict=large):
-            canvas.text(
-                x + 4.5,
-                y + 9.0,
-                str(label),
-                size=9.5,
-                color=theme.ground,
-                bold=True,
-                anchor="center",
-            )
+            x, y = x + 0.475 * size, y + 0.92 * size
+            color = theme.ground
+            canvas.text(x, y, str(label), size=size, color=color, bold=True, anchor="center")

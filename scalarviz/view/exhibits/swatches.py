@@ -14,25 +14,36 @@ from scalarviz.draw2d.colors import to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
+from scalarviz.view.exhibits.exhibit import (
+    BlockStyle,
+    Exhibit,
+    letter_size,
+    part_of_stage,
+)
 from scalarviz.view.scene.frame import Box
 
 LABEL = 7  # columns left of the swatches
 LEAST, GOOD = 5, 8  # lines
-# Directions of red, green and blue in the picture of the color cube: right, down.
-AXES = np.array([[0.82, 0.42], [-0.82, 0.42], [0.0, -0.98]])
-CORNERS = np.array([(r, g, b) for r in (0.0, 1.0) for g in (0.0, 1.0) for b in (0.0, 1.0)])
+# On a canvas, relative to a square: gap between rows, gap between inputs and outputs, room for the
+# frame of a row at both sides, and the width of a row with it.
+GAP, BETWEEN, FRAME = 14.0 / 44.0, 0.24, 0.14
+ROW = 3.0 + BETWEEN + 2.0 * FRAME
+WIDEST = 1.35  # width of a swatch relative to its height, at most
 
 
 @final
 @dataclass(frozen=True)
 class Swatches(Exhibit):
-    """Colors from 0 to 1, one row per sample: inputs, outputs and targets."""
+    """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
+
+    focus  row of the sample in use, which is framed; None if it is not among them
+    """
 
     inputs: FloatArray
     outputs: FloatArray
     targets: FloatArray
     title: str = ""
+    focus: int | None = None
 
     def lines(self, width: int, room: int) -> int:
         return min(GOOD, max(LEAST, room // 3))
@@ -48,57 +59,51 @@ class Swatches(Exhibit):
         block += rows(text("exhibits.output"), self.outputs, side, tall, look.color)
         return block + rows(text("exhibits.target"), self.targets, side, tall, look.color)
 
-    def height(self, width: float) -> float:
-        return 100.0 + 0.92 * width
+    def wanted(self, width: float, height: float) -> float:
+        return part_of_stage(170.0, width, height)
+
+    def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Swatches:
+        """Return swatches whose first row is the sample in use, in a frame."""
+        return Swatches(
+            np.vstack([inputs, self.inputs]),
+            np.vstack([outputs, self.outputs]),
+            np.vstack([targets, self.targets]),
+            self.title,
+            focus=0,
+        )
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the rows of swatches, and the same colors as points in the RGB cube."""
-        left = 46.0
-        side = (box.width - left) / len(self.inputs)
-        high = min(24.0, side - 3.0, box.height / 4.0)
-        for name, colors, top, tall in (
-            (text("exhibits.input"), self.inputs, 0.0, high),
-            (text("exhibits.output"), self.outputs, high + 6.0, high),
-            (text("exhibits.target"), self.targets, 2.0 * high + 6.0, high),
-        ):
-            y = box.y + top
-            canvas.text(box.x, y + tall / 2 + 4.0, name, size=11, color=theme.quiet)
-            x = box.x + left + side * np.arange(len(colors))
-            places = np.stack([x, np.full(len(colors), y)], axis=1)
-            canvas.boxes(places, (side - 3.0, tall), clear(colors))
-        top = 3.0 * high + 16.0
-        if box.height - top > 70.0:
-            self.paint_cube(canvas, Box(box.x, box.y + top, box.width, box.height - top), theme)
-
-    def paint_cube(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the RGB cube along its diagonal: targets are rings, outputs are discs."""
-        size = min(box.width / 1.75, (box.height - 18.0) / 2.0)
-        middle = np.array([box.x + box.width / 2.0, box.y + (box.height - 14.0) / 2.0])
-
-        def place(colors: FloatArray) -> FloatArray:
-            flat: FloatArray = middle + size * ((colors - 0.5) @ AXES)
-            return flat
-
-        ends = np.array([(a, b) for a in CORNERS for b in CORNERS if np.sum(np.abs(a - b)) == 1.0])
-        ends = ends[ends[:, 0].sum(axis=1) < ends[:, 1].sum(axis=1)]
-        for part in range(12):
-            a = ends[:, 0] + (ends[:, 1] - ends[:, 0]) * part / 12.0
-            b = ends[:, 0] + (ends[:, 1] - ends[:, 0]) * (part + 1) / 12.0
-            shade = np.c_[(a + b) / 2.0, np.full(len(a), 0.75)]
-            canvas.segments(place(a), place(b), shade, width=1.5)
-        outputs, targets = clear(self.outputs), clear(self.targets)
-        canvas.segments(place(outputs), place(targets), theme.quiet, width=1.2)
-        canvas.discs(place(targets), 7.0, None, outline=theme.ink, line=3.6)
-        canvas.discs(place(targets), 6.4, None, outline=targets, line=2.4)
-        canvas.discs(place(outputs), 4.6, outputs, outline=theme.ink, line=1.0)
-        canvas.text(
-            box.x + box.width / 2.0,
-            box.bottom - 2.0,
-            text("exhibits.swatches.legend"),
-            size=11,
-            color=theme.quiet,
-            anchor="center",
-        )
+        """Draw a row per sample: its input, and its output touching its target."""
+        size, count = letter_size(canvas), len(self.inputs)
+        head = 1.7 * size
+        tall = min((box.height - head) / (count + GAP * (count + 1)), box.width / ROW)
+        wide = min(box.width / ROW, WIDEST * tall)
+        if tall < 3.0:
+            return
+        gap, pitch = GAP * tall, (1.0 + GAP) * tall
+        left = box.x + 0.5 * (box.width - ROW * wide) + FRAME * wide
+        top = box.y + 0.5 * (box.height + head + gap - count * pitch)
+        places = left + wide * np.array([0.0, 1.0 + BETWEEN, 2.0 + BETWEEN])
+        names = [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
+        measured = [canvas.measure(name, size=size) for name in names]
+        if max(0.5 * (measured[1] + measured[2]) + 4.0, *measured[:1]) <= wide:
+            for name, x in zip(names, places.tolist(), strict=True):
+                x, y = x + 0.5 * wide, top - gap
+                canvas.text(x, y, name, size=size, color=theme.quiet, anchor="center")
+        rows = top + pitch * np.arange(count)
+        for x, colors in zip(places, (self.inputs, self.outputs, self.targets), strict=True):
+            at = np.stack([np.full(count, x), rows], axis=1)
+            canvas.boxes(at, (wide, tall), clear(colors))
+        for x, columns in ((places[0], 1), (places[1], 2)):  # dark colors on a dark ground
+            at = np.stack([np.full(count, x), rows], axis=1)
+            canvas.boxes(at, (columns * wide, tall), None, outline=theme.faint)
+        if self.focus is not None:
+            edge = 0.7 * min(FRAME * wide, 0.5 * gap)
+            x, y = left - edge, float(rows[self.focus]) - edge
+            across, line = (3.0 + BETWEEN) * wide + 2.0 * edge, max(1.5, 0.04 * tall)
+            canvas.box(
+                x, y, across, tall + 2.0 * edge, None, radius=edge, outline=theme.ink, line=line
+            )
 
     def words(self) -> list[str]:
         return [
