@@ -48,6 +48,10 @@ class Answer(Generic[Value]):
                 self._thread.start(self._answer(key, ask))
                 self._thread.finish(patience)
         self._asked = key
+        return self.take()
+
+    def take(self) -> Value:
+        """Return the newest result; raise the error of the last question."""
         error = self._thread.take_error()
         if error is not None:
             raise error

@@ -9,13 +9,12 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data.base import TableSet
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import ScalarvizError
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
-from scalarviz.presenter.exhibits_of import exhibit_of
+from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, needs_batch
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
@@ -53,7 +52,9 @@ class LiveValues:
         self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
-        self.exhibit: Exhibit | None = None
+        self._exhibit: Exhibit | None = None
+        self._marked: tuple[Exhibit | None, tuple[FloatArray, ...], Exhibit | None]
+        self._marked = (None, (), None)
         self.target: FloatArray | None = None
         self.held = self.asleep = False
         self._before: tuple[SamplePass, FloatArray | None] = (self.way, self.target)
@@ -64,10 +65,11 @@ class LiveValues:
         self.last = self.numbers
         self.since = here.clock.step
         self.key = key_of(here)
-        self._twin: Any = None
-        self._twin_key: Any = None
+        self._twins: dict[bool, tuple[Any, Any]] = {}
         self._asking, self._curving, self._following = Throttle(), Throttle(), Throttle()
         self._exhibit_key: Any = None
+        self._fine: Answer[tuple[Any, Exhibit | None]] = Answer((None, None))
+        self._refining = False
         self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
         self._earlier = Answer(self.numbers.value)
@@ -86,7 +88,7 @@ class LiveValues:
     @property
     def pending(self) -> bool:
         """Whether a result that was asked for is not there yet."""
-        return any(answer.pending for answer in self.answers)
+        return self._refining or any(answer.pending for answer in self.answers)
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -192,40 +194,89 @@ class LiveValues:
 
     # What is learned.
 
+    @property
+    def exhibit(self) -> Exhibit | None:
+        """What is learned, with a mark at the focus sample."""
+        made = self._exhibit
+        way, target = self._before if self.held else (self.way, self.target)
+        ends = [way.values.get(end.name) for end in (self.program.inputs, self.program.outputs)]
+        if made is None or target is None or ends[0] is None or ends[1] is None:
+            return made
+        sample = tuple(np.array(part, np.float64) for part in (ends[0], ends[1], target))
+        before, marked, shown = self._marked
+        if made is not before or not all(map(np.array_equal, sample, marked)):
+            shown = made.marked(*sample)
+            self._marked = made, sample, shown
+        return shown
+
     def _look(self) -> None:
-        """Update the exhibit from a copy of the network, at intervals if that takes long."""
-        key = (self.key, id(self.session.data), self.session.network.activations)
-        if self.asleep or key == self._exhibit_key:
+        """Update the exhibit from a copy of the network, at intervals if that takes long.
+
+        One that can be finer is made in the background, and is fine while the session rests.
+        """
+        if self.asleep:
             return
-        if self.session.playing and not self._asking.due:
+        session = self.session
+        finer = self.has_layers and can_be_finer(session)
+        fine = finer and not session.playing
+        key = (id(session.data), session.network.activations, self.key, fine)
+        try:
+            self._take_exhibit(key[0])
+            waits = self._refining or (session.playing and not self._asking.due)
+            if key == self._exhibit_key or waits:
+                return
+            behind = finer and self.patience < math.inf
+            if self._exhibit is None or not behind:
+                self._make_exhibit((*key[:-1], fine and not behind))
+            if behind and key != self._exhibit_key:
+                twin = self._ask(behind=True)
+                self._refining = True
+                self._fine.get(key, lambda: (key, self._made(twin, None, fine)), 0.0)
+        except ScalarvizError:  # the data have just been replaced
             return
+
+    def _take_exhibit(self, data: int) -> None:
+        """Show the exhibit from the background if it is there, and belongs to these data."""
+        if self._refining and not self._fine.pending:
+            self._refining = False
+            key, made = self._fine.take()
+            if made is not None and key[0] == data:
+                self._exhibit, self._exhibit_key = made, key
+
+    def _make_exhibit(self, key: tuple[Any, ...]) -> None:
+        """Make the exhibit on this thread; the last part of the key says whether it is fine."""
         batches = self.session.timeline.trainer.batches
         samples = None
-        if not isinstance(self.session.data, TableSet):  # made by a user's code, which may be slow
+        if needs_batch(self.session.data):  # a user's code may be slow
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        try:
-            with self._asking.doing():
-                self.exhibit = exhibit_of(self.session, self._ask(), samples)
-        except ScalarvizError:  # the data have just been replaced
-            return
+        self._exhibit = self._made(self._ask(), samples, key[-1])
         self._exhibit_key = key
 
-    def _ask(self) -> Any:
-        """Return a network, or expression, with the numbers of this reading."""
+    def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:
+        with self._asking.doing():
+            return exhibit_of(self.session, ask, samples, fine=fine)
+
+    def _ask(self, *, behind: bool = False) -> Any:
+        """Return a network, or expression, with the numbers of this reading.
+
+        behind  True: another one, for the background; by default False
+        """
         network = self.session.network
         if not self.has_layers:
             return network
-        if self._twin is None or self._twin_key != (network.activations, network.engine):
-            self._twin = network.copy()
+        key = network.activations, network.engine
+        made_for, twin = self._twins.get(behind, (None, None))
+        if twin is None or made_for != key:
+            twin = network.copy()
             engine = "cpu" if network.engine == "cuda" else network.engine
-            if self._twin.engine != engine:
-                self._twin.to(engine)
-            self._twin.bank.name_of = "row {}".format  # avoids a reference cycle
-            self._twin_key = network.activations, network.engine
-        self._twin.bank.value[:] = self.numbers.value
-        return self._twin
+            if twin.engine != engine:
+                twin.to(engine)
+            twin.bank.name_of = "row {}".format  # avoids a reference cycle
+            self._twins[behind] = key, twin
+        twin.bank.value[:] = self.numbers.value
+        return twin
 
     # The loss curve.
 

@@ -1,17 +1,23 @@
 """LiveValues: which numbers of a session a picture reads, and when."""
 
+import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.presenter import exhibits_of
+from scalarviz.presenter.answers import AT_ONCE
+from scalarviz.presenter.exhibits_of import in_portions
 from scalarviz.presenter.live_values import POINTS, LiveValues
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.swatches import Swatches
-from tests.session.test_session import session
+from tests.session.test_session import session, wait_for
 
 
 @pytest.fixture
@@ -118,7 +124,7 @@ def test_asking_for_the_exhibit_moves_nothing(reading: LiveValues) -> None:
     reading.refresh()
     assert isinstance(reading.exhibit, Swatches) and session.step_index == 2
     inputs, _ = session.data.palette
-    np.testing.assert_allclose(reading.exhibit.outputs, session.network(inputs), atol=1e-6)
+    np.testing.assert_allclose(reading.exhibit.outputs[1:], session.network(inputs), atol=1e-6)
     np.testing.assert_array_equal(session.network.bank.value, before)
     first = reading.exhibit
     reading.refresh()
@@ -126,6 +132,107 @@ def test_asking_for_the_exhibit_moves_nothing(reading: LiveValues) -> None:
     session.advance(1)
     reading.refresh()
     assert reading.exhibit is not first
+
+
+def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None:
+    session = reading.session
+    for focus in (0, 3):
+        session.focus = focus
+        reading.refresh()
+        exhibit = reading.exhibit
+        assert isinstance(exhibit, Swatches) and exhibit.focus == 0
+        inputs, targets = session.timeline.trainer.batches.at(1)
+        np.testing.assert_allclose(exhibit.inputs[0], inputs[focus])
+        np.testing.assert_allclose(exhibit.targets[0], targets[focus])
+        said = session.network(inputs[focus : focus + 1])[0]
+        np.testing.assert_allclose(exhibit.outputs[0], said, atol=1e-6)
+        assert reading.exhibit is exhibit
+
+
+def texture() -> sv.Session:
+    pixels = np.random.default_rng(0).random((90, 150, 3))
+    learned = data.Texture(pixels)
+    return sv.Session(sv.Network([2, 4, 3], seed=0), learned, batch=8, engine="cpu")
+
+
+def rows_of(reading: LiveValues) -> int:
+    """Rows of the pictures that are shown."""
+    assert isinstance(reading.exhibit, Pictures)
+    return len(reading.exhibit.pictures["output"])
+
+
+def test_a_picture_in_a_file_has_its_full_resolution() -> None:
+    reading = LiveValues(texture())
+    reading.refresh()
+    assert rows_of(reading) == 90 and not reading.pending
+
+
+def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> None:
+    session = texture()
+    reading = LiveValues(session, 0.0)
+    reading.refresh()
+    assert rows_of(reading) == 30 and reading.pending  # another picture is asked for
+    for _ in range(2):
+        wait_for(lambda: reading.refresh() or not reading.pending)
+        points, _ = session.data.pixels()
+        assert rows_of(reading) == 90
+        assert isinstance(reading.exhibit, Pictures)
+        output = reading.exhibit.pictures["output"].reshape(-1, 3)
+        np.testing.assert_allclose(output, session.network(points), atol=1e-6)
+        before = reading.exhibit.pictures
+        session.advance(1)
+        reading.refresh()
+        assert rows_of(reading) == 90 and reading.exhibit.pictures is before  # meanwhile
+
+
+def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, asked, same = threading.Event(), [], []
+
+    def slowly(ask: Any, points: Any) -> Any:
+        asked.append(len(points))
+        before = ask.bank.value.copy()
+        assert opened.wait(30.0)  # fails if a refresh waits for it
+        same.append(np.array_equal(ask.bank.value, before))
+        return in_portions(ask, points)
+
+    session = texture()
+    reading = LiveValues(session, AT_ONCE)
+    wait_for(lambda: reading.refresh() or not reading.pending)
+    monkeypatch.setattr(exhibits_of, "in_portions", slowly)
+    session.play()
+    try:
+        wait_for(lambda: reading.refresh() or bool(asked))
+        before = reading.numbers
+        wait_for(lambda: reading.refresh() or reading.numbers is not before)
+        reading.refresh()
+        assert rows_of(reading) == 90 and asked == [30 * 50]  # one at a time
+        opened.set()
+        wait_for(lambda: reading.refresh() or rows_of(reading) == 30)
+    finally:
+        opened.set()
+        session.pause()
+    wait_for(lambda: reading.refresh() or (rows_of(reading) == 90 and not reading.pending))
+    assert all(same)  # each with the numbers that it was asked with
+
+
+def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened, seen = threading.Event(), set()
+
+    def slowly(ask: Any, points: Any) -> Any:
+        assert len(points) < 90 * 150 or opened.wait(30.0)
+        return in_portions(ask, points)
+
+    monkeypatch.setattr(exhibits_of, "in_portions", slowly)
+    session = texture()
+    reading = LiveValues(session, 0.0)
+    reading.refresh()
+    assert reading.pending
+    session.data = data.Texture(np.zeros((20, 20, 3)))
+    opened.set()
+    wait_for(lambda: reading.refresh() or seen.add(rows_of(reading)) or not reading.pending)
+    assert seen == {30, 20}
 
 
 def test_the_curve_is_that_of_the_branch_and_the_other_one_a_ghost(reading: LiveValues) -> None:
