@@ -59,6 +59,7 @@ _HOMES = {
     "record": "export.render",
     "storyboard": "export.render",
     "Show": "presenter.show",
+    "Cubes": "presenter.cubes_node",
     "predict": "notebook.predict",
     "ScalarvizError": "errors",
     "data": "data",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.network.network import Network as Network
     from scalarviz.network.network import load as load
     from scalarviz.notebook.predict import predict as predict
+    from scalarviz.presenter.cubes_node import Cubes as Cubes
     from scalarviz.presenter.show import Show as Show
     from scalarviz.session.replicas import replicate as replicate
     from scalarviz.session.session import Session as Session

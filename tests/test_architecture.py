@@ -49,6 +49,7 @@ PACKAGES = """
     displays
     view.scene
     view.cubes
+    view.spheres
     view.exhibits
     view
     presenter
@@ -89,7 +90,7 @@ PUBLIC_NAMES = """
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session replicate load
-    watch picture record storyboard Show predict
+    watch picture record storyboard Show Cubes predict
     compile gradcheck activation data ScalarvizError
 """.split()
 

@@ -20,6 +20,7 @@ from tests.studio import (
     at,
     framed,
     ids_of,
+    place,
     plate,
     project,
     shade,
@@ -318,3 +319,22 @@ def test_the_back_of_a_plate_shows_cubes_and_no_tray(studio: Studio) -> None:
     tray = np.round(rgb((THEMES["dark"].tray,))[0] * 255.0)
     assert not (pixels == tray).all(axis=2).any()
     assert (pixels == BLACK).all(axis=2).any() and (pixels[..., 0] > 150).any()
+
+
+def test_an_eye_among_the_cubes_sees_them_in_a_mirror_too(studio: Studio) -> None:
+    from vispy import gloo
+
+    each = plate(7, 7)
+    cubes = studio.cubes([each], np.random.default_rng(0).uniform(-1.0, 1.0, 49))
+    see = project(Camera((5.0, -4.0, 0.0), 70.0, 5.0, height=1.0, fov=60.0), [each])
+
+    def draw() -> None:
+        gloo.set_viewport(0, 0, 320, 240)
+        gloo.set_state(depth_test=True, blend=False, cull_face=False)
+        gloo.clear(color=(0.0, 0.0, 0.0, 1.0), depth=True)
+        place(cubes, np.diag([-1.0, 1.0, 1.0, 1.0]) @ see.matrix, 320, 240)
+        cubes.draw()
+
+    direct, mirrored = studio.look(cubes, see), studio.shoot(draw, 320, 240)
+    assert len(np.unique(direct.reshape(-1, 3), axis=0)) > 50
+    assert (np.abs(direct - mirrored[:, ::-1]).max(axis=2) > 2).mean() < 0.01

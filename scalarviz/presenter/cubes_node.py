@@ -1,0 +1,202 @@
+"""Cubes: the weights of a network as a node of any vispy scene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+from vispy import app, gloo
+
+from scalarviz.checks.numbers import answers, number, shorten
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
+from scalarviz.errors import DisplayError, InputError
+from scalarviz.formulas.table import pick
+from scalarviz.network.base import Model
+from scalarviz.presenter.channels import Source, names_of, read
+from scalarviz.presenter.sample_pass import SamplePass
+from scalarviz.presenter.scales import Scales
+from scalarviz.session.session import Session
+from scalarviz.view.cubes.cubes import CubesNode
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.parameter_layout import of_values
+from scalarviz.view.scene.plates import Plate
+
+WIDE = 1.75  # width by height of the stage that a layout is made for
+INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
+
+
+@final
+@answers
+class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
+    """A node of a vispy scene that shows each weight of a network as a cube.
+
+    It reads the weights each time that it is drawn, by a snapshot, which does not hold up a
+    training. It can be under any camera of vispy, beside other visuals; its up is +y. Without a
+    parent it frees its memory on the graphics card.
+
+    shown   a Network, a compiled expression, or a Session
+    parent  the node of the scene that it is put in, such as `view.scene`; by default None
+    layout  name of the arrangement: "beads", the default, "crossbar" or "posters"
+    color   what colors show: "value", the default, "gradient", "last change", or a slot of the
+            optimizer
+    cubes   what sizes show, likewise; by default "value"
+    theme   "dark", the default, or "light"
+    name    name of the node in vispy; by default None
+
+    The scales of colors and sizes only grow, at most once in five seconds. Raises InputError if
+    `shown` is none of these, and UnknownNameError for an unknown name.
+    """
+
+    def __init__(
+        self,
+        shown: object,
+        parent: Any = None,
+        *,
+        layout: str = "beads",
+        color: str = "value",
+        cubes: str = "value",
+        theme: str = "dark",
+        name: str | None = None,
+    ) -> None:
+        network = shown.network if isinstance(shown, Session) else shown
+        if not isinstance(shown, (Session, Model)) or not isinstance(network, Model):
+            raise InputError(
+                f"cubes show a Network or a Session, not {shorten(shown)}: write "
+                "sv.Cubes(network, parent=view.scene)"
+            )
+        look = pick(THEMES, theme, "theme")
+        plates = plates_of(network, layout)
+        CubesNode.__init__(self, plates, len(network.bank), name=name)
+        self.unfreeze()
+        self.network = network
+        self._snapshot: Any = shown.snapshot()
+        self._snapshot.request()
+        at_once = self._snapshot if self._snapshot.ready else HostSnapshot(network.bank)
+        self._now: SnapshotValues = at_once.read()
+        self._asked = False  # whether the snapshot was requested, and not read yet
+        self._scales = Scales()
+        self._scales.color, self._scales.size = self._channel(color), self._channel(cubes)
+        self._followed: Session | None = None
+        self._interval = INTERVAL
+        self._key: object = None
+        self._timer: Any = None
+        self._context: Any = None
+        self.freeze()
+        self.set_map(look.map, look.ground, look.tray)
+        self._show(self._now.value)
+        self.events.canvas_change.connect(self._move)
+        self.parent = parent
+
+    def _channel(self, name: str) -> str:
+        known = names_of(list(self._now.slots), has_layers=False)
+        return pick({each: each for each in known}, name, "channel")
+
+    # Reading.
+
+    def draw(self) -> None:
+        """Read the numbers, and draw them in the current canvas.
+
+        Raise DisplayError if it was drawn in another canvas before.
+        """
+        context = gloo.get_current_canvas().context.shared
+        if self._context not in (None, context):
+            raise DisplayError(
+                "cubes stay in the canvas that they were first drawn in, where their memory is: "
+                "make another sv.Cubes for another canvas"
+            )
+        self._context = context
+        if not self._asked:
+            self._snapshot.request()
+        self._asked = not self._snapshot.ready
+        if not self._asked:
+            before, self._now = self._now, self._snapshot.read()
+            if changed(before, self._now):
+                self._show(before.value)
+            if self._followed is not None and self._followed.playing:
+                self._snapshot.request()  # filled in until the next frame
+                self._asked = True
+        CubesNode.draw(self)
+
+    def _show(self, before: Any) -> None:
+        source = Source(self._now, before, self.network.program, SamplePass())
+        scales = self._scales
+        scales.follow(source, self.plates, perf_counter())
+        self.scales(scales.of(scales.color, self.plates), scales.of(scales.size, self.plates))
+        self.numbers(read(scales.color, source), read(scales.size, source))
+
+    # Following.
+
+    def follow(self, session: Session | None, interval: float = INTERVAL) -> None:
+        """Draw the canvas again whenever a session has moved on; a timer of the canvas looks.
+
+        session   a Session of the network that is shown; None: follow no more
+        interval  seconds from one look to the next; by default a thirtieth
+
+        Without a canvas it begins when the node is put in one. Raises InputError for another
+        session, and DisplayError if the backend of the canvas has no timers here.
+        """
+        if session is not None:
+            if not isinstance(session, Session) or session.network is not self.network:
+                raise InputError(
+                    f"cubes follow a Session of the network that they show, not {shorten(session)}"
+                )
+            number(interval, "the interval", 0.0, open_low=True)
+            self._snapshot, self._asked = session.snapshot(), False
+        self._stop()
+        self._followed, self._interval = session, interval
+        self._start()
+
+    def _start(self) -> None:
+        canvas = self.canvas
+        if self._followed is None or canvas is None:
+            return
+        try:
+            self._timer = app.Timer(self._interval, connect=self._look, app=canvas.app)
+            self._timer.start()
+        except Exception as error:  # backends raise errors of any class
+            self._timer = None
+            raise DisplayError(
+                f"the backend {canvas.app.backend_name} of this canvas has no timer here "
+                f"({error}): call update() of the cubes when they should be drawn again"
+            ) from error
+        canvas.events.close.connect(self._stop)
+
+    def _stop(self, event: object = None) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _look(self, event: object = None) -> None:
+        session = self._followed
+        if session is not None and (session.playing or session.clock.key != self._key):
+            self._key = session.clock.key
+            self.update()
+
+    def _move(self, event: Any) -> None:
+        """Go to another canvas, or out of all."""
+        self._stop()
+        if event.new is None:
+            self.release()
+        else:
+            self._start()
+
+
+def plates_of(network: Model, layout: str) -> Sequence[Plate]:
+    """Return the plates of a network; raise UnknownNameError for an unknown layout."""
+    lay_out = pick(LAYOUTS, layout, "layout")
+    if not network.layers:
+        return of_values(network.row_numbers, network.parameter_names).plates
+    return lay_out(network.program, lambda layer: ("", ""), None, WIDE).plates
+
+
+def changed(before: SnapshotValues, now: SnapshotValues) -> bool:
+    """Return whether any number differs."""
+    return (
+        not np.array_equal(before.value, now.value)
+        or not np.array_equal(before.grad, now.grad)
+        or before.slots.keys() != now.slots.keys()
+        or any(not np.array_equal(slot, now.slots[name]) for name, slot in before.slots.items())
+    )
