@@ -191,7 +191,7 @@ def test_every_schedule(name: str) -> None:
     runs_agree(net, sv.Loss(), sv.Adam(0.1, schedule=schedule), steps=6)
 
 
-@both_types
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = every_layer(dtype), sv.Adam(0.01, clip_norm=0.5)
     batches = Shuffled(*pair(net, 26), 24, seed=5)  # of 24 samples and of 2: an empty chunk

@@ -20,6 +20,7 @@ from tests.engines.simulator import (
     difference,
     engine_of,
     every_picture,
+    every_trained_picture,
     fits,
     gradients_agree,
     numbers,
@@ -54,7 +55,7 @@ def test_every_kind_has_its_kernels_in_one_order() -> None:
     )
 
 
-@every_picture
+@every_trained_picture
 def test_layers_on_pictures_over_some_steps(name: str) -> None:
     net = on_pictures(name)
     batches, loss = Shuffled(*pair(net), 19, seed=2), sv.Loss()  # of 19 samples and of 8
@@ -104,7 +105,7 @@ def test_pictures_have_the_same_bits_on_every_path(
         assert (losses_found == expected).all()
 
 
-@every_picture
+@every_trained_picture
 def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
     net = on_pictures(name)
     other, batches, optimizer = net.copy(), InOrder(*pair(net), 19), sv.SGD(0.1)

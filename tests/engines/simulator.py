@@ -163,6 +163,12 @@ PICTURES = list(layers_on_pictures())
 
 
 every_picture = pytest.mark.parametrize("name", PICTURES)
+# Of those that train, the rest has no kernel that is not among these.
+TRAINED = ("convolution", "pools", "dropout", "residual", "all")
+every_trained_picture = pytest.mark.parametrize(
+    "name",
+    [name if name in TRAINED else pytest.param(name, marks=pytest.mark.slow) for name in PICTURES],
+)
 
 
 def on_pictures(name: str, dtype: str = "float64") -> sv.Network:

@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 SMALL: dict[str, dict[str, Any]] = {
     "texture": {"hidden": 4, "depth": 1, "batch": 8, "size": 16},
     "digits": {"channels": "1,1", "batch": 2},
+    "retrain": {"batch": 4},
 }
 SHOWN = {
     "rgb": Swatches,
