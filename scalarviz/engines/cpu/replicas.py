@@ -283,8 +283,9 @@ class ReplicaJobs:
         return address(array)
 
     def _rows(self, array: Any) -> Any:
-        """Return the address of each network's row of an array."""
-        return self._kept_at(array) + np.arange(self._count) * array.strides[0]
+        """Return the address of each network's row of an array; 0 if the rows are empty."""
+        step = array.strides[0] if array.size else 0
+        return self._kept_at(array) + np.arange(self._count) * step
 
     def _shared(self, size: int, kind: Any) -> Any:
         """Return the address of each network's buffer of `size` items, one for each group."""

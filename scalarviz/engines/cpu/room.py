@@ -12,10 +12,15 @@ from scalarviz.engines.cpu.records import TILE_RECORD, RoomRecord
 
 
 def address(array: np.ndarray[Any, Any]) -> int:
-    """Return the address of an array's first item; the array must be C-contiguous."""
+    """Return the address of an array's first item; the array must be C-contiguous.
+
+    That of an empty array, which nothing reads, is 0.
+    """
+    if not array.size:
+        return 0
     try:  # a third of numpy's time
         return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    except (TypeError, ValueError):  # it is read-only, or empty
+    except TypeError:  # it is read-only
         return array.ctypes.data
 
 
@@ -34,7 +39,7 @@ class Room:
         self, spaces: FloatArray, flows: FloatArray, partial: FloatArray, state_size: int
     ) -> None:
         self.spaces, self.flows, self.partial = spaces, flows, partial
-        self._tiles = np.zeros(len(partial), TILE_RECORD)
+        self._tiles = np.zeros(len(partial) * TILE_RECORD.itemsize, np.uint8)
         self._before = np.zeros(state_size)
         self.errors = np.zeros(len(partial))
         self.errors_at = address(self.errors)
