@@ -283,12 +283,15 @@ class ReplicaJobs:
         return address(array)
 
     def _rows(self, array: Any) -> Any:
-        """Return the address of each network's row of an array; 0 if the rows are empty."""
+        """Return the address of each network's row of an array; 0 if the rows are empty.
+
+        If the array has fewer rows, networks share them in turn.
+        """
         step = array.strides[0] if array.size else 0
-        return self._kept_at(array) + np.arange(self._count) * step
+        return self._kept_at(array) + np.arange(self._count) % len(array) * step
 
     def _shared(self, size: int, kind: Any) -> Any:
         """Return the address of each network's buffer of `size` items, one for each group."""
         item = np.dtype(kind).itemsize
         buffers = workspaces(self._groups, -(-size * item // LINE) * LINE, "uint8")
-        return self._kept_at(buffers) + np.arange(self._count) % self._groups * buffers.strides[0]
+        return self._rows(buffers)
