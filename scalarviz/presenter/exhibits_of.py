@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ FEW = 8  # most samples whose outputs are written out
 MOST = 256  # samples that are shown
 PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
 PORTION = 2048  # pixels evaluated at once
+LITTLE = 5e7  # weights times points that take some milliseconds
 
 Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 
@@ -49,7 +50,7 @@ def exhibit_of(
     """
     ask, data = ask or session.network, session.data
     name = getattr(data, "name", "")
-    make = FINE.get(name) if fine else EXHIBITS.get(name)
+    make = FINE[name].make if fine else EXHIBITS.get(name)
     if make is not None:
         return make(ask, data, session.engine)
     samples = samples_of(session, batch)
@@ -62,8 +63,14 @@ def exhibit_of(
 
 
 def can_be_finer(session: Session) -> bool:
-    """Return whether `exhibit_of` has a finer exhibit of a session at rest."""
+    """Return whether `exhibit_of` has a finer exhibit of a session."""
     return getattr(session.data, "name", "") in FINE and session.engine != "python"
+
+
+def is_quick(session: Session) -> bool:
+    """Return whether the finer exhibit of a session takes some milliseconds only."""
+    points = FINE[session.data.name].points(session.data)
+    return points * len(session.network.bank) <= LITTLE
 
 
 def needs_batch(data: DataSet) -> bool:
@@ -185,6 +192,11 @@ def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
     return made
 
 
+def fine_points(data: Texture) -> int:
+    """Return how many pixel centers `fine_pictures` evaluates."""
+    return len(some_pixels(data, FINE_PIXELS)[0])
+
+
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
     """Return the outputs; between portions, a thread ends with the program."""
     outputs = []
@@ -214,8 +226,16 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
     "texture": pictures,
 }
 
+
+class Fine(NamedTuple):
+    """How a finer exhibit is made, and at how many points it evaluates the network."""
+
+    make: Callable[[Ask, Any, str], Exhibit]
+    points: Callable[[Any], int]
+
+
 # Finer exhibits, by the same names, for a session at rest.
-FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
+FINE = {"texture": Fine(fine_pictures, fine_points)}
 
 
 def held_out_loss(session: Session) -> float | None:

@@ -14,7 +14,7 @@ from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import ScalarvizError
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
-from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, needs_batch
+from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
@@ -212,13 +212,14 @@ class LiveValues:
     def _look(self) -> None:
         """Update the exhibit from a copy of the network, at intervals if that takes long.
 
-        One that can be finer is made in the background, and is fine while the session rests.
+        One that can be finer is made in the background. It is fine while the session rests, or if
+        that takes little.
         """
         if self.asleep:
             return
         session = self.session
         finer = self.has_layers and can_be_finer(session)
-        fine = finer and not session.playing
+        fine = finer and (not session.playing or is_quick(session))
         key = (id(session.data), session.network.activations, self.key, fine)
         try:
             self._take_exhibit(key[0])

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -149,16 +150,20 @@ def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None
         assert reading.exhibit is exhibit
 
 
-def texture() -> sv.Session:
+def texture(hidden: int = 1000) -> sv.Session:
     pixels = np.random.default_rng(0).random((90, 150, 3))
     learned = data.Texture(pixels)
-    return sv.Session(sv.Network([2, 4, 3], seed=0), learned, batch=8, engine="cpu")
+    return sv.Session(sv.Network([2, hidden, 3], seed=0), learned, batch=8, engine="cpu")
+
+
+def pictures_of(reading: LiveValues) -> Mapping[str, np.ndarray]:
+    """The pictures that are shown."""
+    assert isinstance(reading.exhibit, Pictures)
+    return reading.exhibit.pictures
 
 
 def rows_of(reading: LiveValues) -> int:
-    """Rows of the pictures that are shown."""
-    assert isinstance(reading.exhibit, Pictures)
-    return len(reading.exhibit.pictures["output"])
+    return len(pictures_of(reading)["output"])
 
 
 def test_a_picture_in_a_file_has_its_full_resolution() -> None:
@@ -176,13 +181,12 @@ def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> N
         wait_for(lambda: reading.refresh() or not reading.pending)
         points, _ = session.data.pixels()
         assert rows_of(reading) == 90
-        assert isinstance(reading.exhibit, Pictures)
-        output = reading.exhibit.pictures["output"].reshape(-1, 3)
+        output = pictures_of(reading)["output"].reshape(-1, 3)
         np.testing.assert_allclose(output, session.network(points), atol=1e-6)
-        before = reading.exhibit.pictures
+        before = pictures_of(reading)
         session.advance(1)
         reading.refresh()
-        assert rows_of(reading) == 90 and reading.exhibit.pictures is before  # meanwhile
+        assert pictures_of(reading) is before  # meanwhile
 
 
 def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,6 +217,21 @@ def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> No
         session.pause()
     wait_for(lambda: reading.refresh() or (rows_of(reading) == 90 and not reading.pending))
     assert all(same)  # each with the numbers that it was asked with
+
+
+def test_a_small_network_is_shown_in_full_resolution_while_it_learns() -> None:
+    session = texture(hidden=4)
+    reading = LiveValues(session, 0.0)
+    wait_for(lambda: reading.refresh() or (reading.exhibit is not None and not reading.pending))
+    session.play()
+    try:
+        kept = [pictures_of(reading)]
+        for _ in range(3):
+            wait_for(lambda: reading.refresh() or pictures_of(reading) is not kept[-1])
+            kept.append(pictures_of(reading))
+        assert [len(each["output"]) for each in kept] == [90] * 4
+    finally:
+        session.pause()
 
 
 def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(

@@ -6,8 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import scalarviz as sv
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.theme import THEMES, Theme
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.confusion import Confusion
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.graph import FunctionPlot
@@ -74,11 +77,13 @@ every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES)
 every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500), (3840, 2160), (560, 900)])
 
 
-def drawn(exhibit: Exhibit, size: tuple[int, int], theme: Theme = DARK) -> tuple[Noted, Box]:
+def drawn(
+    exhibit: Exhibit, size: tuple[int, int], theme: Theme = DARK, *, present: bool = False
+) -> tuple[Noted, Box]:
     """The exhibit in a picture of this size, and its box."""
-    stage = Division.of(*size)
+    stage = Division.of(*size, present=present)
     wanted = exhibit.wanted(stage.scene.width, stage.scene.height)
-    division = Division.of(*size, exhibit=wanted)
+    division = Division.of(*size, exhibit=wanted, present=present)
     canvas = Noted(theme.ground, *size, division.scale)
     exhibit.paint(canvas, division.exhibit, theme)
     return canvas, division.exhibit
@@ -98,10 +103,27 @@ def check_order(canvas: Noted, box: Box) -> None:
 
 @every_exhibit
 @every_size
+@pytest.mark.parametrize("present", [False, True], ids=["", "presented"])
 def test_nothing_leaves_its_box_and_no_two_texts_overlap(
-    exhibit: Exhibit, size: tuple[int, int]
+    exhibit: Exhibit, size: tuple[int, int], present: bool
 ) -> None:
-    check_order(*drawn(exhibit, size))
+    check_order(*drawn(exhibit, size, present=present))
+
+
+def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
+    studio: Studio, colours: sv.Session
+) -> None:
+    stage = Stage(Show(colours))
+    pixels = studio.stage(stage, 0.0, (1280, 800))
+    assert {"in", "out", "goal"} <= set(stage.picture().words)
+    exhibit = stage.frame_data().exhibit
+    assert isinstance(exhibit, Swatches)
+    box = stage.frame_data().division(1280, 800).exhibit
+    assert box.width == exhibit.wanted(1280.0, stage.frame_data().division(1280, 800).scene.height)
+    within = pixels[int(box.y) : int(box.bottom), int(box.x) : int(box.right)].reshape(-1, 3)
+    for color in exhibit.inputs:
+        same = np.abs(within - color * 255.0).max(axis=1) < 2
+        assert same.sum() > 40.0 * 40.0
 
 
 @every_exhibit
