@@ -29,6 +29,7 @@ from scalarviz.presenter.pointing import cube_at
 from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
+from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
 from scalarviz.view.frame_data import CubeValues, FrameData
@@ -81,6 +82,7 @@ class Stage:
         self._forgets = True  # whether the pinned weight's history was not recorded before
         self._layout_name = layout
         self.scales = Scales()
+        self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
@@ -274,6 +276,7 @@ class Stage:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
         moving = self.eyes.tick(now)
+        moving = self._view_box.tick(now) or moving
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
     @property
@@ -335,7 +338,7 @@ class Stage:
             cells_of(reading.program, reading.moments),
             self.motion.current,
             self._hovered,
-            self.present,
+            present=self.present,
         )
         self._fit(self._seen)
         return self._seen
@@ -355,7 +358,10 @@ class Stage:
             )
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         division = seen.division(*self._extent)
-        self.eyes.frame(self._extent, division.inner, legend_box(division))
+        box = self._view_box.at(division.inner, self._extent, self._now)
+        self.eyes.frame(self._extent, box, legend_box(division))
+        if box != division.inner:
+            self._seen = replace(seen, view=box)
 
     def captioned(self) -> Caption:
         """Return the caption of the last operation."""

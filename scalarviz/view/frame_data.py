@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.program import Moment
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.plates import Layout
 
 NOTHING = np.zeros(0)
@@ -144,6 +144,7 @@ class FrameData:
     strip          the operations of a step
     current        number of operations that are done in the step shown, 0 if none is shown
     hovered        `done` of the cell of the strip under the mouse, or 0
+    view           box that the network fills; None: the inner one of the division
     present        whether it is a presentation: with larger letters, and without head and loss
     """
 
@@ -163,6 +164,7 @@ class FrameData:
     strip: Sequence[Cell] = ()
     current: int = 0
     hovered: int = 0
+    view: Box | None = None
     present: bool = False
 
     def division(self, width: float, height: float) -> Division:

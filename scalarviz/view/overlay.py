@@ -19,11 +19,11 @@ LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
 Button = tuple[Box, str]  # the box and the label of a button
 
 
-def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) -> None:
-    """Draw the title, and the sentence beside it as far as there is room."""
+def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) -> float:
+    """Draw the title, and the sentence beside it as far as there is room; return where it ends."""
     box, scale = division.head, division.scale
     if not box.height:
-        return
+        return 0.0
     canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
     margin, size = 20.0 * scale, 16.0 * scale
     base = box.y + 28.0 * scale
@@ -32,7 +32,8 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
     left = box.width - x - 2.0 * margin
     if left > 60.0 * scale:
         about = canvas.fit(words.about, left, size=14.0 * scale)
-        canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
+        x += margin + canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
+    return x
 
 
 def draw_band(
@@ -81,10 +82,12 @@ def draw_caption(
         size = 15.0 * scale
         high = 1.42 * size
         room = max(0, int((box.bottom - y - 3.0 * scale) // high))
-        lines = [part for part in (formula, *numbers) if part]
-        if sum(len(wrapped(canvas, line, box.width, size)) for line in lines) > room:
-            lines = ["   ".join(lines)]  # one below the other there are too many
-        parts = [part for line in lines for part in wrapped(canvas, line, box.width, size)]
+        lines = [[formula, *numbers], numbers or [formula]]  # without the formula if it must be
+        for some in lines:
+            parts = [part for line in some for part in wrapped(canvas, line, box.width, size)]
+            parts = [part for part in parts if part]
+            if len(parts) <= room:
+                break
         for i, line in enumerate(parts[:room]):
             if i == room - 1 and len(parts) > room:
                 line = canvas.fit(" ".join(parts[i:]), box.width, size=size)
@@ -107,35 +110,41 @@ def heading(
 
 
 def draw_chips(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+    canvas: Canvas2D, division: Division, frame_data: FrameData, head: float, theme: Theme
 ) -> list[Button]:
-    """Draw messages at the top of the stage, left of exhibit and card; return their buttons."""
+    """Draw messages in the head, right of its text, which ends at x = `head`; return the buttons.
+
+    Those that are too long for that stand at the top of the stage, left of exhibit and card.
+    """
     inner, scale = division.inner, division.scale
-    size, line = 13.0 * scale, LINE * scale
-    pad = 14.0 * scale
-    room = min(max(inner.width - 2.0 * pad, 40.0), MESSAGE * scale)
-    buttons, y = [], division.scene.y + 8.0 * scale
+    size, line, pad = 13.0 * scale, LINE * scale, 14.0 * scale
+    most = min(max(inner.width - 2.0 * pad, 40.0), MESSAGE * scale)
+    end, y, buttons = division.head.right - 16.0 * scale, division.scene.y + 8.0 * scale, []
     for words, action in frame_data.chips:
         more = canvas.measure(action, size=size, bold=True) + pad if action else 0.0
         wide, lines = canvas.measure(words, size=size) + more, [words]
-        if wide > room:  # the button gets a line of its own
-            wide, lines = room, canvas.wrap(words, room, MOST_LINES, size=size)
-            lines += [""] * bool(action)
-        high = 30.0 * scale + line * (len(lines) - 1)
-        if y + high > division.scene.bottom:
-            break
-        box = Box(inner.right - wide - 2.0 * pad, y, wide + 2.0 * pad, high)
-        radius = 15.0 * scale
-        canvas.box(*box.place, theme.panel[:7], radius=radius, outline=theme.rim)
+        high = 30.0 * scale
+        if division.head.height and end - wide - 2.0 * pad > head + 2.0 * pad:
+            box = Box(end - wide - 2.0 * pad, 7.0 * scale, wide + 2.0 * pad, high)
+            end = box.x - 8.0 * scale
+        else:
+            if wide > most:  # the button gets a line of its own
+                wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
+                lines += [""] * bool(action)
+            high += line * (len(lines) - 1)
+            if y + high > division.scene.bottom:
+                break
+            box = Box(inner.right - wide - 2.0 * pad, y, wide + 2.0 * pad, high)
+            y += high + 6.0 * scale
+        canvas.box(*box.place, theme.panel[:7], radius=15.0 * scale, outline=theme.rim)
         for i, part in enumerate(lines):
-            base = y + 19.5 * scale + line * i
+            base = box.y + 19.5 * scale + line * i
             canvas.text(box.x + pad, base, part, size=size, color=theme.ink)
         if action:
-            end, base = box.right - pad, box.bottom - 10.5 * scale
+            right, base = box.right - pad, box.bottom - 10.5 * scale
             color = theme.accent
-            canvas.text(end, base, action, size=size, color=color, bold=True, anchor="right")
+            canvas.text(right, base, action, size=size, color=color, bold=True, anchor="right")
             buttons.append((box, action))
-        y += box.height + 6.0 * scale
     return buttons
 
 
@@ -171,21 +180,30 @@ def draw_help(
     """Draw the list of keys over everything else."""
     if not keys:
         return
-    whole = division.whole
-    size = 13.0
-    first = max(canvas.measure(key, size=size, bold=True) for key, _ in keys) + 18.0
-    second = max(canvas.measure(meaning, size=size) for _, meaning in keys)
-    columns = 1 if len(keys) * 22.0 + 90.0 < whole.height else 2
-    rows = -(-len(keys) // columns)
-    wide = min(whole.width - 20.0, columns * (first + second + 30.0) + 34.0)
-    high = min(whole.height - 20.0, rows * 22.0 + 76.0)
+    whole, size = division.whole, 14.0 * division.scale
+    while True:  # the largest letters with which all of it fits
+        row, gap = 1.7 * size, 1.6 * size
+        first = max(canvas.measure(key, size=size, bold=True) for key, _ in keys) + gap
+        count = 1 if (len(keys) + 3.5) * row < whole.height else 2
+        rows = -(-len(keys) // count)
+        columns = [keys[i : i + rows] for i in range(0, len(keys), rows)]
+        seconds = [max(canvas.measure(said, size=size) for _, said in each) for each in columns]
+        wide = sum(first + second + gap for second in seconds) + gap
+        high = (rows + 3.0) * row
+        if size < 9.0 or (wide <= whole.width - 20.0 and high <= whole.height - 20.0):
+            break
+        size -= 0.5
+    wide, high = min(wide, whole.width - 20.0), min(high, whole.height - 20.0)
     x, y = (whole.width - wide) / 2.0, (whole.height - high) / 2.0
     canvas.box(0.0, 0.0, whole.width, whole.height, theme.ground + "b0")
     canvas.box(x, y, wide, high, theme.panel[:7], radius=12.0, outline=theme.rim)
-    canvas.text(x + 22.0, y + 32.0, text("help.title"), size=17, color=theme.ink, bold=True)
+    title = text("help.title")
+    canvas.text(x + gap, y + 1.6 * row, title, size=1.25 * size, color=theme.ink, bold=True)
     with canvas.clip(x, y, wide, high):
-        for i, (key, meaning) in enumerate(keys):
-            left = x + 22.0 + (i // rows) * (first + second + 30.0)
-            base = y + 62.0 + (i % rows) * 22.0
-            canvas.text(left, base, key, size=size, color=theme.accent, bold=True)
-            canvas.text(left + first, base, meaning, size=size, color=theme.ink)
+        left = x + gap
+        for column, second in zip(columns, seconds, strict=True):
+            for i, (key, meaning) in enumerate(column):
+                base = y + (2.9 + i) * row
+                canvas.text(left, base, key, size=size, color=theme.accent, bold=True)
+                canvas.text(left + first, base, meaning, size=size, color=theme.ink)
+            left += first + second + gap

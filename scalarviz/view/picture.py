@@ -67,7 +67,7 @@ class Picture:
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
-        box = frame_data.division(width, height).inner
+        box = frame_data.view or frame_data.division(width, height).inner
         points = frame_data.layout.points()
         reach = float(np.linalg.norm(points - np.array(camera.target), axis=1).max()) + 2.0
         return Projection(camera, box, width, height, reach)
@@ -113,10 +113,10 @@ class Picture:
         theme = self.theme
         draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
-        overlay.draw_head(canvas, division, frame_data.words, theme)
+        head = overlay.draw_head(canvas, division, frame_data.words, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)
         self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
-        self.buttons += overlay.draw_chips(canvas, division, frame_data, theme)
+        self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division.scene)
         overlay.draw_help(canvas, division, frame_data.help, theme)

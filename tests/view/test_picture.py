@@ -9,19 +9,22 @@ import pytest
 from vispy.gloo import Program
 
 import scalarviz as sv
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view import overlay
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Words
 from scalarviz.view.lights import DIM
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import Label, Layout, Neurons
 from tests.studio import Studio, at, ground_of, plate, project, shade
 
 SIZE = (760, 560)
+DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 PROGRAM = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0).program
 LAYOUT = LAYOUTS["crossbar"](PROGRAM, lambda layer: (f"layer {layer}", "about"))
@@ -224,8 +227,9 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
         draw = partial(picture.draw, frame_data, CAMERAS["flat"], width, height, 1.0)
         studio.shoot(draw, width, height)
         words = [each for each in picture.words if len(each) > 15 and each in said]
-        assert " ".join(words) == said and len(words) > 1
         ((box, _),) = picture.buttons
+        in_head = box.bottom <= frame_data.division(width, height).head.bottom
+        assert " ".join(words) == said and (len(words) > 1) != in_head
         assert box.height > 17.0 * len(words) and box.right < width
 
 
@@ -244,7 +248,9 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
     studio.shoot(draw, *size)
     parts, boxes = frame_data.division(*size), dict(map(reversed, picture.buttons))
     for name in ("press", "undo"):
-        assert parts.scene.y <= boxes[name].y and boxes[name].bottom <= parts.scene.bottom
+        assert boxes[name].x >= 0.0 and boxes[name].bottom <= parts.scene.bottom
+        in_head = boxes[name].bottom < parts.head.bottom
+        assert in_head or boxes[name].y >= parts.scene.y
         assert not any(boxes[name].meets(each) for each in (parts.exhibit, parts.card))
     assert not boxes["press"].meets(boxes["undo"])
     offers = [box for name, box in boxes.items() if name in frame_data.offers]
@@ -253,6 +259,48 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
         assert parts.band.y <= box.y and box.bottom <= parts.band.bottom
         assert box.right < parts.band.right - (320 if size[0] >= 1000 else 160)
     assert "f(x)" not in picture.words  # its place is taken by the offers
+
+
+def test_messages_stand_beside_the_title_where_there_is_room() -> None:
+    parts = Division.of(1280, 800)
+    chips = [("something that goes on for a while", "press"), ("short", "undo")]
+    for title, in_head in (("It", 2), ("It learns " * 11, 1), ("It learns " * 30, 0)):
+        frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(1280, 800)
+        end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
+        boxes = [box for box, _ in overlay.draw_chips(canvas, parts, frame_data, end, DARK)]
+        assert sum(box.bottom < parts.head.bottom for box in boxes) == in_head
+        assert all(box.x > end or box.y >= parts.scene.y for box in boxes)
+        assert not boxes[0].meets(boxes[1])
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (640, 380), (2560, 1600)])
+def test_the_help_is_written_whole_within_the_picture(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[tuple[float, float]] = []
+    text = Canvas2D.text
+
+    def written(canvas: Canvas2D, x: float, y: float, words: str, **more: Any) -> float:
+        wide = text(canvas, x, y, words, **more)
+        ends.append((x + wide, y))
+        return wide
+
+    monkeypatch.setattr(Canvas2D, "text", written)
+    rows = [("Space, t", "go on or pause " * 2)] * 12
+    rows += [("Esc", "close what is open; look at everything as at first")] * 8
+    overlay.draw_help(Canvas2D(*size), Division.of(*size), rows, DARK)
+    assert len(ends) == 41
+    assert all(x < size[0] - 15.0 and y < size[1] - 15.0 for x, y in ends)
+
+
+def test_a_caption_that_is_too_long_leaves_out_its_formula_first() -> None:
+    numbers = ["perceptron 1: " + "0.1 * 0.2 + " * 6 + "0.3 = 0.5"]
+    for width, formula in ((900.0, True), (420.0, False)):
+        canvas = Canvas2D(1280, 800)
+        box = Box(20.0, 700.0, width, 80.0)
+        overlay.draw_caption(canvas, box, ("A title", "z = w x + b", numbers), DARK)
+        assert ("z = w x + b" in canvas.words) == formula
+        assert " ".join(" ".join(canvas.words).split()).endswith("0.3 = 0.5")
 
 
 def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:
