@@ -46,18 +46,24 @@ def draw_neurons(
     if not good.any():
         return
     xy, radius, depth = seen.xy[good], line.radius * seen.unit[good], seen.depth[good]
+    front = front_of(see, line.points, line.radius)[good]
     values = frame_data.buffers.values
     shown = line.values if line.values in values else line.sums
-    crosses(canvas, xy, 0.8 * radius, depth, left_out(line, frame_data)[good], theme)
+    crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
     if shown in values:
         ground = rgb((theme.ground,))[0]
         fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
         for i, place in enumerate(np.flatnonzero(good).tolist()):
             ink = readable(fills[place])
             number = short(float(values[shown][place]))
-            write_in(canvas, xy[i], float(radius[i]), float(depth[i]), number, ink, scale)
+            write_in(canvas, xy[i], float(radius[i]), float(front[i]), number, ink, scale)
     write_names(canvas, xy, radius, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
+
+
+def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
+    """Return a depth just before the front of each sphere, where its number stands."""
+    return see(points + 1.02 * radius * see.camera.toward).depth
 
 
 def write_in(
@@ -87,7 +93,7 @@ def write_in(
         bold=True,
         color=ink,
         anchor="center",
-        depth=depth - 1e-3,
+        depth=depth,
     )
 
 
@@ -98,7 +104,8 @@ def write_one(canvas: Canvas2D, see: Projection, line: Neurons, theme: Theme, sc
     seen = see(line.one)
     if np.isfinite(seen.xy).all():
         radius = line.radius * float(seen.unit[0])
-        write_in(canvas, seen.xy[0], radius, float(seen.depth[0]), "1", theme.ink, scale)
+        depth = float(front_of(see, line.one, line.radius)[0])
+        write_in(canvas, seen.xy[0], radius, depth, "1", theme.ink, scale)
 
 
 def write_names(

@@ -20,11 +20,11 @@ from scalarviz.view.inspector import draw_hover, draw_inspector
 from scalarviz.view.legend import draw_legend
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.neurons import draw_errors
-from scalarviz.view.picture_scene import PictureScene
+from scalarviz.view.picture_scene import CUBES, PictureScene
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
-from scalarviz.view.scenery import draw_beads, draw_scenery
+from scalarviz.view.scenery import draw_scenery
 from scalarviz.view.strip import Place, draw_hovered, draw_strip
 
 
@@ -63,7 +63,7 @@ class Picture:
             self._cubes.release()
             self._cubes.parent = None
             self._cubes = None
-        self.scene.leave()
+        self.scene.release()
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
@@ -84,9 +84,11 @@ class Picture:
         gloo.set_viewport(0, 0, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
+        beads = beads_of(frame_data, lit, self.theme, frame_data.division(wide, high).scale)
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
+            self.scene.set_beads(beads)
             self.scene.flat.paper = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio)
 
@@ -96,7 +98,6 @@ class Picture:
         division = frame_data.division(wide, high)
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
-            draw_beads(canvas, see, beads_of(frame_data, lit, self.theme, division.scale))
             draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             if frame_data.moment is not None and frame_data.moment.kind == "step":
                 draw_changes(canvas, see, frame_data, frame_data.part, self.theme)
@@ -153,6 +154,7 @@ class Picture:
             count = len(frame_data.cubes.colors)
             parent = self.scene.view.scene
             self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
+            self._cubes.order = CUBES
             self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
             self._layout, self._shown = frame_data.layout, None
         return self._cubes

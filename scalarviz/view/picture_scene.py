@@ -25,10 +25,13 @@ from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.renderer import Renderer
+from scalarviz.view.beads import Beads
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.node_transforms import viewport_of
+from scalarviz.view.spheres.spheres import SpheresNode, WiresNode
 
-OVER_ALL = 1000  # order of the flat shapes: after all nodes of the view
+# Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
+CUBES, SPHERES, WIRES = -3, -2, -1
 
 
 class FlatVisual(BaseVisual):  # type: ignore[misc]  # vispy has no types
@@ -63,8 +66,9 @@ FlatNode = create_visual_node(FlatVisual)
 class PictureScene:
     """The nodes of a picture.
 
-    view  the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
-    flat  the node of the flat shapes
+    view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
+    spheres, wires  the nodes of neurons and of the wires between them
+    flat            the node of the flat shapes
     """
 
     def __init__(self) -> None:
@@ -72,7 +76,9 @@ class PictureScene:
         self.view = ViewBox(camera=BaseCamera(), parent=self.root)
         self.view.scene.clip_children = False  # the picture ends where the view ends
         self.flat = FlatNode(parent=self.root)
-        self.flat.order = OVER_ALL
+        self.spheres = SpheresNode(parent=self.view.scene)
+        self.wires = WiresNode(parent=self.view.scene)
+        self.spheres.order, self.wires.order = SPHERES, WIRES
         self._matrix = MatrixTransform()
         self.view.camera.transform = self._matrix
         self.view.camera.view_changed()
@@ -104,6 +110,11 @@ class PictureScene:
         if not np.array_equal(matrix, self._matrix.matrix):
             self._matrix.matrix = matrix
 
+    def set_beads(self, beads: Beads) -> None:
+        """Set spheres and wires."""
+        self.spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
+        self.wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
+
     def draw(self, box: Box, high: float, ratio: float) -> None:
         """Draw all nodes that are visible, in their order; those of the view inside a box.
 
@@ -116,8 +127,10 @@ class PictureScene:
         gloo.set_state(scissor_test=False)
         draw(self.flat)
 
-    def leave(self) -> None:
-        """Take all nodes off their canvas."""
+    def release(self) -> None:
+        """Free the memory of spheres and wires, and take all nodes off their canvas."""
+        self.spheres.release()
+        self.wires.release()
         self.root._set_canvas(None)
 
 

@@ -10,7 +10,6 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.beads import Beads
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.lights import Lights
@@ -34,25 +33,6 @@ def draw_scenery(
     draw_numbers(canvas, see, frame_data, theme, scale)
     draw_labels(canvas, see, frame_data.layout, theme, scale)
     draw_ends(canvas, see, frame_data.layout, theme, scale)
-
-
-def draw_beads(canvas: Canvas2D, see: Projection, beads: Beads) -> None:
-    """Draw spheres and wires."""
-    start, end = see(beads.starts), see(beads.ends)
-    depth = np.stack([start.depth, end.depth], axis=1)
-    good = np.isfinite(depth).all(axis=1)
-    ends = start.xy[good], end.xy[good]
-    canvas.segments(*ends, beads.colors[good], width=beads.widths[good], depth=depth[good])
-    seen = see(beads.centers)
-    good = np.isfinite(seen.depth)
-    canvas.discs(
-        seen.xy[good],
-        (beads.radii * seen.unit)[good],
-        beads.fills[good],
-        outline=beads.outlines[good],
-        line=beads.lines[good],
-        depth=seen.depth[good],
-    )
 
 
 def draw_labels(

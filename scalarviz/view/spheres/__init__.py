@@ -1,0 +1,1 @@
+"""Visuals of a layout's spheres and wires."""
