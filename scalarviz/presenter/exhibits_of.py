@@ -53,6 +53,8 @@ def exhibit_of(
     make = FINE[name].make if fine else EXHIBITS.get(name)
     if make is not None:
         return make(ask, data, session.engine)
+    if session.timeline.trainer.loss.row.logits == "sigmoid":
+        ask = with_sigmoid(ask)
     samples = samples_of(session, batch)
     varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
     if len(varying) == 1:
@@ -60,6 +62,16 @@ def exhibit_of(
     if len(varying) == 2:
         return plane(ask, data, samples, varying)
     return None
+
+
+def with_sigmoid(ask: Ask) -> Ask:
+    """Return the network with the sigmoid that its loss applies, so that outputs are as targets."""
+
+    def answer(inputs: FloatArray) -> FloatArray:
+        shares: FloatArray = 0.5 + 0.5 * np.tanh(0.5 * np.asarray(ask(inputs), np.float64))
+        return shares
+
+    return answer
 
 
 def can_be_finer(session: Session) -> bool:
@@ -97,7 +109,7 @@ def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
     grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     wanted = targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    classes = len(np.unique(wanted)) == 2
+    classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
     names = numbered_axes(data)
     return Plane(
         ask(grid)[:, 0].reshape(SIDE, SIDE),

@@ -124,6 +124,23 @@ def test_the_corners_are_spelled_out() -> None:
     ]
 
 
+def test_a_loss_that_takes_logits_shows_outputs_as_its_sigmoid_makes_them() -> None:
+    s = session([2, 1], data.Xnor(), loss="sigmoid_cross_entropy")
+    s.network.bank.value[:] = [1.0, 1.0, -0.25]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    wanted = 1.0 / (1.0 + np.exp(-np.array([-0.25, 0.75, 0.75, 1.75])))
+    np.testing.assert_allclose(plane.outputs, wanted, rtol=1e-6)
+    assert plane.wrong.tolist() == [True, True, True, False]
+    assert plane.words()[3] == "1 1 -> 0.852, should be 1"
+
+
+def test_more_than_one_output_is_not_counted() -> None:
+    inputs = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    plane = exhibit_of(session([2, 2], (inputs, np.eye(3)[:, :2])))
+    assert isinstance(plane, Plane) and not len(plane.outputs)
+
+
 def test_one_input_gives_a_curve() -> None:
     s = session([1, 1], ([[3.0], [1.0], [2.0]], [6.0, 2.0, 4.0]))
     s.network.bank.value[:] = [2.0, 0.0]

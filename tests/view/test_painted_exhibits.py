@@ -249,6 +249,12 @@ def test_a_plane_names_its_axes_and_says_how_many_are_right() -> None:
     assert "wrong" not in drawn(everything, (1280, 800))[0].words
 
 
+def test_an_output_that_is_no_number_is_wrong() -> None:
+    odd = replace(PLANE, outputs=np.array([np.nan, np.nan, np.inf, -np.inf]))
+    assert odd.wrong.tolist() == [True, True, False, False]
+    check_order(*drawn(replace(odd, values=np.full((40, 40), np.nan)), (1280, 800)))
+
+
 def test_what_is_not_one_of_two_classes_is_not_counted() -> None:
     canvas, _ = drawn(REGRESSION, (1280, 800))
     assert not any("right" in words for words in canvas.words)
@@ -326,3 +332,9 @@ def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
         assert np.abs(near - accent).max(axis=1).min() < 40
     assert canvas.words == ["2.45", "y", "-1.45", "-1", "3", "x", "output", "samples"]
     assert radius >= 3.0 and x1 - x0 > 0.4 * box.width
+
+
+def test_the_input_in_use_is_marked_on_the_curve() -> None:
+    marked = GRAPH.marked(X[20:21], np.zeros(1), np.zeros(1))
+    assert marked.focus == pytest.approx((X[20], np.sin(X[20])))
+    assert len(drawn(marked, (1280, 800))[0].discs_drawn) == 2

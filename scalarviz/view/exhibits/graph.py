@@ -85,7 +85,8 @@ class FunctionPlot(Exhibit):
 
     def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> FunctionPlot:
         """Return the plot with a mark at the sample in use."""
-        return replace(self, focus=(float(inputs[self.axis]), float(outputs[0])))
+        x, known = float(inputs[self.axis]), np.linspace(self.low, self.high, len(self.outputs))
+        return replace(self, focus=(x, float(np.interp(x, known, self.outputs))))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the curve over the samples, the axes, and a key below them."""

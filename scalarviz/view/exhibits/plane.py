@@ -121,11 +121,11 @@ class Plane(Exhibit):
 
     @property
     def wrong(self) -> npt.NDArray[np.bool_]:
-        """Which samples have an output on the other side of the middle than their target."""
+        """Which samples have NaN as output, or one beyond the middle as seen from their target."""
         if not len(self.outputs):
             return np.zeros(len(self.targets), np.bool_)
-        wrong: npt.NDArray[np.bool_] = (self.outputs > self.middle) != (self.targets > self.middle)
-        return wrong
+        beyond: npt.NDArray[np.bool_] = (self.outputs > self.middle) != (self.targets > self.middle)
+        return beyond | np.isnan(self.outputs)
 
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(330.0, width, height)
