@@ -135,7 +135,7 @@ ours -= {{each.name for each in known}}
 DEEDS = {
     "play": "for s in sessions: s.play()",
     "slowly": "for s in sessions: s.play(0.5)",
-    "pin": "s = sessions[0]; s.advance(1500); s.pin([3, 4])",
+    "pin": "s = sessions[0]; s.advance({steps}); s.pin([3, 4])",
     "advance": (
         "go = lambda s: s.advance(10**9)\n"
         "for s in sessions: threading.Thread(target=go, args=(s,), daemon=True).start()"
@@ -146,11 +146,13 @@ DEEDS = {
         "for s in 2 * sessions: threading.Thread(target=go, args=(s,), daemon=True).start()"
     ),
 }
+STEPS = {"cpu": 1500, "python": 50}  # more than are replayed until the end
 
 
 def ends(deed: str, engine: str, end: str = "", rest: float = 0.05, save: str = "") -> str:
     """Do something, end the program, and tell what it said last."""
-    script = SCRIPT.format(deed=DEEDS[deed], engine=engine, end=end, rest=rest, save=save)
+    doing = DEEDS[deed].format(steps=STEPS[engine])
+    script = SCRIPT.format(deed=doing, engine=engine, end=end, rest=rest, save=save)
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", script],
         capture_output=True,
