@@ -54,6 +54,8 @@ def draw_neurons(
         ground = rgb((theme.ground,))[0]
         fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
         for i, place in enumerate(np.flatnonzero(good).tolist()):
+            if radius[i] < SMALLEST * scale:
+                continue
             ink = readable(fills[place])
             number = short(float(values[shown][place]))
             write_in(canvas, xy[i], float(radius[i]), float(front[i]), number, ink, scale)

@@ -80,34 +80,44 @@ def draw_ends(
 
 @dataclass
 class Obstacles:
-    """What labels must not cover: boxes, and convex polygons of plates."""
+    """What labels must not cover.
+
+    boxes     of other labels
+    spheres   (n, 3), x, y and radius
+    polygons  convex outlines of plates
+    """
 
     boxes: list[Box]
+    spheres: FloatArray
     polygons: list[FloatArray]
 
     def meets(self, box: Box) -> bool:
         """Return whether a box would cover something."""
         if any(map(box.meets, self.boxes)):
             return True
-        x = np.linspace(box.x, box.right, 7)
-        y = np.linspace(box.y, box.bottom, 3)
-        points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        x, y, radius = self.spheres.T
+        aside = np.maximum(np.maximum(box.x - x, x - box.right), 0.0)
+        apart = np.maximum(np.maximum(box.y - y, y - box.bottom), 0.0)
+        if (aside**2 + apart**2 < radius**2).any():
+            return True
+        across, down = np.linspace(box.x, box.right, 7), np.linspace(box.y, box.bottom, 3)
+        points = np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2)
         return any(bool(inside(points, polygon).any()) for polygon in self.polygons)
 
 
 def obstacles(see: Projection, layout: Layout) -> Obstacles:
     """Return the spheres and plates of a picture, as seen."""
-    boxes = []
-    for line in layout.neurons:
-        if line.shape:
-            continue
-        seen = see(line.points)
-        for (x, y), unit in zip(seen.xy.tolist(), seen.unit.tolist(), strict=True):
-            reach = line.radius * unit
-            if np.isfinite(x + y):
-                boxes.append(Box(x - reach, y - reach, 2.0 * reach, 2.0 * reach))
+    lines = [line for line in layout.neurons if not line.shape]
+    points = np.concatenate([line.points for line in lines] or [np.zeros((0, 3))])
+    radius = np.concatenate([np.full(len(line.points), line.radius) for line in lines] or [[]])
+    seen = see(points)
+    spheres = np.column_stack([seen.xy, radius * seen.unit])
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
-    return Obstacles(boxes, [each for each in polygons if np.isfinite(each).all()])
+    return Obstacles(
+        [],
+        spheres[np.isfinite(spheres).all(axis=1)],
+        [each for each in polygons if np.isfinite(each).all()],
+    )
 
 
 def hull(points: FloatArray) -> FloatArray:

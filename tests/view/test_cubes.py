@@ -167,7 +167,7 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
     seen = ids_of(studio.look(cubes, see, WHITE))
     for row, column in np.ndindex(3, 4):
         index = each.index_of(row, column)
-        half = HALF * (LEAST + (1.0 - LEAST) * np.sqrt(abs(values[index])))
+        half = each.unit * HALF * (LEAST + (1.0 - LEAST) * np.sqrt(abs(values[index])))
         corners = each.point(column + 0.5, row + 0.5) + half * np.array(
             list(product((-1, 1), repeat=3))
         )

@@ -7,11 +7,25 @@ attribute vec3 a_along;
 attribute vec3 a_across;
 attribute vec3 a_toward;
 attribute vec3 a_size;
-attribute float a_plate;
+attribute vec4 a_grid;
+attribute vec4 a_scales;
+attribute vec4 a_looks;
+attribute vec4 a_sweep;
+attribute vec4 a_means;
+attribute vec4 a_sides;
+attribute vec4 a_tile;
+attribute vec4 a_strides;
 varying vec3 v_place;
 varying vec3 v_ray;
 varying vec4 v_depth;
-varying float v_plate;
+varying vec4 v_grid;
+varying vec4 v_scales;
+varying vec4 v_looks;
+varying vec4 v_sweep;
+varying vec4 v_means;
+varying vec4 v_sides;
+varying vec4 v_tile;
+varying vec4 v_strides;
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
@@ -41,6 +55,13 @@ void main() {
     v_place = place;
     v_ray = on_plate(ray);
     v_depth = vec4(seen.zw, further.zw);
-    v_plate = a_plate;
+    v_grid = a_grid;
+    v_scales = a_scales;
+    v_looks = a_looks;
+    v_sweep = a_sweep;
+    v_means = a_means;
+    v_sides = a_sides;
+    v_tile = a_tile;
+    v_strides = a_strides;
     gl_Position = seen;
 }

@@ -1,11 +1,10 @@
 // Draws the cubes of a plate by walking the view ray of each pixel; see shaders.py.
-// Names in capitals are constants of shaders.py, prepended to this text as #define.
+// Names in capitals are constants of shaders.py, prepended to this text as #define. FAR is 0 if no cube
+// is so small that it is drawn flat: software rendering computes both sides of an `if`.
 
-uniform sampler2D u_plates;
 uniform sampler2D u_numbers;
 uniform sampler2D u_means;
 uniform sampler2D u_colors;
-uniform vec2 u_plates_size;
 uniform vec2 u_numbers_size;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
@@ -14,14 +13,20 @@ uniform float u_ids;
 varying vec3 v_place;
 varying vec3 v_ray;
 varying vec4 v_depth;
-varying float v_plate;
+varying vec4 v_grid;
+varying vec4 v_scales;
+varying vec4 v_looks;
+varying vec4 v_sweep;
+varying vec4 v_means;
+varying vec4 v_sides;
+varying vec4 v_tile;
+varying vec4 v_strides;
 
 vec4 grid, scales, looks, sweep, means, sides, tile, strides;
 vec2 cell_size;
 
 // Defined in texels_float.glsl or texels_bytes.glsl.
 float one_number(vec2 at);
-vec4 four_numbers(float part);
 bool is_number(float value);
 
 // The tile of a cell.
@@ -110,6 +115,7 @@ vec4 mean_at(vec2 place, float level) {
     return vec4(mean.rgb * mean.a, mean.a);
 }
 
+#if FAR
 // The cubes under a pixel where they are about as large as pixels: color times coverage, and
 // coverage. `count` is their number, or 0: software rendering computes both sides of an `if`, but a
 // loop that ends at once costs nothing.
@@ -151,19 +157,19 @@ vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float uprigh
     float covered = 1.0 - pow(max(1.0 - sum.a, 0.0), 1.0 / upright);
     return vec4(sum.rgb / max(sum.a, 1e-4) * covered, covered);
 }
+#endif
 
 void main() {
-    grid = floor(four_numbers(0.0) + 0.5);
-    scales = four_numbers(1.0);
-    scales.xy = floor(scales.xy + 0.5);
-    looks = four_numbers(2.0);
-    sweep = four_numbers(3.0);
-    means = four_numbers(4.0);
-    sides = four_numbers(5.0);
-    tile = floor(four_numbers(6.0) + 0.5);
-    strides = four_numbers(7.0);
-    cell_size = strides.zw;
-    strides = floor(strides + 0.5);
+    // Interpolation may change the last bits of what is the same on all corners.
+    grid = floor(v_grid + 0.5);
+    scales = vec4(floor(v_scales.xy + 0.5), v_scales.zw);
+    looks = vec4(floor(v_looks.x + 0.5), v_looks.yz, floor(v_looks.w + 0.5));
+    sweep = v_sweep;
+    means = floor(v_means + 0.5);
+    sides = v_sides;
+    tile = floor(v_tile + 0.5);
+    strides = vec4(floor(v_strides.xy + 0.5), 0.0, 0.0);
+    cell_size = v_strides.zw;
     vec3 ray = v_ray;
     vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
     vec3 inverse = 1.0 / ray_safe;
@@ -178,7 +184,11 @@ void main() {
     float size_y = length(by_y);
     float larger = max(size_x, size_y);
     float smaller = min(size_x, size_y);
+#if FAR
     float far = u_ids < 0.5 ? smoothstep(FLAT_FROM, FLAT_TO, larger) : 0.0;
+#else
+    const float far = 0.0;
+#endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
     vec3 low = (vec3(0.0, 0.0, -HALF) - v_place) * inverse;
@@ -253,12 +263,15 @@ void main() {
             vec2 behind = floor(clamp((v_place + ray * leave).xy, vec2(0.0), grid.xy - 1e-3));
             if (u_ids > 0.5 || looks.x < 0.5 || !on_tray || !has_cube(behind)) {
                 if (far < 0.5) discard;
+#if FAR
                 far = 1.0;
+#endif
             } else {
                 result = mix(u_ground, u_tray, looks.y);
             }
         }
     }
+#if FAR
     vec2 box = abs(by_x) + abs(by_y);
     if (!on_tray && (any(lessThan(middle.xy, -0.5 * box)) ||
                      any(greaterThan(middle.xy, grid.xy + 0.5 * box)))) {
@@ -282,6 +295,7 @@ void main() {
         result = mix(result, lit(color, place), far);
         if (!met) depth_at = enter;
     }
+#endif
     vec2 clip = v_depth.xy + depth_at * v_depth.zw;
     gl_FragDepth = clamp(0.5 * clip.x / clip.y + 0.5, 0.0, 1.0);
     gl_FragColor = vec4(result, 1.0);

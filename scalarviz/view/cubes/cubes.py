@@ -36,10 +36,11 @@ from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of
 from scalarviz.view.cubes.shaders import (
     COLORS,
     CUBES_TO,
+    FLAT_FROM,
     HALF,
     MEANS_FROM,
     SPLIT,
-    TEXELS,
+    TABLE,
     VERTEX,
     fragment,
 )
@@ -56,6 +57,8 @@ SIDES = np.array(
     ],
     np.uint32,
 )
+# What the shaders know of a plate, see `shaders`: a row for each corner of its box.
+LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 # Brightness of a side that looks up, down or elsewhere: the light comes from above.
 WAYS = np.array([UP, DOWN, RIGHT, -RIGHT, NEAR, -NEAR])
 BRIGHT = 1.18, 0.5, 0.66, 0.66, 0.66, 0.66
@@ -73,6 +76,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
     def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
         self.floats: Any = floats
+        self._far = True  # whether the shader can draw small cubes
         self._to_clip = MatrixTransform()
         Visual.__init__(self, VERTEX, fragment(BYTES if floats is False else FLOATS))
         self._draw_mode = "triangles"
@@ -84,13 +88,14 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._made: list[Any] = []
         self._numbers: Any = None
         self._lines: Any = None
+        self._shown: list[int] = []
         self._colors: Any = None
         self._mean_texture: Any = None
         self._height, self._staging = 1, np.zeros((2, SPLIT), np.float32)
         self._levels, self._means = np.zeros(0, np.float32), np.zeros((1, 1, 4), np.uint8)
         self._near: list[Near] = []
         self._without_means = False
-        self._table = np.zeros((len(self.plates), TEXELS, 4), np.float32)
+        self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
         nothing = np.zeros(self.count, np.float32)
         self._given = (nothing, nothing)
         self._describe_plates()
@@ -190,7 +195,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if self.floats is None:
             self.floats = has_float_textures()
             if not self.floats:
-                self.shared_program.frag = fragment(BYTES)
+                self._far, self.shared_program.frag = True, fragment(BYTES)
         largest = largest_texture()
         most = largest // 2 * SPLIT
         shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
@@ -216,17 +221,27 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             for name, value in (
                 *(("a_origin", plate.origin), ("a_along", plate.along)),
                 *(("a_across", plate.across), ("a_toward", plate.toward)),
-                *(("a_size", size), ("a_plate", np.array([float(i)]))),
+                ("a_size", size),
             ):
                 parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
             parts.setdefault("a_corner", []).append(CORNERS)
         for name, values in parts.items():
             data = np.concatenate(values).astype(np.float32)
-            buffer = gloo.VertexBuffer(data[:, 0] if name == "a_plate" else data)
+            buffer = gloo.VertexBuffer(data)
             self._made.append(buffer)
             self.shared_program[name] = buffer
+        self._shown = list(shown)
+        self._lines = gloo.VertexBuffer(self._rows())
+        self._made.append(self._lines)
+        for name in LINES.names or ():
+            self.shared_program[name] = self._lines[name]
         self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
         self._made.append(self._index_buffer)
+
+    def _rows(self) -> Any:
+        """Return the table with a row for each corner of the boxes."""
+        rows = np.repeat(self._table[self._shown], 8, axis=0)
+        return rows.reshape(-1, 4 * len(TABLE)).view(LINES)[:, 0]
 
     def _set_textures(self, count: int, largest: int) -> None:
         self._height = max(1, -(-count // SPLIT))
@@ -234,17 +249,15 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._lay_out_means(largest)
         self._without_means = False
         self._numbers = texture_of(packed(self._staging, self.floats))
-        self._lines = texture_of(packed(self._table, self.floats))
         smooth = {"interpolation": "linear", "wrapping": "clamp_to_edge"}
         self._colors = gloo.Texture2D(self._color_bytes(), **smooth)
         self._mean_texture = gloo.Texture2D(self._means, **smooth)
         program = self.shared_program
         program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
-        program["u_plates"], program["u_plates_size"] = self._lines, self._lines.shape[1::-1]
         program["u_means"] = self._mean_texture
         program["u_means_size"] = self._means.shape[1::-1]
         program["u_colors"] = self._colors
-        self._made += [self._numbers, self._lines, self._colors, self._mean_texture]
+        self._made += [self._numbers, self._colors, self._mean_texture]
 
     def _color_bytes(self) -> Any:
         return (self._palette[:-1] * 255.0).round().astype(np.uint8)[np.newaxis]
@@ -292,18 +305,23 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self._table[:, 2, 3] = 0.0 if mip_levels.held else self._levels
             self._changed, self._fresh = True, False
         if self._changed:
-            self._lines.set_data(packed(self._table, self.floats))
+            self._lines.set_data(self._rows())
             self._changed = False
-        large = [i for i, levels in enumerate(self._table[:, 2, 3]) if levels]
+        large = np.flatnonzero(self._table[:, 2, 3]).tolist()
         size = viewport_of(view.transforms)
-        found = nearness([self.plates[i] for i in large], self._to_clip, size)
-        near = [ANYHOW] * len(self.plates)
-        for i, each in zip(large, found, strict=True):
-            near[i] = each
+        found = nearness(self.plates, self._to_clip, size)
+        self._choose_shader(far=any(each.most > FLAT_FROM for each in found))
+        near = [each if i in large else ANYHOW for i, each in enumerate(found)]
         if not self._fresh or near != self._near:
             self._upload(near)
             self._near, self._fresh = near, True
         return True
+
+    def _choose_shader(self, *, far: bool) -> None:
+        """Use the shader that also draws small cubes, or the faster one that does not."""
+        if far != self._far:
+            self._far = far
+            self.shared_program.frag = fragment(FLOATS if self.floats else BYTES, far=far)
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""

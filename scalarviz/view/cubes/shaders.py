@@ -8,22 +8,22 @@ Places on a plate are (column, row, height). The side of a cube is LEAST to 1 ti
 square root of its number relative to the scale. The address of a number is a pair (row, column) of
 the texture, since a float counts exactly only to 16,777,216.
 
-The texture `plates` has one row for each plate, with these texels:
+What the shaders know of a plate are attributes of four numbers each, named by TABLE:
 
-    0  columns, rows, address of the first number
-    1  stride from row to row as an address, 1 / color scale, 1 / size scale
-    2  1 if there is a tray, brightness (1, or less where inactive), white light, mip levels
-    3  running light: axis (0 none, 1 over columns, 2 over rows), position, width, strength
-    4  mip levels: corner in the texture, columns and rows of level 1
-    5  light on the sides of the cubes: +columns, -columns, +rows, -rows
-    6  columns and rows of a tile; cells from one tile to the next, to the right and downwards
-    7  numbers from one tile to the next, to the right and downwards; width and height of a cell
+    grid     columns, rows, address of the first number
+    scales   stride from row to row as an address, 1 / color scale, 1 / size scale
+    looks    1 if there is a tray, brightness (1, or less where inactive), white light, mip levels
+    sweep    running light: axis (0 none, 1 over columns, 2 over rows), position, width, strength
+    means    mip levels: corner in the texture, columns and rows of level 1
+    sides    light on the sides of the cubes: +columns, -columns, +rows, -rows
+    tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
+    strides  numbers from one tile to the next, to the right and downwards; size of a cell
 """
 
 from scalarviz.package_files import text_beside
 
 SPLIT = 4096  # columns of the texture of numbers; a power of two
-TEXELS = 8  # per row of `plates`
+TABLE = "grid", "scales", "looks", "sweep", "means", "sides", "tile", "strides"
 STEPS = 512  # cells that a ray passes at most
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST = 0.45  # side of the smallest cube relative to the largest
@@ -40,9 +40,14 @@ vec4 from_clip(vec4 point) { return $inverse(point); }
 VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS
 
 
-def fragment(texels: str) -> str:
-    """Return the fragment shader; `texels` is FLOATS or BYTES of `float_textures`."""
+def fragment(texels: str, *, far: bool = True) -> str:
+    """Return the fragment shader.
+
+    texels  FLOATS or BYTES of `float_textures`
+    far     whether there may be cubes so small that they are drawn flat, or as means
+    """
     constants = {
+        "FAR": int(far),
         "HALF": HALF,
         "LEAST": LEAST,
         "CONTRAST": CONTRAST,

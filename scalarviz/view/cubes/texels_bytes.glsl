@@ -18,16 +18,6 @@ float one_number(vec2 at) {
     return decoded(texture2D(u_numbers, at / u_numbers_size));
 }
 
-float of_plate(float place) {
-    return decoded(texture2D(u_plates, vec2(place + 0.5, v_plate + 0.5) / u_plates_size));
-}
-
-vec4 four_numbers(float part) {
-    float first = 4.0 * part;
-    vec2 upper = vec2(of_plate(first), of_plate(first + 1.0));
-    return vec4(upper, of_plate(first + 2.0), of_plate(first + 3.0));
-}
-
 bool is_number(float value) {
     return value < 0.99 * NO_NUMBER;
 }

@@ -37,7 +37,8 @@ from scalarviz.view.scene.plates import DOWN, NEAR, Fan, Label, Layout, Neurons,
 FOV = 20.0  # degrees
 USUAL = 47.0  # degrees off the flow from which the scene is seen
 ANGLES = 36.0, 40.0, 44.0, 47.0, 50.0, 54.0, 58.0
-STEEPEST = 47.0  # for images, which are seen obliquely
+STEEPEST = 47.0  # for images, which are seen obliquely, and for cubes with numbers
+FEW = 40  # weights; smaller networks have numbers on the cubes
 SHARES = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0  # of the longest line, to wrap at
 WRAPPED = 0.8  # so much smaller may cubes be with fewer blocks
 WIDER = 1.15, 1.3, 1.5, 1.75, 2.0  # factors of the distances, if the stage has room
@@ -101,8 +102,11 @@ def chosen(stations: list[Station], size: Callable[[Form], float]) -> Form:
         turned = replace(form, upright=True)
         if size(turned) > TURNED * best:
             form, best = turned, size(turned)
-    images = any(each.run.images for each in stations)
-    angles = [angle for angle in ANGLES if angle <= STEEPEST or not images]
+    weights = sum(
+        each.run.count * (each.before.count + 1) for each in stations if each.kind == "wall"
+    )
+    bound = any(each.run.images for each in stations) or weights < FEW
+    angles = [angle for angle in ANGLES if angle <= STEEPEST or not bound]
     form = max((replace(form, angle=angle) for angle in angles), key=size)
     best = size(form)
     if len(stations) > DEEP and not any(each.joins != NONE for each in stations):
