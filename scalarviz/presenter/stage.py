@@ -371,7 +371,6 @@ class Stage:
         """Lay out the network's new operations; camera and scales stay."""
         self.plan = layout_of(self.session, self._layout_name, self._shape)
         self.eyes.follow(self.plan)
-        self.motion.stop()
         if self._picture is not None:
             self._picture.program = self.reading.program
 

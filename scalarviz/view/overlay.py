@@ -84,8 +84,10 @@ def draw_caption(
         room = max(0, int((box.bottom - y - 3.0 * scale) // high))
         lines = [[formula, *numbers], numbers or [formula]]  # without the formula if it must be
         for some in lines:
-            parts = [part for line in some for part in wrapped(canvas, line, box.width, size)]
-            parts = [part for part in parts if part]
+            parts = []
+            for line in filter(None, some):
+                indent = "    " if "=" in line else ""  # of a formula, not of a sentence
+                parts += wrapped(canvas, line, box.width, size, indent=indent)
             if len(parts) <= room:
                 break
         for i, line in enumerate(parts[:room]):
