@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
@@ -32,7 +33,7 @@ SIDE = 40  # cells along a map, which needs SIDE * SIDE evaluations per picture
 FEW = 8  # most samples whose outputs are written out
 MOST = 256  # samples that are shown
 PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
-PORTION = 2048  # pixels evaluated at once
+PORTION, WHOLE = 4096, 65536  # pixels evaluated at once, in the background and elsewhere
 LITTLE = 5e7  # weights times points that take some milliseconds
 
 Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
@@ -210,11 +211,13 @@ def fine_points(data: Texture) -> int:
 
 
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
-    """Return the outputs; between portions, a thread ends with the program."""
+    """Return the outputs; in the background in small portions, which leave cores to others."""
+    alone = threading.current_thread() is threading.main_thread()
+    size = WHOLE if alone else PORTION
     outputs = []
-    for start in range(0, len(points), PORTION):
+    for start in range(0, len(points), size):
         check_end()
-        outputs.append(np.asarray(ask(points[start : start + PORTION]), np.float64))
+        outputs.append(np.asarray(ask(points[start : start + size]), np.float64))
     return np.concatenate(outputs)
 
 

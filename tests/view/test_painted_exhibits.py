@@ -211,6 +211,24 @@ def test_the_sample_in_use_is_the_first_row_in_a_frame(studio: Studio) -> None:
         assert (np.abs(left - ink).max(axis=1).min() < 12) == (row is rows[0])
 
 
+@every_theme
+def test_a_swatch_like_the_ground_has_an_outline(studio: Studio, theme: Theme) -> None:
+    ground = rgb((theme.ground,))[0]
+    ghost = rgb((theme.ghost,))[0] * 255.0
+    colors = np.stack([ground, [0.9, 0.1, 0.1]])
+    for shown, outlined in (
+        (Swatches(colors, colors[[1, 1]], colors[[1, 1]]), (True, False)),
+        (Swatches(colors[[1, 1]], colors[[1, 1]], colors), (False, True)),
+    ):
+        canvas, _ = drawn(shown, (1280, 800), theme)
+        pixels = studio.paper(canvas, ground)
+        given, said, wanted = [box for box, _ in canvas.filled[1:]][::2]
+        assert said.right == wanted.x
+        for left, right, has in ((given, given, outlined[0]), (said, wanted, outlined[1])):
+            line = pixels[int(left.y + 20.0), [int(left.x), int(right.right - 1.0)]]
+            assert (np.abs(line - ghost).max() < 4) == has
+
+
 def test_swatches_of_numbers_that_are_no_colors_are_shown_anyhow() -> None:
     odd = np.array([[np.nan, 0.5, 0.5], [2.0, -1.0, 0.5], [np.inf, 0.0, -np.inf]])
     canvas, _ = drawn(Swatches(odd, odd, odd), (1280, 800))

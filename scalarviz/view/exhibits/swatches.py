@@ -10,7 +10,7 @@ from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.colors import to_bytes
+from scalarviz.draw2d.colors import contrast, rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
@@ -28,6 +28,7 @@ LEAST, GOOD = 5, 8  # lines
 # frame of a row at both sides, and the width of a row with it.
 GAP, BETWEEN, FRAME = 14.0 / 44.0, 0.24, 0.14
 ROW = 3.0 + BETWEEN + 2.0 * FRAME
+PALE = 1.5  # contrast to the ground below which swatches have an outline
 WIDEST = 1.35  # width of a swatch relative to its height, at most
 
 
@@ -80,26 +81,29 @@ class Swatches(Exhibit):
         wide = min(box.width / ROW, WIDEST * tall)
         if tall < 3.0:
             return
+        wide, tall = float(int(wide)), float(int(tall))  # whole pixels have sharp edges
         gap, pitch = GAP * tall, (1.0 + GAP) * tall
         left = box.x + 0.5 * (box.width - ROW * wide) + FRAME * wide
         top = box.y + 0.5 * (box.height + head + gap - count * pitch)
-        places = left + wide * np.array([0.0, 1.0 + BETWEEN, 2.0 + BETWEEN])
+        places = np.round(left + wide * np.array([0.0, 1.0 + BETWEEN, 2.0 + BETWEEN]))
         names = [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
         measured = [canvas.measure(name, size=size) for name in names]
         if max(0.5 * (measured[1] + measured[2]) + 4.0, *measured[:1]) <= wide:
             for name, x in zip(names, places.tolist(), strict=True):
                 x, y = x + 0.5 * wide, top - gap
                 canvas.text(x, y, name, size=size, color=theme.quiet, anchor="center")
-        rows = top + pitch * np.arange(count)
+        rows = np.round(top + pitch * np.arange(count))
         for x, colors in zip(places, (self.inputs, self.outputs, self.targets), strict=True):
             at = np.stack([np.full(count, x), rows], axis=1)
             canvas.boxes(at, (wide, tall), clear(colors))
-        for x, columns in ((places[0], 1), (places[1], 2)):  # dark colors on a dark ground
-            at = np.stack([np.full(count, x), rows], axis=1)
-            canvas.boxes(at, (columns * wide, tall), None, outline=theme.faint)
+        ground = rgb((theme.ground,))
+        for x, parts in ((places[0], [self.inputs]), (places[1], [self.outputs, self.targets])):
+            pale = np.min([contrast(clear(colors), ground) for colors in parts], axis=0) < PALE
+            at = np.stack([np.full(count, x), rows], axis=1)[pale]
+            canvas.boxes(at, (len(parts) * wide, tall), None, outline=theme.ghost)
         if self.focus is not None:
             edge = 0.7 * min(FRAME * wide, 0.5 * gap)
-            x, y = left - edge, float(rows[self.focus]) - edge
+            x, y = float(places[0]) - edge, float(rows[self.focus]) - edge
             across, line = (3.0 + BETWEEN) * wide + 2.0 * edge, max(1.5, 0.04 * tall)
             canvas.box(
                 x, y, across, tall + 2.0 * edge, None, radius=edge, outline=theme.ink, line=line
