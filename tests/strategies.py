@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.engines.registry import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.model.program import Program
 
 # Those that can run on this machine. The tests of cuda without a GPU are in tests/engines.
 RUNNABLE = [name for name, row in ENGINES.items() if not row.lack()]
@@ -83,3 +84,61 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
     net.bank.value[:] += 0.1 * np.random.default_rng(seed).normal(size=len(net.bank))
     batch = np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
     return net, batch
+
+
+@st.composite
+def deep_networks(draw: st.DrawFn) -> Program:
+    """Of up to 16 layers, wide and narrow ones side by side."""
+    widest = draw(st.sampled_from([3, 12, 60]))
+    width = inputs = draw(st.integers(1, widest))
+    layers: list[sv.Layer] = []
+    for kind in draw(st.lists(st.sampled_from("dddnre"), min_size=1, max_size=16)):
+        if kind == "d" or width < 2 or (kind == "e" and width > 40):
+            after, activation = (
+                draw(st.integers(1, widest)),
+                draw(st.sampled_from(["tanh", "linear"])),
+            )
+            layers.append(sv.Dense(width, after, activation, bias=draw(st.booleans())))
+        else:
+            kinds = {"n": sv.LayerNorm, "r": sv.RMSNorm}
+            layers.append(kinds[kind](width) if kind in kinds else sv.FrequencyEncoding(width, 1))
+        width = layers[-1].outputs
+    assert inputs
+    return sv.Network(layers, seed=0).program
+
+
+@st.composite
+def picture_networks(draw: st.DrawFn) -> Program:
+    """Convolutions, pools, norms and residuals, and matrices between them."""
+    shape: tuple[int, ...] = tuple(draw(st.tuples(*[st.integers(1, n) for n in (3, 6, 6)])))
+    layers: list[sv.Layer] = []
+    kinds = st.sampled_from(["conv", "pool", "norm", "residual", "layer", "dense", "drop", "act"])
+    for kind in draw(st.lists(kinds, min_size=1, max_size=6)):
+        if kind == "conv":
+            channels, stride = draw(st.integers(1, 7)), draw(st.integers(1, 2))
+            bias, activation = draw(st.booleans()), draw(st.sampled_from(["relu", "linear"]))
+            layers.append(sv.Conv2d(shape, channels, 3, stride, 1, activation, bias=bias))
+        elif kind == "pool":
+            layers.append(sv.MaxPool2d(shape, 2, 2, 1))
+        elif kind == "norm":
+            layers.append(sv.BatchNorm(shape))
+        elif kind == "residual":
+            own = [sv.Conv2d(shape, shape[0], 3, 1, 1) for _ in range(draw(st.integers(0, 4)))]
+            own = own or [sv.BatchNorm(shape)]
+            layers.append(sv.Residual(*own))
+        elif kind == "layer" and int(np.prod(shape)) > 1:
+            layers.append(sv.LayerNorm(int(np.prod(shape))))
+        elif kind == "dense":
+            count, size = int(np.prod(shape)), draw(st.integers(1, 40))
+            shape = (1, 1, size)
+            layers += [sv.Dense(count, size), sv.Reshape(size, shape)]
+            continue
+        elif kind == "drop":
+            layers.append(sv.Dropout(shape, 0.5))
+        elif kind == "act":
+            layers.append(sv.Activation(shape, "tanh"))
+        else:
+            continue
+        shape = layers[-1].output_shape or shape
+    layers.append(sv.Dense(int(np.prod(shape)), draw(st.integers(1, 12))))
+    return sv.Network(layers, seed=0).program

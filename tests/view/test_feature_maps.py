@@ -5,7 +5,6 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.draw2d.theme import THEMES
@@ -16,51 +15,16 @@ from scalarviz.view.scene.camera import CAMERAS, Camera
 from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.layout_builder import LEAST
-from scalarviz.view.scene.plates import Layout
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Layout
+from tests.strategies import picture_networks
 from tests.studio import Studio, at, ground_of, shade
 
 SIZE = (760, 560)
+FLAT = "crossbar", "posters"  # seen from the front; see test_beads_layout.py for the third
 
 
 def laid_out(program: Program, name: str = "crossbar") -> Layout:
     return LAYOUTS[name](program, lambda label: (f"layer {label}", ""))
-
-
-@st.composite
-def picture_networks(draw: st.DrawFn) -> Program:
-    """Convolutions, pools, norms and residuals, and matrices between them."""
-    shape: tuple[int, ...] = tuple(draw(st.tuples(*[st.integers(1, n) for n in (3, 6, 6)])))
-    layers: list[sv.Layer] = []
-    kinds = st.sampled_from(["conv", "pool", "norm", "residual", "layer", "dense", "drop", "act"])
-    for kind in draw(st.lists(kinds, min_size=1, max_size=6)):
-        if kind == "conv":
-            channels, stride = draw(st.integers(1, 7)), draw(st.integers(1, 2))
-            bias, activation = draw(st.booleans()), draw(st.sampled_from(["relu", "linear"]))
-            layers.append(sv.Conv2d(shape, channels, 3, stride, 1, activation, bias=bias))
-        elif kind == "pool":
-            layers.append(sv.MaxPool2d(shape, 2, 2, 1))
-        elif kind == "norm":
-            layers.append(sv.BatchNorm(shape))
-        elif kind == "residual":
-            own = [sv.Conv2d(shape, shape[0], 3, 1, 1) for _ in range(draw(st.integers(0, 4)))]
-            own = own or [sv.BatchNorm(shape)]
-            layers.append(sv.Residual(*own))
-        elif kind == "layer" and int(np.prod(shape)) > 1:
-            layers.append(sv.LayerNorm(int(np.prod(shape))))
-        elif kind == "dense":
-            count, size = int(np.prod(shape)), draw(st.integers(1, 40))
-            shape = (1, 1, size)
-            layers += [sv.Dense(count, size), sv.Reshape(size, shape)]
-            continue
-        elif kind == "drop":
-            layers.append(sv.Dropout(shape, 0.5))
-        elif kind == "act":
-            layers.append(sv.Activation(shape, "tanh"))
-        else:
-            continue
-        shape = layers[-1].output_shape or shape
-    layers.append(sv.Dense(int(np.prod(shape)), draw(st.integers(1, 12))))
-    return sv.Network(layers, seed=0).program
 
 
 def boxes(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -78,7 +42,7 @@ def boxes(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray]]:
 # Where they stand.
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FLAT)
 @given(program=picture_networks())
 def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Program) -> None:
     layout = laid_out(program, name)
@@ -100,7 +64,7 @@ def test_what_goes_up_passes_wide_plates_that_were_there_before() -> None:
         assert (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FLAT)
 @given(program=picture_networks())
 def test_a_straight_way_leads_past_all_plates(name: str, program: Program) -> None:
     layout = laid_out(program, name)
@@ -147,11 +111,14 @@ def test_numbers_of_a_picture_stand_as_its_pixels() -> None:
         line = laid_out(program, name).neurons[0]
         grid = line.points.reshape(2, 3, 4, 3)
         assert line.shape == (2, 3, 4)
-        np.testing.assert_allclose(np.diff(grid[..., 0], axis=2), line.side)
-        np.testing.assert_allclose(np.diff(grid[..., 1], axis=1), -line.side)
+        assert line.right.tolist() == (NEAR if name == "beads" else RIGHT).tolist()
+        right, down = line.side * line.right, line.side * DOWN
+        np.testing.assert_allclose(np.diff(grid, axis=2), np.broadcast_to(right, (2, 3, 3, 3)))
+        np.testing.assert_allclose(np.diff(grid, axis=1), np.broadcast_to(down, (2, 2, 4, 3)))
         corners = line.corners()
-        np.testing.assert_allclose(corners[:, 0, 0], grid[:, 0, 0, 0] - line.side / 2)
-        np.testing.assert_allclose(corners[:, 2, 1], grid[:, -1, 0, 1] - line.side / 2)
+        np.testing.assert_allclose(corners[:, 0], grid[:, 0, 0] - (right + down) / 2)
+        np.testing.assert_allclose(corners[:, 1], grid[:, 0, -1] + (right - down) / 2)
+        np.testing.assert_allclose(corners[:, 2], grid[:, -1, 0] - (right - down) / 2)
 
 
 def test_few_columns_are_spread_out_and_many_are_pictures_again() -> None:
@@ -171,7 +138,7 @@ def test_a_gain_of_a_batch_norm_stands_beside_its_picture() -> None:
     program = sv.Network([sv.BatchNorm((3, 4, 4))], seed=0).program
     for name in LAYOUTS:
         layout = laid_out(program, name)
-        axis = 0 if name == "crossbar" else 1
+        axis = {"crossbar": 0, "posters": 1, "beads": 2}[name]
         before = layout.neurons[1].points.reshape(3, 16, 3).mean(axis=1)
         for plate in layout.plates:
             assert plate.size == 3

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.model.operations import NONE
@@ -16,9 +15,9 @@ from scalarviz.view.scene.layout_builder import RIM as RADIUS
 from scalarviz.view.scene.layout_builder import WIRED
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout, Plate, Wires
-from tests.strategies import networks
+from tests.strategies import deep_networks, networks
 
-MANY = "the layout of a program"
+FLAT = "crossbar", "posters"  # seen from the front; see test_beads_layout.py for the third
 
 
 def laid_out(program: Program, name: str) -> Layout:
@@ -28,27 +27,6 @@ def laid_out(program: Program, name: str) -> Layout:
 def dense(*sizes: int, name: str = "crossbar", **options: object) -> tuple[Program, Layout]:
     program = sv.Network(list(sizes), "tanh", seed=0, **options).program
     return program, laid_out(program, name)
-
-
-@st.composite
-def deep_networks(draw: st.DrawFn) -> Program:
-    """Of up to 16 layers, wide and narrow ones side by side."""
-    widest = draw(st.sampled_from([3, 12, 60]))
-    width = inputs = draw(st.integers(1, widest))
-    layers: list[sv.Layer] = []
-    for kind in draw(st.lists(st.sampled_from("dddnre"), min_size=1, max_size=16)):
-        if kind == "d" or width < 2 or (kind == "e" and width > 40):
-            after, activation = (
-                draw(st.integers(1, widest)),
-                draw(st.sampled_from(["tanh", "linear"])),
-            )
-            layers.append(sv.Dense(width, after, activation, bias=draw(st.booleans())))
-        else:
-            kinds = {"n": sv.LayerNorm, "r": sv.RMSNorm}
-            layers.append(kinds[kind](width) if kind in kinds else sv.FrequencyEncoding(width, 1))
-        width = layers[-1].outputs
-    assert inputs
-    return sv.Network(layers, seed=0).program
 
 
 def boxes(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -80,7 +58,7 @@ def plates_of(layout: Layout, operation: int, *roles: str) -> list[Plate]:
     return [p for p in layout.plates if p.operation == operation and p.role in roles]
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FLAT)
 @given(program=deep_networks())
 def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Program) -> None:
     layout = laid_out(program, name)
@@ -96,7 +74,7 @@ def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Pro
     assert layout.plate_of(count) is None and layout.plate_of(-1) is None
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FLAT)
 @given(made=networks())
 def test_every_buffer_with_numbers_is_shown_by_one_line_of_neurons(name: str, made: object) -> None:
     program = made[0].program
@@ -175,7 +153,7 @@ def test_the_storyboard_s_network_stands_as_it_says() -> None:
     assert [line.values for line in layout.neurons] == ["inputs", "tanh 0", "sigmoid 1"]
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FLAT)
 @given(program=deep_networks())
 def test_gains_and_shifts_stand_between_the_neurons_that_they_belong_to(
     name: str, program: Program

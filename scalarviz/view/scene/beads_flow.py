@@ -68,7 +68,9 @@ def rim(station: Station, stations: list[Station]) -> FloatArray:
     run = station.run
     walls = [each for each in stations if each.kind == "wall" and each.run is run]
     walls = walls or [each for each in stations if each.kind == "wall" and each.before is run]
-    boxes = np.array([box_of(each, stations) for each in walls] or [np.zeros((2, 2))])
+    if not walls:
+        return np.zeros(3)
+    boxes = np.array([box_of(each, stations) for each in walls])
     if run.upright:
         near: FloatArray = (float(boxes[:, 1, 0].max()) + 1.0) * NEAR
         return near
@@ -87,7 +89,8 @@ def along_flow(stations: list[Station], angle: float, wider: float = 1.0) -> lis
     x = 0.0
     for i, station in enumerate(stations):
         if i:
-            x += (CLOSER if large else CLOSE) * wider
+            is_short = large and "scale" not in (station.kind, stations[i - 1].kind)
+            x += (CLOSER if is_short else CLOSE) * wider
         for j in range(max(0, i - 3), i):
             least = apart(stations[j], boxes[j], station, boxes[i], radians(angle))
             x = max(x, float(stations[j].origin[0]) + wider * least)

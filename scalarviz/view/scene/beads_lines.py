@@ -14,7 +14,7 @@ from math import ceil, prod
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE, Buffer, Operation, Shape
+from scalarviz.model.operations import NONE, Buffer, Operation, Shape, Windows
 from scalarviz.model.program import Program
 from scalarviz.view.scene.layout_builder import ALONE, BETWEEN, BY_PIXELS, MOST
 from scalarviz.view.scene.layout_builder import LEAST as FEWEST
@@ -170,11 +170,20 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
     for place, operation in enumerate(program.operations):
         last = found[-1]
         if len(operation.shape) > 1:
-            before, run = run, unit_run(program, place, not run.upright)
+            if len(operation.shape) > 2 and operation.shape[1] != run.count:
+                last = regrouped(last, operation)
+                found.append(last)
+                run = last.run
+            before, after = run, unit_run(program, place, not run.upright)
+            count = operation.shape[0]
+            run = after if after.count == count else Run(after.upright, count)
             tile = tile_of(operation, last.shape)
             before.one = before.one or operation.biases != NONE
             found.append(Station("wall", place, run, before, tile=tile))
             found.append(line_of(program, place, run, operation.target, names))
+            if run is not after:  # neurons, which become the pixels of images
+                run = after
+                found.append(line_of(program, place, run, operation.target, names))
         elif operation.kind == "activation" and is_open(last):
             target = operation.target.name
             seen = names.get(target, last.neurons.names)
@@ -199,9 +208,20 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
 
 def line_of(program: Program, place: int, run: Run, buffer: Buffer, names: Names) -> Station:
     layer = program.operations[place].layer if place != NONE else NONE
-    shape = shape_at(program, place) if place != NONE else buffer.shape
+    shape: Shape = ()
+    if run.images:
+        shape = shape_at(program, place) if place != NONE else buffer.shape
     neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
     return Station("line", place, run, run, shape=shape, neurons=neurons)
+
+
+def regrouped(last: Station, operation: Operation) -> Station:
+    """Return a line with the same numbers as images of the shape that a convolution reads."""
+    windows = Windows.of(operation)
+    shape = windows.channels, windows.height, windows.width
+    run = Run(last.run.upright, windows.channels, True)
+    neurons = replace(last.neurons, sums="", values=operation.source.name, also=(), shape=shape)
+    return Station("line", last.place, run, run, shape=shape, neurons=neurons)
 
 
 def is_open(last: Station) -> bool:

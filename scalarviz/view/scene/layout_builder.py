@@ -180,7 +180,7 @@ class LayoutBuilder:
     def wire(self, start: FloatArray, end: FloatArray, place: int, *, outgoing: bool) -> None:
         """Append wires into or out of the last row, a little behind the cubes."""
         if len(start) <= WIRED:
-            behind = -0.45 * NEAR
+            behind = -0.41 * NEAR
             line = len(self.neurons) - 1
             self.wires.append(Wires(start + behind, end + behind, place, line, outgoing))
 
