@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from scalarviz.checks.numbers import answered, number
+from scalarviz.checks.numbers import answered, number, shorten
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.errors import DisplayError
+from scalarviz.errors import DisplayError, InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.render import RenderOptions
 from scalarviz.formulas.table import pick
@@ -41,6 +42,7 @@ def watch(
     tour: bool = False,
     reduced_motion: bool = False,
     present: bool = False,
+    nodes: Callable[[Any], object] | None = None,
     instead: str = INSTEAD,
 ) -> Any:
     """Open a window on a session and play it; return the exit code.
@@ -63,6 +65,9 @@ def watch(
     reduced_motion  True: no animations; by default False
     present         True: for an audience: larger letters, no title and no loss; in a window no
                     controls until the mouse is at its lower end; by default False
+    nodes           puts vispy visuals of your own beside the cubes: called with the view of the
+                    picture, a ViewBox, whenever one is made, as by
+                    lambda view: Markers(pos=points, parent=view.scene); by default none
     instead         what an error suggests where no window can be opened
 
     If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
@@ -83,7 +88,13 @@ def watch(
         "tour": tour,
         "reduced_motion": reduced_motion,
         "present": present,
+        "nodes": nodes,
     }
+    if nodes is not None and (terminal or not callable(nodes)):
+        raise InputError(
+            "nodes takes a function of the view of a window or a notebook, "
+            + ("which a terminal does not have" if terminal else f"not {shorten(nodes)}")
+        )
     if play is not None:
         options["play"] = play
     if size is not None:

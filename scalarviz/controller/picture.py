@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from scalarviz.presenter.show import Show
 
@@ -17,6 +17,7 @@ class PictureProtocol(Protocol):
     hover: int | None
     help: bool
     present: bool  # whether controls are hidden
+    nodes: Callable[[Any], object] | None  # called with the view of each picture that is made
     color: str  # the channels chosen
     size: str
     layout: str  # "crossbar" or "posters"
@@ -44,6 +45,7 @@ class PictureProtocol(Protocol):
     def click(self, x: float, y: float) -> None: ...
 
     # Messages and drawing.
+    def picture(self) -> Any: ...
     def rescale(self) -> None: ...
     def notice(
         self, text: str, action: str = "", then: Callable[[], None] | None = None

@@ -82,6 +82,14 @@ class Live(Shown):
         image: Any = Image
         return image(self._whole_picture(), width=width, height=height)
 
+    @property
+    def view(self) -> Any:
+        """The view of the picture, a ViewBox of vispy: nodes with `parent=view.scene` are drawn.
+
+        Another scene has another view. `refresh()` draws what was added while nothing moves.
+        """
+        return self.controller.stage.picture().scene.view
+
     def refresh(self) -> None:
         """Update the picture within a running cell, at most once per FRAME."""
         if perf_counter() - self._sent > FRAME and not self.closed:

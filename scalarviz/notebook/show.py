@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from importlib import import_module
@@ -37,6 +38,7 @@ def watch(
     tour: bool = False,
     reduced_motion: bool = False,
     present: bool = False,
+    nodes: Callable[[Any], object] | None = None,
 ) -> Any:
     """Show a training below the running cell; return what shows it.
 
@@ -50,6 +52,7 @@ def watch(
     tour            whether the first step is shown by operations then
     reduced_motion  whether animations are off
     present         whether letters are larger, without title and loss
+    nodes           called with the view of each picture that is made
     """
     size = RenderOptions(size=size).size
     if why := lack():
@@ -59,7 +62,7 @@ def watch(
         show = replace(show, speed=SPEED)
     chosen = "light" if theme == "auto" else theme
     stage = Stage(show, chosen, reduced_motion=reduced_motion, patience=AT_ONCE)
-    stage.present = present
+    stage.present, stage.nodes = present, nodes
     controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     if steps is None:
         controller.playing.until = None

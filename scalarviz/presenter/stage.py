@@ -48,6 +48,7 @@ class Stage:
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
     travel         called with how many operations to go, forward or back, for a click on the strip
+    nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
     rate           steps a second, as measured by the caller
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
@@ -75,6 +76,7 @@ class Stage:
         self.rate = 0.0
         self.silent = False
         self.present = False
+        self.nodes: Callable[[Any], object] | None = None
         self.hover: int | None = None
         self.travel: Callable[[int], object] = lambda operations: None
         self._hovered = 0  # cell of the strip
@@ -405,6 +407,8 @@ class Stage:
 
         if self._picture is None:
             self._picture = Picture(self.theme, self.reading.program)
+            if self.nodes is not None:
+                self.nodes(self._picture.scene.view)
         if self._picture.theme.name != self.theme:
             self._picture.set_theme(self.theme)
         return self._picture

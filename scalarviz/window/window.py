@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,6 +35,7 @@ def watch(
     play: bool = True,
     size: tuple[int, int] | None = None,
     present: bool = False,
+    nodes: Callable[[Any], object] | None = None,
 ) -> int:
     """Open a window on a training, until it is closed; return the exit code.
 
@@ -49,6 +51,7 @@ def watch(
     play            whether it plays by itself; the default
     size            width and height of the window in pixels
     present         True: larger letters, and no controls until the mouse is at the lower end
+    nodes           called with the view of each picture that is made
 
     Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
     `keep` has a file for it. Raises DisplayError where no window can be opened.
@@ -61,7 +64,7 @@ def watch(
 
     application()
     stage = make_stage(show, theme_of(theme), reduced_motion or reduces_motion())
-    stage.present = present
+    stage.present, stage.nodes = present, nodes
     controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     start = show.session.step_index
     with quick_turns(), Stop() as stop:

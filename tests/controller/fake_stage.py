@@ -19,6 +19,7 @@ class FakeStage:
         self.pinned: int | None = None
         self.hover: int | None = None
         self.help = self.present = False
+        self.nodes: Any = None
         self.color = "value"
         self.size = "gradient"
         self.layout = "crossbar"
