@@ -116,7 +116,8 @@ def draw_chips(
 ) -> list[Button]:
     """Draw messages in the head, right of its text, which ends at x = `head`; return the buttons.
 
-    Those that are too long for that stand at the top of the stage, left of exhibit and card.
+    Those that are too long for that stand in the upper left corner of the stage, where there are
+    hardly any neurons.
     """
     inner, scale = division.inner, division.scale
     size, line, pad = 13.0 * scale, LINE * scale, 14.0 * scale
@@ -136,7 +137,7 @@ def draw_chips(
             high += line * (len(lines) - 1)
             if y + high > division.scene.bottom:
                 break
-            box = Box(inner.right - wide - 2.0 * pad, y, wide + 2.0 * pad, high)
+            box = Box(inner.x, y, wide + 2.0 * pad, high)
             y += high + 6.0 * scale
         canvas.box(*box.place, theme.panel[:7], radius=15.0 * scale, outline=theme.rim)
         for i, part in enumerate(lines):

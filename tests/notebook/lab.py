@@ -325,9 +325,20 @@ class LivePicture:
     def button(self, name: str) -> Any:
         return self.cell.locator(f'button[title="{name}"]')
 
+    def open_more(self) -> None:
+        """Open the panel of further controls."""
+        button = self.cell.locator('button[title^="More: "]')
+        if "mod-active" not in button.get_attribute("class"):
+            button.click()
+
     def control(self, name: str) -> Any:
         """A slider or a field, by how its tooltip begins."""
         return self.cell.locator(f'.widget-inline-hbox:has(> label[title^="{name}"])')
+
+    def slider(self, name: str) -> Any:
+        """A slider in the panel of further controls, by its tooltip."""
+        self.open_more()
+        return self.cell.locator(f'.widget-inline-hbox:has(> label[title="{name}"])')
 
     def field(self, name: str) -> Any:
         return self.control(name).locator("input")

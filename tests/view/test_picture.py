@@ -15,6 +15,7 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.view import overlay
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Words
+from scalarviz.view.legend import legend_box
 from scalarviz.view.lights import DIM
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
@@ -251,7 +252,8 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
         assert boxes[name].x >= 0.0 and boxes[name].bottom <= parts.scene.bottom
         in_head = boxes[name].bottom < parts.head.bottom
         assert in_head or boxes[name].y >= parts.scene.y
-        assert not any(boxes[name].meets(each) for each in (parts.exhibit, parts.card))
+        others = [parts.exhibit, parts.card, *filter(None, [legend_box(parts)])]
+        assert not any(boxes[name].meets(each) for each in others)
     assert not boxes["press"].meets(boxes["undo"])
     offers = [box for name, box in boxes.items() if name in frame_data.offers]
     assert len(offers) == 2 or size[0] < 500
