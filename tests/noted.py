@@ -24,18 +24,21 @@ class Written:
 
 
 class Noted(Canvas2D):
-    """What is drawn: texts, filled boxes with their colors, images and discs, each in order."""
+    """What is drawn: texts, filled boxes, frames, images and discs, each in order."""
 
     def __init__(self, ground: str, width: float, height: float, scale: float = 1.0) -> None:
         super().__init__(width, height, 1.0, scale)
         self.texts: list[Written] = []
         self.filled: list[tuple[Box, np.ndarray]] = [(Box(-1e4, -1e4, 1e5, 1e5), rgb_of(ground))]
         self.images_drawn: list[tuple[Box, np.ndarray]] = []
+        self.frames: list[Box] = []
         self.discs_drawn: list[tuple[np.ndarray, float, Any]] = []
 
     def box(self, x: float, y: float, width: float, height: float, fill: Any, **more: Any) -> None:
         if fill is not None:
             self.filled.append((Box(x, y, width, height), rgb_of(fill)))
+        else:
+            self.frames.append(Box(x, y, width, height))
         super().box(x, y, width, height, fill, **more)
 
     def boxes(self, xy: Any, size: Any, fill: Any, **more: Any) -> None:

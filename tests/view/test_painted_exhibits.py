@@ -278,11 +278,12 @@ def test_what_is_not_one_of_two_classes_is_not_counted() -> None:
     assert not any("right" in words for words in canvas.words)
 
 
-def test_the_wrong_samples_are_drawn_again_with_another_outline() -> None:
+def test_the_wrong_samples_have_a_ring() -> None:
     canvas, _ = drawn(PLANE, (1280, 800))
-    (every, radius, _), (wrong, larger, _) = canvas.discs_drawn
-    assert len(every) == 4 and larger > radius
-    assert wrong.tolist() == every[[1, 2]].tolist()
+    (every, radius, colors), (wrong, larger, ground), (again, _, inside) = canvas.discs_drawn
+    assert len(every) == 4 and larger > radius and ground == DARK.ground
+    assert wrong.tolist() == again.tolist() == every[[1, 2]].tolist()
+    assert inside.tolist() == colors[[1, 2]].tolist()
 
 
 @every_size
@@ -291,6 +292,19 @@ def test_a_map_is_as_large_as_its_box(size: tuple[int, int]) -> None:
     ((plot, _),) = canvas.images_drawn
     assert plot.width == pytest.approx(plot.height)
     assert plot.width > 0.75 * min(box.width, 0.85 * box.height)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
+def test_the_sample_in_use_has_a_frame_on_the_map(size: tuple[int, int]) -> None:
+    marked = CROWD.marked(np.array([3.0, -3.0]), np.zeros(1), np.zeros(1))
+    canvas, _ = drawn(marked, size)
+    ((plot, _),) = canvas.images_drawn
+    wanted = plot.x + 0.75 * plot.width, plot.y + 0.75 * plot.height
+    assert any(
+        (frame.x + frame.width / 2.0, frame.y + frame.height / 2.0) == pytest.approx(wanted)
+        for frame in canvas.frames
+    )
+    assert size == (800, 500) or "in use" in canvas.words
 
 
 # Pictures.
@@ -355,4 +369,10 @@ def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
 def test_the_input_in_use_is_marked_on_the_curve() -> None:
     marked = GRAPH.marked(X[20:21], np.zeros(1), np.zeros(1))
     assert marked.focus == pytest.approx((X[20], np.sin(X[20])))
-    assert len(drawn(marked, (1280, 800))[0].discs_drawn) == 2
+    canvas, _ = drawn(marked, (1280, 800))
+    assert canvas.words[-1] == "in use"
+    (x0, y0), (x1, y1) = canvas.discs_drawn[0][0][:2]
+    frame = canvas.frames[-2]  # the last one is in the key
+    middle = frame.x + frame.width / 2.0, frame.y + frame.height / 2.0
+    wanted = x0 + (X[20] + 1.0) / 2.0 * (x1 - x0), y0 + (np.sin(X[20]) + 1.0) / 3.0 * (y1 - y0)
+    assert middle == pytest.approx(wanted, abs=1e-3)

@@ -15,7 +15,7 @@ from scalarviz.view.scene.frame import Box
 LINE = 1.5  # pitch of lines of text, relative to its size
 MOST = 0.2  # largest share of the width for the numbers at the left
 
-Key = tuple[str, Color, str]  # "dot", "ring" or "line", its color, and what it stands for
+Key = tuple[str, Color, str]  # "dot", "ring", "frame" or "line", its color, and its meaning
 
 
 @final
@@ -72,7 +72,9 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
     for kind, color, words in marks:
         if x + 1.1 * size + canvas.measure(words, size=size) > box.right:
             break
-        if kind == "line":
+        if kind == "frame":
+            paint_frame(canvas, x + 0.36 * size, middle, 0.36 * size, color)
+        elif kind == "line":
             canvas.segments([(x, middle)], [(x + 0.7 * size, middle)], color, width=0.16 * size)
         else:
             fill, outline = (None, color) if kind == "ring" else (color, None)
@@ -81,3 +83,10 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
             canvas.disc(x + radius, middle, radius, fill, outline=outline, line=line)
         x += 1.1 * size
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
+
+
+def paint_frame(canvas: Canvas2D, x: float, y: float, half: float, color: Color) -> None:
+    """Draw the frame of the sample in use, a square around a point."""
+    side, line = 2.0 * half, max(1.5, 0.2 * half)
+    corner = 0.3 * half
+    canvas.box(x - half, y - half, side, side, None, radius=corner, outline=color, line=line)

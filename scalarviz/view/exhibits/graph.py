@@ -15,7 +15,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.axes import LINE, Axes, paint_key
+from scalarviz.view.exhibits.axes import LINE, Axes, paint_frame, paint_key
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
     BlockStyle,
@@ -112,14 +112,16 @@ class FunctionPlot(Exhibit):
             at = np.linspace(self.low, self.high, len(self.outputs))
             canvas.line(place(at, self.outputs), theme.accent, width=2.5 * unit)
             if self.focus is not None:
-                spot = place(*np.array([self.focus]).T)
-                canvas.discs(spot, 6.0 * unit, None, outline=theme.ink, line=2.0 * unit)
+                x, y = place(*np.array([self.focus]).T)[0].tolist()
+                paint_frame(canvas, x, y, 7.0 * unit, theme.ink)
         if below:
             foot = Box(plot.x, whole.bottom + 0.5 * LINE * size, plot.width, LINE * size)
             marks = [
                 ("line", theme.accent, text("exhibits.output")),
                 ("dot", theme.quiet, text("exhibits.samples")),
             ]
+            if self.focus is not None:
+                marks.append(("frame", theme.ink, text("exhibits.in_use")))
             paint_key(canvas, foot, marks, theme)
 
 

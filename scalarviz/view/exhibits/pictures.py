@@ -15,7 +15,7 @@ from scalarviz.draw2d.batch import image_bytes
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.exhibits.axes import LINE
+from scalarviz.view.exhibits.axes import LINE, paint_frame
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
     BlockStyle,
@@ -106,8 +106,8 @@ class Pictures(Exhibit):
                 u, v = self.focus
                 x = place.x + min(max(u * place.width, near), place.width - near)
                 y = place.y + min(max(v * place.height, near), place.height - near)
-                canvas.disc(x, y, near, None, outline=theme.ground, line=0.3 * size)
-                canvas.disc(x, y, 0.37 * size, None, outline=theme.ink, line=0.14 * size)
+                for half, color in ((near, theme.ground), (0.8 * near, theme.ink)):
+                    paint_frame(canvas, x, y, half, color)
 
     @property
     def images(self) -> list[npt.NDArray[np.uint8]]:

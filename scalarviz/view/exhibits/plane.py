@@ -16,7 +16,7 @@ from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.axes import LINE, Axes, Key, paint_key
+from scalarviz.view.exhibits.axes import LINE, Axes, Key, paint_frame, paint_key
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
     BlockStyle,
@@ -183,11 +183,12 @@ class Plane(Exhibit):
         strong = theme.map(np.where(self.targets > self.middle, STRONG, -STRONG))
         canvas.discs(spots, radius, strong, outline=theme.ground, line=0.2 * radius)
         wrong = self.wrong
-        line = 0.36 * radius
-        canvas.discs(spots[wrong], 1.1 * radius, strong[wrong], outline=theme.ink, line=line)
+        ring = 1.35 * radius
+        canvas.discs(spots[wrong], ring, theme.ground, outline=theme.ink, line=0.28 * radius)
+        canvas.discs(spots[wrong], 0.8 * radius, strong[wrong])
         if self.focus is not None:
-            spot = place(self.focus[np.newaxis])
-            canvas.discs(spot, 1.9 * radius, None, outline=theme.ink, line=line)
+            x, y = place(self.focus[np.newaxis])[0].tolist()
+            paint_frame(canvas, x, y, 1.9 * radius, theme.ink)
 
     def _paint_foot(self, canvas: Canvas2D, box: Box, theme: Theme, *, answers: bool) -> None:
         """Draw the key, how many samples are right, and the answers."""
@@ -215,6 +216,8 @@ class Plane(Exhibit):
         ]
         if self.wrong.any():
             marks.append(("ring", theme.ink, text("exhibits.wrong")))
+        if self.focus is not None:
+            marks.append(("frame", theme.ink, text("exhibits.in_use")))
         return marks
 
     def words(self) -> list[str]:
