@@ -16,7 +16,7 @@ from scalarviz.view.scene.plates import Plate
 
 CHANGE = "last change"
 FEW = 4096  # up to so many numbers, the scale covers the largest
-HIGH = 99.95  # percentile of more numbers that it covers
+HIGH = 99.0  # percentile of more numbers that it covers
 SAMPLE = 2**16  # at most so many numbers are looked at
 
 
@@ -92,7 +92,7 @@ def largest_of(
 ) -> dict[int, float]:
     """Return the magnitude that a scale should cover, by layer; -1 stands for the network.
 
-    Of many numbers it is the one that all but a few in ten thousand are below.
+    Of many numbers it is the one that all but one in a hundred are below.
     """
     if not per_layer:
         return {-1: largest(numbers)}

@@ -107,9 +107,12 @@ class Obstacles:
 
 def obstacles(see: Projection, layout: Layout) -> Obstacles:
     """Return the spheres and plates of a picture, as seen."""
-    lines = [line for line in layout.neurons if not line.shape]
-    points = np.concatenate([line.points for line in lines] or [np.zeros((0, 3))])
-    radius = np.concatenate([np.full(len(line.points), line.radius) for line in lines] or [[]])
+    groups = [(line.points, line.radius) for line in layout.neurons if not line.shape]
+    groups += [
+        (line.one[np.newaxis], line.radius) for line in layout.neurons if line.one is not None
+    ]
+    points = np.concatenate([each for each, _ in groups] or [np.zeros((0, 3))])
+    radius = np.repeat([radius for _, radius in groups], [len(each) for each, _ in groups])
     seen = see(points)
     spheres = np.column_stack([seen.xy, radius * seen.unit])
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]

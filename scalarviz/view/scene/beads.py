@@ -34,7 +34,7 @@ from scalarviz.view.scene.beads_walls import plates_of
 from scalarviz.view.scene.camera import EDGE, Camera
 from scalarviz.view.scene.plates import DOWN, NEAR, Fan, Label, Layout, Neurons, Plate, Wires
 
-FOV = 20.0  # degrees
+FOV = 20.0, 9.0  # degrees; a long network is seen from farther away, so that its ends look alike
 USUAL = 47.0  # degrees off the flow from which the scene is seen
 ANGLES = 36.0, 40.0, 44.0, 47.0, 50.0, 54.0, 58.0
 STEEPEST = 47.0  # for images, which are seen obliquely, and for cubes with numbers
@@ -42,7 +42,7 @@ FEW = 40  # weights; smaller networks have numbers on the cubes
 SHARES = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0  # of the longest line, to wrap at
 WRAPPED = 0.8  # so much smaller may cubes be with fewer blocks
 WIDER = 1.15, 1.3, 1.5, 1.75, 2.0  # factors of the distances, if the stage has room
-FULL = 0.93  # of the largest scale: so much is given up for them
+FULL, MANY = 0.93, 2000  # of the largest scale: so much is given up for them, by fewer weights
 DEEP, TURNED = 5, 1.15  # stations; so much larger is a longer network with its inputs upright
 ROWS, FOLDED = (2, 3), 1.2  # so much larger is a network in rows
 WIRED = 400  # weights; larger networks have wires at the edges of walls only
@@ -114,8 +114,9 @@ def chosen(stations: list[Station], size: Callable[[Form], float]) -> Form:
             other = replace(form, rows=rows)
             if size(other) > FOLDED * best:
                 form, best = other, size(other)
+    full = FULL if weights < MANY else 1.0
     wide = [replace(form, wider=wider) for wider in WIDER]
-    return next((each for each in reversed(wide) if size(each) > FULL * best), form)
+    return next((each for each in reversed(wide) if size(each) >= full * best), form)
 
 
 def size_of(layout: Layout, angle: float, aspect: float) -> float:
@@ -152,7 +153,7 @@ def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout
             fans.append(fan_at(program, stations, number))
             ends = None if few else (corner_units(station.run), corner_units(station.before))
             wires += through(fans[-1], station.place, len(neurons) - 1, ends)
-    view = Camera(azimuth=form.angle - 90.0, elevation=ELEVATION, fov=FOV)
+    view = Camera(azimuth=form.angle - 90.0, elevation=ELEVATION, fov=FOV[len(stations) > DEEP])
     views = {
         "perspective": view,
         "orthographic": replace(view, fov=0.0),

@@ -14,7 +14,7 @@ from scalarviz.view.scene.plates import NEAR, RIGHT, UP
 ELEVATION = 15.0  # degrees from which the scene is seen
 CORRIDOR = 24  # units; longer lines stand at the edges of the walls
 NEARER = 1.12  # how much larger what is in front is seen, for the perspective
-OVERLAP = 0.25  # share of a wall that the wall before it may hide
+OVERLAP = 0.15  # share of a wall that the wall before it may hide
 CLOSE, CLOSER = 2.2, 1.4  # least distance along the flow, in small and large networks
 BETWEEN_ROWS = 2.0  # room between two rows of a folded network
 
@@ -110,7 +110,8 @@ def apart(
     if front.run is station.run and station.run.upright and station.run.blocks > 1:
         # Each block of a wall has its neurons beside it.
         right, left = 0.5 * front.run.side, -station.radius
-    reach = (NEARER * (right - left - hidden * wide) * c + 0.6) / s
+    nearer = 1.0 if hidden else NEARER
+    reach = (nearer * (right - left - hidden * wide) * c + 0.6) / s
     if hidden == 0.0 and is_row(front) and is_row(station):
         # Seen from above, a row stands higher than the one before it.
         high = 0.5 * float(np.ptp(before[:, 1]) + np.ptp(own[:, 1])) + 0.2

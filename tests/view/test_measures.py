@@ -1,0 +1,118 @@
+"""What the eye needs of a picture, over scenes and sizes: computed without OpenGL."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.legend import legend_box
+from scalarviz.view.neurons import write_names
+from scalarviz.view.scene.frame import Box
+from scalarviz.view.scenery import draw_ends, draw_labels
+from tests.view.measures import look, projection, stage_of, trained
+
+SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (1000, 1000)]
+SMALL = ["rgb", "xor", "xnor", "circle", "expression", "1-1"]
+LARGE = ["normalized", "5x17", "2-200-2", "retrain", "digits"]
+HUGE = ["texture", "12-64x4-3"]
+LEAST = 9  # pixels of a silhouette; what is smaller is not judged
+every_scene = pytest.mark.parametrize(
+    "name", [*SMALL, *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE + HUGE)]
+)
+every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+# The edge is the geometric mean of the sides of the box around what is seen of a cube. 13,507 cubes
+# on a stage of 1248 x 608 pixels have 56 pixels each if they fill it: 4 is what is left by the walls
+# seen obliquely, and by cubes of small weights being smaller.
+@pytest.mark.parametrize(
+    ("name", "size", "least"),
+    [
+        ("rgb", (1280, 800), 34.0),
+        ("rgb", (800, 500), 20.0),
+        ("xor", (1280, 800), 55.0),
+        pytest.param("12-64x4-3", (1280, 800), 3.8, marks=pytest.mark.slow),
+    ],
+)
+def test_cubes_are_large_enough_to_be_seen(name: str, size: tuple[int, int], least: float) -> None:
+    assert np.median(look(stage_of(trained(name), size)).edges) >= least
+
+
+@every_size
+@every_scene
+def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
+    name: str, size: tuple[int, int]
+) -> None:
+    seen = look(stage_of(trained(name), size))
+    judged = seen.whole >= LEAST
+    assert (seen.shown[judged] >= 0.5 * seen.whole[judged]).sum() >= 0.9 * judged.sum()
+    shown, whole = seen.spheres[seen.spheres[:, 1] >= LEAST].T
+    assert (shown >= 0.5 * whole).sum() >= 0.98 * len(whole)
+
+
+@every_size
+@pytest.mark.parametrize("name", SMALL)
+def test_no_two_spheres_touch(name: str, size: tuple[int, int]) -> None:
+    x, y, radius = look(stage_of(trained(name), size)).circles.T
+    for i, j in itertools.combinations(range(len(x)), 2):
+        assert np.hypot(x[i] - x[j], y[i] - y[j]) > radius[i] + radius[j]
+
+
+@every_size
+@every_scene
+def test_the_network_fills_its_part_of_the_stage_and_no_more(
+    name: str, size: tuple[int, int]
+) -> None:
+    stage = stage_of(trained(name), size)
+    data, see = stage.frame_data(), projection(stage)
+    inner, legend = see.box, legend_box(data.division(*size))
+    xy = see(data.layout.points()).xy
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    assert inner.x - 1.0 <= low[0] and high[0] <= inner.right + 1.0
+    assert inner.y - 1.0 <= low[1] and high[1] <= inner.bottom + 1.0
+    wide, tall = (high - low) / [inner.width, inner.height]
+    assert max(wide, tall) > (0.9 if legend is None else 0.75)
+    if legend is not None:
+        assert not ((xy[:, 0] < legend.right) & (xy[:, 1] > legend.y)).any()
+
+
+class Words(Canvas2D):
+    """A canvas that remembers the boxes of its texts."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(width, height)
+        self.found: list[tuple[str, Box]] = []
+
+    def text(self, x, y, words, *, size=13.0, anchor="left", **look):
+        wide = super().text(x, y, words, size=size, anchor=anchor, **look)
+        left = x - wide * {"left": 0.0, "center": 0.5, "right": 1.0}[anchor]
+        self.found.append((words, Box(left, y - 0.75 * size, wide, 0.8 * size)))
+        return wide
+
+
+@every_size
+@every_scene
+def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int]) -> None:
+    stage = stage_of(trained(name), size)
+    data, see, theme = stage.frame_data(), projection(stage), THEMES["dark"]
+    scale = data.division(*size).scale
+    canvas = Words(*size)
+    for line in data.layout.neurons:
+        if not line.shape:
+            seen = see(line.points)
+            radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
+            write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale)
+    draw_labels(canvas, see, data.layout, theme, scale)
+    draw_ends(canvas, see, data.layout, theme, scale)
+    for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
+        assert not box.meets(taken), (words, other)
+    x, y, radius = look(stage).circles.T
+    for words, box in canvas.found:
+        aside = np.maximum(np.maximum(box.x - x, x - box.right), 0.0)
+        apart = np.maximum(np.maximum(box.y - y, y - box.bottom), 0.0)
+        assert (np.hypot(aside, apart) >= radius - 1.0).all(), words
+        whole = data.division(*size).view
+        assert whole.x <= box.x and box.right <= whole.right, words
+        assert whole.y <= box.y and box.bottom <= whole.bottom, words
