@@ -12,6 +12,7 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
+from scalarviz.view.legend import legend_box
 from scalarviz.view.lights import Lights
 from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.numbers import draw_numbers
@@ -31,15 +32,23 @@ def draw_scenery(
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, theme, scale)
-    draw_labels(canvas, see, frame_data.layout, theme, scale)
+    legend = legend_box(frame_data.division(see.width, see.height))
+    draw_labels(canvas, see, frame_data.layout, theme, scale, legend)
     draw_ends(canvas, see, frame_data.layout, theme, scale)
 
 
 def draw_labels(
-    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+    canvas: Canvas2D,
+    see: Projection,
+    layout: Layout,
+    theme: Theme,
+    scale: float,
+    legend: Box | None = None,
 ) -> None:
     """Write names and descriptions of layers below their plates, where nothing else is."""
     taken = obstacles(see, layout)
+    if legend is not None:
+        taken.boxes.append(legend)
     size = 12.0 * scale
     for label in layout.labels:
         ((x, y),) = see(0.5 * (label.start + label.end)).xy.tolist()
@@ -116,6 +125,11 @@ def obstacles(see: Projection, layout: Layout) -> Obstacles:
     seen = see(points)
     spheres = np.column_stack([seen.xy, radius * seen.unit])
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
+    for line in layout.neurons:
+        if line.shape:
+            first, right, down = np.moveaxis(line.corners(), 1, 0)
+            corners = np.stack([first, right, right + down - first, down], axis=1)
+            polygons += [hull(each) for each in see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)]
     return Obstacles(
         [],
         spheres[np.isfinite(spheres).all(axis=1)],

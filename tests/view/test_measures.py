@@ -24,9 +24,9 @@ every_scene = pytest.mark.parametrize(
 every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
-# The edge is the geometric mean of the sides of the box around what is seen of a cube. 13,507 cubes
-# on a stage of 1248 x 608 pixels have 56 pixels each if they fill it: 4 is what is left by the walls
-# seen obliquely, and by cubes of small weights being smaller.
+# The edge is the geometric mean of the sides of the box around what is seen of a cube. 13,507
+# cubes on a stage of 1248 x 608 pixels have 56 pixels each if they fill it: 4 is what walls that
+# are seen obliquely leave to cubes that are smaller for small weights.
 @pytest.mark.parametrize(
     ("name", "size", "least"),
     [
@@ -104,7 +104,8 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
             seen = see(line.points)
             radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
             write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale)
-    draw_labels(canvas, see, data.layout, theme, scale)
+    legend = legend_box(data.division(*size))
+    draw_labels(canvas, see, data.layout, theme, scale, legend)
     draw_ends(canvas, see, data.layout, theme, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)

@@ -29,7 +29,7 @@ from scalarviz.view.scene.beads_flow import (
     folded,
     places_of,
 )
-from scalarviz.view.scene.beads_lines import Station, measure, stations_of
+from scalarviz.view.scene.beads_lines import LEAST_IMAGES, Station, measure, stations_of
 from scalarviz.view.scene.beads_walls import plates_of
 from scalarviz.view.scene.camera import EDGE, Camera
 from scalarviz.view.scene.plates import DOWN, NEAR, Fan, Label, Layout, Neurons, Plate, Wires
@@ -91,7 +91,7 @@ def beads(
 def chosen(stations: list[Station], size: Callable[[Form], float]) -> Form:
     """Return the form in which cubes are largest, of few that are tried one after the other."""
     form = Form()
-    if max(each.run.count for each in stations) > CORRIDOR:
+    if any(each.run.count > (LEAST_IMAGES if each.run.images else CORRIDOR) for each in stations):
         measure(stations, np.inf)
         longest = max(each.run.extent() for each in stations)
         forms = [replace(form, longest=longest / share) for share in SHARES]

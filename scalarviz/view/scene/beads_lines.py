@@ -22,7 +22,7 @@ from scalarviz.view.scene.plates import DOWN, NEAR, Neurons
 
 FEW = 16  # units; a line of at most as many has room for numbers
 STEPS = 2.0, 1.2  # from one neuron to the next in depth and upright, in a line of few
-LEAST = 12  # units of a block
+LEAST, LEAST_IMAGES = 12, 8  # neurons and images of a block
 GRAIN = 0.62  # width and height of a cell in a wall of kernels
 CELLS = 1.3, 1.0  # width and height of a cell in a wall of few
 FAR = -NEAR
@@ -108,7 +108,10 @@ class Run:
 
     def wrap(self, longest: float) -> None:
         """Choose blocks at most so long, of a few units at least."""
-        fits = max(LEAST, int(min(longest, 1e9) / max(self.step, self.cell)))
+        fits = max(
+            LEAST_IMAGES if self.images else LEAST,
+            int(min(longest, 1e9) / max(self.step, self.cell)),
+        )
         count = ceil(self.count / fits)
         self.block = ceil(self.count / count)
 
