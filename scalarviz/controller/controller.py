@@ -69,6 +69,8 @@ class Controller:
     steps   number of steps after which it pauses, the first time; None: those of the show
     speed   steps a second, 0 for as fast as possible; None: the speed of the show
 
+    `measured` is the speed while it plays, in steps a second, else 0.
+
     The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
     which closes everything, and `fill_screen`, which enters and leaves full screen.
     """
@@ -86,6 +88,7 @@ class Controller:
         self.stage: PictureProtocol = stage
         self.unit: Unit = "step"
         self.message = ""
+        self.measured = 0.0
         self.start_editing: Callable[[], None] = lambda: None
         self.leave: Callable[[], None] = lambda: None
         self.fill_screen: Callable[[], None] = lambda: None
@@ -149,7 +152,7 @@ class Controller:
         playing = self.playing
         self.hand.attend()
         self._walk_on()
-        self.stage.rate = playing.measured()
+        self.measured = playing.measured() if self.session.playing else 0.0
         self._rename()
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))

@@ -147,7 +147,7 @@ CONTROLS = table(
         Control(
             "pace",
             "text",
-            "The speed that was asked for",
+            "Steps a second, as measured while it plays",
             get=lambda state: state.pace,
             primary=True,
             label="Speed",

@@ -24,7 +24,6 @@ class PictureProtocol(Protocol):
     per_layer: bool
     keys: list[tuple[str, str]]  # for the help
     travel: Callable[[int], object]  # called with a number of operations to go
-    rate: float  # steps a second, as measured
     patience: float  # seconds to wait for results of the session
     status: str  # message that stays until it is cleared
     asleep: bool  # whether to compute nothing

@@ -68,6 +68,7 @@ class State:
     done: str
     loss: float
     speed: float | None
+    measured: float  # steps a second while it plays, rounded; 0 if that is not known
     rate: float
     focus: int
     samples: int
@@ -119,10 +120,11 @@ class State:
 
     @property
     def pace(self) -> str:
-        """The wanted speed in words."""
-        if self.speed is None:
+        """The speed in words: as measured while it plays, else as wanted."""
+        speed = self.measured or self.speed
+        if speed is None:
             return text("where.flat_out")
-        return f"{self.speed:,.0f}/s" if self.speed >= 100.0 else f"{self.speed:.3g}/s"
+        return f"{speed:,.0f}/s" if speed >= 100.0 else f"{speed:.3g}/s"
 
 
 def units_of(session: Session) -> tuple[Unit, ...]:
@@ -167,6 +169,7 @@ def state_of(controller: Controller) -> State:
         done=session.done,
         loss=session.loss,
         speed=controller.playing.speed,
+        measured=float(f"{controller.measured:.2g}"),
         rate=rate_now(session),
         focus=session.focus,
         samples=timeline.trainer.batches.size,

@@ -71,11 +71,6 @@ class Pace:
         self._passed = self.seconds
         self.rate = 0.0
 
-    def restart(self) -> None:
-        """Start again with the opening speed."""
-        self._passed = 0.0
-        self.start()
-
     @property
     def seconds(self) -> float:
         """Seconds of playing, without pauses."""

@@ -49,7 +49,6 @@ class Stage:
     present        whether letters are larger, and head and loss are left out
     travel         called with how many operations to go, forward or back, for a click on the strip
     nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
-    rate           steps a second, as measured by the caller
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
     status         message that stays until it is cleared
@@ -73,7 +72,6 @@ class Stage:
         self.messages = Messages()
         self.keys: list[tuple[str, str]] = []
         self.help = False
-        self.rate = 0.0
         self.silent = False
         self.present = False
         self.nodes: Callable[[Any], object] | None = None

@@ -165,8 +165,6 @@ class TerminalSession:
         elif key in verbs:
             self.pause(True)
             verbs[key](self.session)
-            if key == "r":
-                self.pace.restart()
 
     def pause(self, paused: bool) -> None:
         """Pause or continue."""

@@ -91,7 +91,8 @@ def ticks(low: float, high: float, height: float) -> list[float]:
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     powers = [10.0**p for p in range(first, last + 1)]
     apart = max(1, math.ceil(len(powers) * 22.0 / max(height, 1.0)))
-    return powers[::apart] if len(powers) > 1 else [low, high]
+    shown = powers[::apart]
+    return shown if len(shown) > 1 else [low, high]
 
 
 def thinned(points: FloatArray, width: float) -> FloatArray:

@@ -26,7 +26,6 @@ class FakeStage:
         self.camera = "perspective"
         self.per_layer = False
         self.keys: list[tuple[str, str]] = []
-        self.rate = 0.0
         self.patience = 0.0
         self.status = ""
         self.asleep = False

@@ -262,22 +262,25 @@ def test_a_speed_of_ones_own_ends_the_opening(make: MakeController, colours: sv.
     assert make(Show(colours, speed=10), speed=0).state.speed is None
 
 
-def test_the_stage_is_told_how_fast_it_goes(controller: Any) -> None:
+def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller: Any) -> None:
     controller.set_speed(100.0)
+    assert controller.state.pace == "100/s"
     controller.play()
 
     def measured() -> bool:
         controller.attend()
-        return bool(controller.stage.rate > 20.0)
+        return bool(controller.measured > 20.0)
 
     wait(measured)
-    assert controller.stage.rate < 300.0
+    assert controller.measured < 300.0
+    assert float(controller.state.pace.removesuffix("/s")) == controller.state.measured
     controller.pause()
     for _ in range(3):
         controller.attend()
         controller.step(+1, 10)
         time.sleep(2.0 * play.APART)
-    assert controller.stage.rate == 0.0, "steps by hand do not count"
+    assert controller.measured == 0.0, "steps by hand do not count"
+    assert controller.state.pace == "100/s"
 
 
 # The end of a run.

@@ -338,7 +338,9 @@ class LivePicture:
     def slider(self, name: str) -> Any:
         """A slider in the panel of further controls, by its tooltip."""
         self.open_more()
-        return self.cell.locator(f'.widget-inline-hbox:has(> label[title="{name}"])')
+        found = self.cell.locator(f'.widget-inline-hbox:has(> label[title="{name}"])')
+        found.locator("input, .noUi-handle").first.wait_for()
+        return found
 
     def field(self, name: str) -> Any:
         return self.control(name).locator("input")

@@ -92,6 +92,7 @@ def test_powers_of_ten_are_on_the_axis_as_far_as_there_is_room() -> None:
     assert ticks(0.01, 1.0, 200.0) == pytest.approx([0.01, 0.1, 1.0])
     assert ticks(0.2, 0.8, 200.0) == [0.2, 0.8]
     assert len(ticks(1e-12, 1.0, 60.0)) <= 3
+    assert ticks(0.001, 0.2, 29.0) == [0.001, 0.2]  # an axis has two numbers at least
 
 
 def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
