@@ -17,7 +17,7 @@ from scalarviz.view.exhibits.sorting import Classes, Sorting
 SHOWN = 80  # digits that are drawn
 ASKED = 400  # digits that are classified
 SLOWLY = 100  # digits that are classified by the python engine
-PIXELS = 16  # along a side; larger images are reduced
+PIXELS = 32  # along a side; larger images are reduced
 
 
 def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:

@@ -82,13 +82,13 @@ def test_fewer_classes_leave_more_of_each() -> None:
 
 
 def test_a_large_picture_is_reduced_to_averages() -> None:
-    large = RNG.integers(0, 256, (900, 28, 28))
+    large = RNG.integers(0, 256, (900, 56, 56))
     known = digits(pictures=large)
     shown = sorting(knowing(known), known, "cpu")
-    assert shown.pictures.shape[1:] == (14, 14)
+    assert shown.pictures.shape[1:] == (28, 28)
     place = np.flatnonzero(NAMED[400:] == NAMED[400])[0] + 400
     first = np.flatnonzero(shown.labels == NAMED[place])[0]
-    wanted = large[place].reshape(14, 2, 14, 2).mean(axis=(1, 3)) / 255.0
+    wanted = large[place].reshape(28, 2, 28, 2).mean(axis=(1, 3)) / 255.0
     np.testing.assert_allclose(shown.pictures[first], wanted, atol=1e-6)
 
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.batch import image_bytes
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.text_blocks import QUIET, Block, paint
@@ -190,11 +189,12 @@ class Sorting(Exhibit):
             y = row[:, None] * (high + gap) + gap // 2 + np.arange(high)
             x = column[:, None] * pitch + (pitch - wide) // 2 + np.arange(wide)
             tray, ink = rgb((theme.tray, theme.ink))
-            image = np.zeros((rows * (high + gap), count * pitch, 4))
-            colors = tray + self.pictures[chosen][..., None] * (ink - tray)
-            image[y[:, :, None], x[:, None, :], :3] = colors
-            image[y[:, :, None], x[:, None, :], 3] = 1.0
-            self._made[key] = image_bytes(image)
+            greys = to_bytes(tray + np.linspace(0.0, 1.0, 256)[:, None] * (ink - tray))
+            image = np.zeros((rows * (high + gap), count * pitch, 4), np.uint8)
+            places = y[:, :, None], x[:, None, :]
+            image[*places, :3] = greys[np.rint(255.0 * self.pictures[chosen]).astype(np.uint8)]
+            image[*places, 3] = 255
+            self._made[key] = image
         return self._made[key]
 
     @cached_property
