@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
-from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.cubes.shaders import HALF
+from scalarviz.view.lights import DIM
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
@@ -163,6 +165,20 @@ def at(pixels: np.ndarray, xy: Any) -> np.ndarray:
 def shade(theme: str, value: Any, scale: float = 1.0) -> np.ndarray:
     """The color of a number, 0 to 255."""
     return THEMES[theme].map(value, scale) * 255.0
+
+
+def assert_dimmed(seen: np.ndarray, color: np.ndarray, theme: str) -> None:
+    """It is DIM of the way from the ground to a color, or so much that the contrast is 3."""
+    ground = ground_of(theme)
+    way = color - ground
+    part = float((seen - ground) @ way / (way @ way))
+    np.testing.assert_allclose(seen, ground + part * way, atol=3)
+    behind = ground / 255.0
+    assert contrast(seen / 255.0, behind) >= 3.0
+    if contrast((ground + DIM * way) / 255.0, behind) > 3.1:
+        assert part == pytest.approx(DIM, abs=0.02)
+    else:
+        assert contrast(seen / 255.0, behind) < 3.25
 
 
 def ground_of(theme: str) -> np.ndarray:

@@ -68,8 +68,8 @@ class ColorMap:
 POWER = 0.7  # of a magnitude, for the strength of its colour
 MAPS = table(
     [
-        ColorMap("dark", "#0d1117", "#188cff", "#5b616d", "#ff8410"),
-        ColorMap("light", "#ffffff", "#0050c8", "#8f959f", "#b84a00"),
+        ColorMap("dark", "#0d1117", "#188cff", "#5e6571", "#ff8410"),
+        ColorMap("light", "#ffffff", "#0050c8", "#8c929c", "#b84a00"),
     ]
 )
 

@@ -81,7 +81,7 @@ THEMES = table(
         Theme(
             "dark",
             MAPS["dark"],
-            tray="#1a2029",
+            tray="#131820",
             ink="#e8ebf0",
             quiet="#98a2b3",
             faint="#39424f",

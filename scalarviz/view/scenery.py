@@ -16,7 +16,7 @@ from scalarviz.view.legend import legend_box
 from scalarviz.view.lights import Lights
 from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.numbers import draw_numbers
-from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.frame import MARGIN, Box, Projection
 from scalarviz.view.scene.plates import Layout
 
 
@@ -58,8 +58,8 @@ def draw_labels(
         for line, color in ((label.name, theme.quiet), (label.about, theme.quiet)):
             wide = canvas.measure(line, size=size)
             left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-            box = Box(left - 2.0, y - size, wide + 4.0, 1.3 * size)
-            if not line or taken.meets(box):
+            box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
+            if not line or taken.meets(box) or box.bottom > see.box.bottom + MARGIN * scale:
                 break
             taken.boxes.append(box)
             canvas.text(left, y, line, size=size, color=color, outline=theme.ground)

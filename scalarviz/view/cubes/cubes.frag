@@ -73,25 +73,29 @@ vec3 color_of(float value) {
     return texture2D(u_colors, vec2(clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5, 0.5)).rgb;
 }
 
+// As WCAG 2 defines it.
 float luminance(vec3 color) {
-    return dot(pow(color, vec3(2.2)), vec3(0.2126, 0.7152, 0.0722));
+    vec3 light = mix(color / 12.92, pow((color + 0.055) / 1.055, vec3(2.4)), step(0.04045, color));
+    return dot(light, vec3(0.2126, 0.7152, 0.0722));
+}
+
+// Almost linear between two colors.
+float lightness(float luminance) {
+    return pow(max(luminance, 0.0), 1.0 / 2.4);
 }
 
 // Mixes a color with the ground, as far as it keeps a contrast of CONTRAST with it.
 vec3 dimmed(vec3 color) {
     if (looks.y >= 1.0) return color;
-    float dark = luminance(u_ground);
+    float ground = luminance(u_ground) + 0.05;
     vec3 mixed = mix(u_ground, color, looks.y);
     float own = luminance(mixed);
-    float whole = luminance(color);
-    if (dark < 0.2) {
-        float least = CONTRAST * (dark + 0.05) - 0.05;
-        return own >= least ? mixed
-             : mix(mixed, color, clamp((least - own) / max(whole - own, 1e-4), 0.0, 1.0));
-    }
-    float most = (dark + 0.05) / CONTRAST - 0.05;
-    return own <= most ? mixed
-         : mix(mixed, color, clamp((own - most) / max(own - whole, 1e-4), 0.0, 1.0));
+    bool is_dark = ground < 0.25;
+    float least = is_dark ? CONTRAST * ground - 0.05 : ground / CONTRAST - 0.05;
+    if (is_dark ? own >= least : own <= least) return mixed;
+    float way = lightness(luminance(color)) - lightness(own);
+    float part = (lightness(least) - lightness(own)) / (is_dark ? max(way, 1e-4) : min(way, -1e-4));
+    return mix(mixed, color, clamp(part, 0.0, 1.0));
 }
 
 float light_at(vec2 place) {

@@ -30,7 +30,7 @@ LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
-CONTRAST = 3.0  # least contrast of dimmed cubes with the ground
+CONTRAST = 3.05  # least contrast of dimmed cubes with the ground; 3 after rounding
 
 # vispy inserts the transforms of the view at `$`.
 TRANSFORMS = """
