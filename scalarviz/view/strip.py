@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
 from scalarviz.draw2d.canvas import Canvas2D
@@ -28,7 +29,7 @@ def draw_strip(
         return []
     size, pad, margin = SIZE * scale, PAD * scale, 20.0 * scale
     room = box.width - 2.0 * margin
-    shown = fitting(canvas, cells, current, room, scale)
+    shown = fitting(tuple(cells), current, room, scale, canvas.ratio)
     base, places = box.y + box.height / 2.0 + 0.36 * size, []
     x = box.x + margin
     for number, (part, group) in enumerate(groupby(shown, lambda cell: cell.part)):
@@ -84,10 +85,12 @@ def lit_of(cells: Sequence[Cell], current: int) -> Cell | None:
     return next((cell for cell in cells if cell.done >= current > 0), None)
 
 
+@lru_cache(maxsize=64)
 def fitting(
-    canvas: Canvas2D, cells: Sequence[Cell], current: int, room: float, scale: float
+    cells: tuple[Cell, ...], current: int, room: float, scale: float, ratio: float
 ) -> list[Cell]:
     """Return the cells to draw: all with names, else one a layer, else some with "…" between."""
+    canvas = Canvas2D(1.0, 1.0, ratio)  # measures letters
     named = [
         replace(cell, layer="") if i and cells[i - 1].key == cell.key else cell
         for i, cell in enumerate(cells)
@@ -97,11 +100,27 @@ def fitting(
     for shown in (named, joined):
         if width_of(canvas, shown, scale) <= room:
             return shown
-    kept = joined
-    while width_of(canvas, kept, scale) > room and (left := farthest(kept, current)) is not None:
-        kept = [*kept[:left], replace(kept[left], layer="", name=MORE), *kept[left + 1 :]]
-        kept = merged(kept)
+    order = by_distance(joined, current)
+    fewest, most = 1, len(order)
+    while fewest < most:  # the fewest cells to leave out
+        middle = (fewest + most) // 2
+        if width_of(canvas, without(joined, order[:middle]), scale) <= room:
+            most = middle
+        else:
+            fewest = middle + 1
+    kept = without(joined, order[:fewest])
     return kept if width_of(canvas, kept, scale) <= room else []
+
+
+def without(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
+    """Return the cells with "…" instead of those at some places."""
+    left = set(places)
+    return merged(
+        [
+            replace(cell, layer="", name=MORE) if place in left else cell
+            for place, cell in enumerate(cells)
+        ]
+    )
 
 
 def merged(cells: list[Cell]) -> list[Cell]:
@@ -114,12 +133,11 @@ def merged(cells: list[Cell]) -> list[Cell]:
     return found
 
 
-def farthest(cells: list[Cell], current: int) -> int | None:
-    """Return the place of the cell to leave out: the farthest from the current, not its own."""
+def by_distance(cells: Sequence[Cell], current: int) -> list[int]:
+    """Return the places of all cells but the current one, the farthest first, the error last."""
     own = next((i for i, cell in enumerate(cells) if cell.done >= current), 0)
-    others = [i for i, cell in enumerate(cells) if cell.name != MORE and i != own]
-    first = [i for i in others if cells[i].part != ERROR] or others
-    return max(first, key=lambda i: abs(i - own), default=None)
+    others = [i for i in range(len(cells)) if i != own]
+    return sorted(others, key=lambda i: (cells[i].part == ERROR, -abs(i - own)))
 
 
 def width_of(canvas: Canvas2D, cells: Sequence[Cell], scale: float) -> float:

@@ -174,6 +174,19 @@ def test_a_click_on_the_strip_goes_to_just_after_that_operation(
     assert stage.pinned == 3
 
 
+def test_the_mouse_over_an_operation_shows_the_name_that_the_session_uses(
+    studio: Studio, stage: Stage
+) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    box, done = stage.picture().cells[2]
+    stage.hover_at(box.x + 3.0, box.y + 3.0)
+    assert stage.frame_data().hovered == done and stage.hover is None
+    name = stage.session.timeline.here.moments[done - 1].name
+    assert name in words(studio, stage)
+    stage.hover_at(-1.0, -1.0)
+    assert name not in words(studio, stage)
+
+
 def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, stage: Stage) -> None:
     stage.pin(3)
     studio.stage(stage, 0.0, (1200, 800))
