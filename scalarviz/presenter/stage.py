@@ -380,7 +380,11 @@ class Stage:
             return
         picture = self.picture()
         self.resize(width / ratio, height / ratio)
-        picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
+        try:
+            picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
+        except Exception:
+            self.release()  # what it has on the graphics card may be lost
+            raise
 
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""

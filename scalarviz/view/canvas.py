@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from vispy import gloo
 
+from scalarviz.errors import DisplayError
+from scalarviz.errors.messages import inform
+from scalarviz.view.cubes.float_textures import largest_texture
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.offscreen import drawing
 from scalarviz.view.picture import Picture
@@ -30,6 +33,7 @@ class Canvas:
         self.width, self.height = width, height
         self._room = (0, 0)
         self._buffer: Any = None
+        self._of: Any = None  # the offscreen canvas that the buffer belongs to
 
     def __enter__(self) -> Self:
         return self
@@ -40,7 +44,7 @@ class Canvas:
     def close(self) -> None:
         """Free the memory of its pixels, and of all released pictures."""
         with drawing():
-            self._buffer, self._room = None, (0, 0)
+            self._buffer, self._of, self._room = None, None, (0, 0)
 
     def render(
         self,
@@ -67,15 +71,20 @@ class Canvas:
     def frame(
         self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
     ) -> npt.NDArray[np.uint8]:
-        """Return what `draw(width, height, ratio)` draws; the same as `render` otherwise."""
+        """Return what `draw(width, height, ratio)` draws; the same as `render` otherwise.
+
+        Raise DisplayError if the picture is larger than the driver can draw; with too many samples
+        it takes fewer.
+        """
         wide, high = round(self.width * ratio), round(self.height * ratio)
-        size = high * samples, wide * samples
-        with drawing():
-            if self._room != size:
+        with drawing() as canvas:
+            samples = affordable(samples, max(wide, high))
+            size = high * samples, wide * samples
+            if self._room != size or self._of is not canvas:
                 self._buffer = gloo.FrameBuffer(
                     gloo.Texture2D((*size, 3)), gloo.RenderBuffer(size, "depth")
                 )
-                self._room = size
+                self._room, self._of = size, canvas
             with self._buffer:
                 draw(size[1], size[0], ratio * samples)
                 pixels = gloo.read_pixels((0, 0, size[1], size[0]), alpha=False)
@@ -86,3 +95,20 @@ class Canvas:
             for column in range(samples):
                 total += pixels[row::samples, column::samples]
         return ((total + samples**2 // 2) // samples**2).astype(np.uint8)
+
+
+def affordable(samples: int, side: int) -> int:
+    """Return how many samples a pixel can have in a picture of so many pixels along its side."""
+    most = largest_texture()
+    if side > most:
+        raise DisplayError(
+            f"this graphics card draws pictures of up to {most:,} pixels a side, not {side:,}: "
+            "choose a smaller size or ratio"
+        )
+    fewer = min(samples, most // side)
+    if fewer < samples:
+        inform(
+            f"each pixel is the mean of {fewer} x {fewer} samples, not {samples} x {samples}: this "
+            f"graphics card draws up to {most:,} pixels a side"
+        )
+    return fewer

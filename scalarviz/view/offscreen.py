@@ -21,6 +21,7 @@ WINDOWED = "pyside6"
 turn = Guard()  # vispy has one current canvas for all threads
 _toolkits: dict[str, Any] = {}
 _kept: Kept | None = None
+LONGEST = 160  # characters of a driver's message that are quoted
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
 
 
@@ -63,7 +64,7 @@ def drawing() -> Iterator[Any]:
     """Make the offscreen canvas current for one thread at a time, and return it.
 
     The caller owns its framebuffers; what it drops inside the block is freed at the end. Raises
-    DisplayError if OpenGL cannot be used here.
+    DisplayError if OpenGL cannot be used here, or fails: then the next block has a new canvas.
     """
     global _kept
     if _kept is not None and _kept.process != os.getpid():
@@ -72,12 +73,17 @@ def drawing() -> Iterator[Any]:
             'both: start it by multiprocessing.get_context("spawn")'
         )
     with turn:
-        _kept = _kept or Kept()
-        _kept.begin()
+        kept = _kept = _kept or Kept()
         try:
-            yield _kept.canvas
-        finally:
-            _kept.end()
+            kept.begin()
+            yield kept.canvas
+        except Exception as error:
+            if not is_of_opengl(error):
+                kept.end()
+                raise
+            _kept = None  # the next picture has a new context
+            raise lost(error) from error
+        kept.end()
 
 
 def has_display() -> bool:
@@ -175,6 +181,21 @@ def scene_canvas(application: Any, size: tuple[int, int]) -> Any:
 def begin_frame(event: Any) -> None:
     """Let a canvas ask for the next frame; the `on_draw` of a SceneCanvas would do so."""
     event.source._update_pending = False
+
+
+def is_of_opengl(error: BaseException) -> bool:
+    """Return whether an error comes from the driver, as for a lost context."""
+    from_vispy = type(error) is RuntimeError and "OpenGL" in str(error)
+    return from_vispy or type(error).__module__.startswith("OpenGL.")
+
+
+def lost(error: BaseException) -> DisplayError:
+    """Return the error that drawing failed, and what goes on."""
+    said = " ".join(str(error).split())[:LONGEST] or type(error).__name__
+    return DisplayError(
+        f"OpenGL failed while drawing ({said}), as it does when the graphics card is reset or its "
+        "memory is full: the session is as it was, draw it again"
+    )
 
 
 def no_opengl(error: BaseException) -> DisplayError:

@@ -27,6 +27,8 @@ from scalarviz.view.offscreen import (
     WINDOWED,
     binding,
     environment,
+    is_of_opengl,
+    lost,
     no_opengl,
     scene_canvas,
     toolkit,
@@ -37,6 +39,7 @@ from scalarviz.view.offscreen import (
 def make_canvas() -> Any:
     """Return a vispy canvas whose `native` is a Qt widget; raise DisplayError without OpenGL."""
     try:
+        check_context()
         if sys.platform == "linux":
             choose_binding()
         application = toolkit(WINDOWED)
@@ -54,6 +57,15 @@ def make_canvas() -> Any:
 
     canvas.set_current = set_current_in_turn
     return canvas
+
+
+def check_context() -> None:
+    """Raise DisplayError if Qt cannot make a context of OpenGL, as without a driver."""
+    surface, context = QOffscreenSurface(), QOpenGLContext()
+    surface.create()
+    if not (context.create() and context.makeCurrent(surface)):
+        raise no_opengl(RuntimeError("Qt makes no context"))
+    context.doneCurrent()
 
 
 def choose_binding() -> None:
@@ -99,6 +111,7 @@ class View(QObject):
         self.controller = controller
         self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
+        self._lost = False  # whether OpenGL failed in the last frame
         self._failed: Callable[[Exception], None] | None = failed
         self.pointer = Pointer(controller)
         self.canvas = make_canvas()
@@ -138,10 +151,13 @@ class View(QObject):
                 self.canvas.set_current()
                 self.controller.drawing(partial(self.controller.stage.draw, width, height, ratio))
                 self.canvas.context.flush_commands()
-            self.drawn = True
+            self.drawn, self._lost = True, False
         except Exception as error:  # Qt would swallow it
+            if is_of_opengl(error) and not self._lost:
+                self._lost = self.stale = True  # the next frame allocates everything again
+                return
             failed, self._failed = self._failed, None
-            failed(error)
+            failed(lost(error) if is_of_opengl(error) else error)
 
     # The mouse.
 
