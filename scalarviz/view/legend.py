@@ -55,6 +55,9 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
     ends = [f"{-most:g}", f"{-most / 2:g}", "0", f"+{most / 2:g}", f"+{most:g}"]
     if cubes.per_layer and len(set(scales.tolist())) > 1:
         ends = [text("legend.least"), "", "0", "", text("legend.most")]
+    widths = [canvas.measure(each, size=size) for each in ends]
+    if widths[0] + 0.5 * widths[1] > 0.22 * box.width:  # no room between the ends
+        ends[1] = ends[3] = ""
     for i, words in enumerate(ends):
         anchor = "left" if not i else "right" if i == len(ends) - 1 else "center"
         at = box.x + i / (len(ends) - 1) * box.width

@@ -10,6 +10,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
+from scalarviz.view.cubes.mip_levels import spread_of
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.legend import legend_box
@@ -18,6 +19,8 @@ from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.numbers import draw_numbers
 from scalarviz.view.scene.frame import MARGIN, Box, Projection
 from scalarviz.view.scene.plates import Layout
+
+FAR = 4.0  # pixels of a cell below which the spread of a layer is written
 
 
 def draw_scenery(
@@ -33,36 +36,45 @@ def draw_scenery(
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, theme, scale)
     legend = legend_box(frame_data.division(see.width, see.height))
-    draw_labels(canvas, see, frame_data.layout, theme, scale, legend)
+    draw_labels(canvas, see, frame_data, theme, scale, legend)
     draw_ends(canvas, see, frame_data.layout, theme, scale)
 
 
 def draw_labels(
     canvas: Canvas2D,
     see: Projection,
-    layout: Layout,
+    frame_data: FrameData,
     theme: Theme,
     scale: float,
     legend: Box | None = None,
 ) -> None:
-    """Write names and descriptions of layers below their plates, where nothing else is."""
+    """Write names of layers below their plates, where nothing else is.
+
+    Where cubes are small, the spread of a layer's numbers is written, too.
+    """
+    layout = frame_data.layout
     taken = obstacles(see, layout)
     if legend is not None:
         taken.boxes.append(legend)
     size = 12.0 * scale
     for label in layout.labels:
-        ((x, y),) = see(0.5 * (label.start + label.end)).xy.tolist()
+        middle = see(0.5 * (label.start + label.end))
+        x, y = middle.xy[0].tolist()
         if not np.isfinite(x + y):
             continue
+        about = label.about
+        if middle.unit[0] < FAR * scale and label.rows.stop > label.rows.start:
+            spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
+            about = text("plates.spread", about=about, spread=spread)
         y += (14.0 if label.below else -20.0) * scale
-        for line, color in ((label.name, theme.quiet), (label.about, theme.quiet)):
+        for line in (label.name, about):
             wide = canvas.measure(line, size=size)
             left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
             box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
             if not line or taken.meets(box) or box.bottom > see.box.bottom + MARGIN * scale:
                 break
             taken.boxes.append(box)
-            canvas.text(left, y, line, size=size, color=color, outline=theme.ground)
+            canvas.text(left, y, line, size=size, color=theme.quiet, outline=theme.ground)
             y += 15.0 * scale
 
 

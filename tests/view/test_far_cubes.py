@@ -8,7 +8,7 @@ import pytest
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.cubes.lod import ANYHOW, Near, nearness
-from scalarviz.view.cubes.mip_levels import fill, levels_of, place_of, room_of
+from scalarviz.view.cubes.mip_levels import fill, levels_of, place_of, room_of, strength_of
 from scalarviz.view.cubes.shaders import HALF, LEAST
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.plates import Plate
@@ -205,11 +205,11 @@ def test_means_follow_numbers_scales_and_theme(studio: Studio, theme: str) -> No
     cubes.set_map(look.map, look.ground, look.tray)
     color = cover * shade(theme, 1.0) + (1.0 - cover) * tray
     np.testing.assert_allclose(middle(), color, atol=2)
-    for value, scale in ((0.02, 1.0), (0.02, 0.1), (-0.02, 0.1)):
+    for value, scale in ((0.3, 1.0), (0.3, 0.9), (-0.3, 0.9)):
         cubes.numbers(np.full(each.size, value), np.ones(each.size))
         cubes.scales(scale, 1.0)
         level = np.log2(500.0 / 240.0) + 0.5  # as in the shader: between two levels
-        parts = [shade(theme, value * 2.0 ** (k - 1), scale) for k in (1, 2)]
+        parts = [shade(theme, value * strength_of(k, abs(value) / scale), scale) for k in (1, 2)]
         seen = parts[0] + (level - 1.0) * (parts[1] - parts[0])
         np.testing.assert_allclose(middle(), cover * seen + (1.0 - cover) * tray, atol=2)
 
@@ -229,13 +229,15 @@ def test_each_level_has_the_means_of_its_blocks(rows: int, columns: int) -> None
     fill(table, each, values, np.ones(count, np.float32), (1.0, 1.0), palette, 1)
     own = values[5 : 5 + rows * (columns + 3)]
     grid = np.resize(own, (rows, columns + 3))[:, :columns]
+    spread = np.sqrt((values[each.indices].astype(np.float64) ** 2).mean())
     for level in range(1, levels_of(each) + 1):
         left, side = place_of(level, wide), 2**level
         part = table[: high >> (level - 1), left : left + (wide >> (level - 1))]
         for i in range(rows // side):
             for j in range(columns // side):
                 block = grid[i * side : i * side + side, j * side : j * side + side]
-                number = float(np.clip(block.mean() * side / 2.0, -1.0, 1.0)) * 0.5 + 0.5
+                number = block.mean() * strength_of(level, spread)
+                number = float(np.clip(number, -1.0, 1.0)) * 0.5 + 0.5
                 assert part[i, j, :3] == pytest.approx(number * 255.0, abs=1.6)
                 assert part[i, j, 3] == pytest.approx((2.0 * HALF) ** 2 * 255.0, abs=1.0)
 

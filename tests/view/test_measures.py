@@ -105,7 +105,7 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
             radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
             write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale)
     legend = legend_box(data.division(*size))
-    draw_labels(canvas, see, data.layout, theme, scale, legend)
+    draw_labels(canvas, see, data, theme, scale, legend)
     draw_ends(canvas, see, data.layout, theme, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)

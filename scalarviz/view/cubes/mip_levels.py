@@ -3,7 +3,9 @@
 Level k has one texel for 2**k times 2**k cubes: the color of their mean, and the share of the plate
 that they cover. The mean of many numbers of both signs is close to 0, so it is multiplied by half
 the side of the block: then independent numbers have the same contrast on all levels, and what
-neighbors have in common stands out. The levels of a plate lie side by side in a texture of bytes.
+neighbors have in common stands out. On higher levels it is measured by the spread of the plate, so
+that a layer of small weights has a structure, too. The levels of a plate lie side by side in a
+texture of bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from scalarviz.view.cubes.shaders import HALF, LEAST
 from scalarviz.view.scene.plates import Plate
 
 WORTH = 48  # rows or columns from which on a plate has mip levels
+SPREADS = 0.8  # number of the color scale that a plate's spread gets on higher levels, at least
+SAMPLE = 2**14  # numbers that the spread is computed of
 held = False  # True while another process compiles the kernels below: then no levels are used
 Bytes = npt.NDArray[np.uint8]
 Scale = tuple[float, ...]  # 1 / color scale, 1 / size scale
@@ -66,6 +70,7 @@ def fill(
     share = plate.unit**2 / (plate.cell[0] * plate.cell[1])  # of a cell, by the largest cube
     kinds = np.array([*scale, share], np.float32)
     first_columns = room_of(plate)[1]
+    spread = spread_of(colors[plate.indices]) * scale[0]
     with parallel_calls(sys.modules[__name__]):
         if plate.tiles is None:
             means = block_means(colors, sizes, shape, *size, kinds)
@@ -76,9 +81,25 @@ def fill(
         for level in range(finest, levels + 1):
             left = place_of(level, first_columns)
             into = table[: means.shape[0], left : left + means.shape[1]]
-            write_bytes(means, palette, np.float32(0.5 * 2**level), into)
+            write_bytes(means, palette, np.float32(strength_of(level, spread)), into)
             if level < levels:
                 means = halved(means)
+
+
+def strength_of(level: int, spread: float) -> float:
+    """Return the factor of the means of a level.
+
+    spread  root of the mean square of the plate's numbers, relative to the color scale
+    """
+    stronger = max(1.0, SPREADS / max(spread, 1e-6))
+    return 0.5 * 2.0**level * float(stronger ** min(0.5 * level, 1.0))
+
+
+def spread_of(numbers: FloatArray) -> float:
+    """Return the root of the mean square of the finite numbers, of some if they are many."""
+    own = numbers[:: max(1, len(numbers) // SAMPLE)]
+    own = own[np.isfinite(own)].astype(np.float64)
+    return float(np.sqrt((own**2).mean())) if len(own) else 0.0
 
 
 @njit(inline="always")

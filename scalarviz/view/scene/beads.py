@@ -245,4 +245,6 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     corners = np.concatenate([plate.corners(0.0) for plate in plates])
     low, high = corners.min(axis=0), corners.max(axis=0)
     place = np.array([corners[:, 0].mean(), low[1] - 0.3, high[2]])
-    return Label(*words, place, place)
+    first = min(plate.indices.start for plate in plates)
+    rows = slice(first, max(plate.indices.stop for plate in plates))
+    return Label(*words, place, place, rows=rows)

@@ -259,6 +259,7 @@ class Label:
     start, end  the edge of the plate where it stands, from left to right
     below       whether it stands below that edge, or above
     leftward    whether it ends at the right end, if it is longer than the edge
+    rows        bank indices of the layer's parameters
     """
 
     name: str
@@ -267,6 +268,7 @@ class Label:
     end: FloatArray
     below: bool = True
     leftward: bool = False
+    rows: slice = field(default_factory=lambda: slice(0, 0))
 
 
 @dataclass(frozen=True)
