@@ -15,6 +15,7 @@ from scalarviz.view.scene.plates import Layout
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 NEAR = 7.0  # visible height in cells when a single cube is framed
+FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
@@ -140,6 +141,8 @@ class CameraController:
         box = self.inner
         right = (x - box.x - box.width / 2.0) / box.height
         up = (box.y + box.height / 2.0 - y) / box.height
+        most = FARTHEST * self.whole(self.camera).height
+        factor = max(factor, min(1.0, self.camera.height / most))
         self.camera = self.camera.zoomed(factor, right, up)
 
     def _stay(self) -> None:

@@ -53,6 +53,7 @@ NOT_WORDS = [
     ("presenter/live_values.py", "row {}", "a name in an error"),
     ("presenter/motion.py", "weight gradient", "a kind of moment"),
     ("view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
+    ("view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),
     ("window/frame.py", "* - scalarviz|Fusion", "a title, and a style of Qt"),
     ("window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
     ("window/menus.py", "File|Time|View|Help", "menus by their names in rows"),
