@@ -12,7 +12,7 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
-from scalarviz.export.render import RenderOptions, picture, record, storyboard, telling
+from scalarviz.export.render import PAGE, RenderOptions, picture, record, storyboard, telling
 from scalarviz.files.atomic import check_place
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
@@ -52,12 +52,13 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
     check_kind(chosen, path.name, kind)
     slow = kind == ".html" or chosen["operations"]
+    usual = PAGE if kind == ".html" else RenderOptions()
     look = RenderOptions(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
         samples=chosen["samples"],
         theme=chosen["theme"],
-        camera=chosen["camera"] or ("flat" if slow else "perspective"),
-        layout=chosen["layout"],
+        camera=chosen["camera"] or usual.camera,
+        layout=chosen["layout"] or usual.layout,
         color=chosen["color"],
         cubes=chosen["cubes"],
         pin=chosen["pin"],

@@ -56,18 +56,13 @@ class Opening:
         if self.tour.active:
             if session.playing or self._left not in (None, session.clock):
                 self.tour.active = self._plays = False
-                if session.playing:
-                    controller.stage.look("perspective")
                 return
             if self._left is None:
                 controller.tell(text("notices.tour"), text("notices.skip"), controller.play)
-                controller.stage.look("flat")  # the crossings of wires are visible from the front
             self.tour.attend(perf_counter(), self._do)
             self._left = session.clock
         elif self._plays:
             self._plays = False
-            if self._left is not None:
-                controller.stage.look("perspective")
             if not session.playing:
                 controller.play()
 

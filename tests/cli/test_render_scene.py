@@ -3,6 +3,7 @@
 import re
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.cli import commands
+from scalarviz.cli import commands, render_scene
 from scalarviz.errors import DisplayError, FileError
+from scalarviz.export.render import PAGE, RenderOptions
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.offscreen import make_canvas
 
@@ -202,3 +204,13 @@ def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None
     seen = stage.frame_data().cubes
     assert (seen.colors == net.bank.slots["m"]).all() and seen.colors.any()
     assert seen.clipped == 0  # the scale was chosen when there were numbers to choose it by
+
+
+@pytest.mark.parametrize(("suffix", "drawer"), [(".png", "picture"), (".html", "storyboard")])
+def test_what_is_not_said_is_as_in_python(
+    render: Any, monkeypatch: pytest.MonkeyPatch, suffix: str, drawer: str
+) -> None:
+    looks: list[RenderOptions] = []
+    monkeypatch.setattr(render_scene, drawer, lambda *_, look: looks.append(look) or 1)
+    render("rgb", "--engine", "python", "--steps", "3", "--out", f"net{suffix}")
+    assert looks == [RenderOptions() if suffix == ".png" else replace(PAGE, samples=2)]

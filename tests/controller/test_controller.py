@@ -754,6 +754,14 @@ def test_the_tour_is_skipped_by_what_is_offered_with_it(controller: Any, ticks: 
     assert controller.session.playing and not opening.tour.active
 
 
+def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
+    opening = Opening(controller, True)
+    opening.attend()
+    controller.stage.then()
+    opening.attend()
+    assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
+
+
 def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks: Ticks) -> None:
     controller.warming.held = True
     controller.warming.attend = lambda: False
