@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, final
 
@@ -10,7 +9,7 @@ import numpy as np
 from vispy import app, gloo
 
 from scalarviz.checks.numbers import answers, number, shorten
-from scalarviz.draw2d.theme import THEMES
+from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.formulas.table import pick
@@ -19,10 +18,14 @@ from scalarviz.presenter.channels import Source, names_of, read
 from scalarviz.presenter.sample_pass import SamplePass
 from scalarviz.presenter.scales import Scales
 from scalarviz.session.session import Session
+from scalarviz.view.beads import beads_of
 from scalarviz.view.cubes.cubes import CubesNode
+from scalarviz.view.frame_data import CubeValues, FrameData
+from scalarviz.view.lights import lights
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import of_values
-from scalarviz.view.scene.plates import Plate
+from scalarviz.view.scene.plates import Layout
+from scalarviz.view.spheres.spheres import SpheresNode, WiresNode
 
 WIDE = 1.75  # width by height of the stage that a layout is made for
 INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
@@ -31,7 +34,7 @@ INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
 @final
 @answers
 class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
-    """A node of a vispy scene that shows each weight of a network as a cube.
+    """A node of a vispy scene that shows each weight of a network as a cube, with the wires.
 
     It reads the weights each time that it is drawn, by a snapshot, which does not hold up a
     training. It can be under any camera of vispy, beside other visuals; its up is +y. Without a
@@ -68,9 +71,11 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
                 "sv.Cubes(network, parent=view.scene)"
             )
         look = pick(THEMES, theme, "theme")
-        plates = plates_of(network, layout)
-        CubesNode.__init__(self, plates, len(network.bank), name=name)
+        plan = plan_of(network, layout)
+        CubesNode.__init__(self, plan.plates, len(network.bank), name=name)
         self.unfreeze()
+        self._corners = np.stack([plan.points().min(axis=0), plan.points().max(axis=0)])
+        self._around = SpheresNode(parent=self), WiresNode(parent=self)
         self.network = network
         self._snapshot: Any = shown.snapshot()
         self._snapshot.request()
@@ -87,12 +92,26 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self.freeze()
         self.set_map(look.map, look.ground, look.tray)
         self._show(self._now.value)
+        self._surround(plan, look)
         self.events.canvas_change.connect(self._move)
         self.parent = parent
 
     def _channel(self, name: str) -> str:
         known = names_of(list(self._now.slots), has_layers=False)
         return pick({each: each for each in known}, name, "channel")
+
+    def _surround(self, plan: Layout, look: Theme) -> None:
+        """Set spheres and wires; they stand for neurons without numbers."""
+        nothing = np.zeros(0)
+        frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
+        beads = beads_of(frame_data, lights(plan, None, None, 1.0), look)
+        spheres, wires = self._around
+        spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
+        wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
+
+    def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float]:
+        low, high = self._corners[:, axis].tolist()
+        return low, high
 
     # Reading.
 
@@ -179,17 +198,18 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         """Go to another canvas, or out of all."""
         self._stop()
         if event.new is None:
-            self.release()
+            for node in (self, *self._around):
+                node.release()
         else:
             self._start()
 
 
-def plates_of(network: Model, layout: str) -> Sequence[Plate]:
-    """Return the plates of a network; raise UnknownNameError for an unknown layout."""
+def plan_of(network: Model, layout: str) -> Layout:
+    """Return the layout of a network; raise UnknownNameError for an unknown name."""
     lay_out = pick(LAYOUTS, layout, "layout")
     if not network.layers:
-        return of_values(network.row_numbers, network.parameter_names).plates
-    return lay_out(network.program, lambda layer: ("", ""), None, WIDE).plates
+        return of_values(network.row_numbers, network.parameter_names)
+    return lay_out(network.program, lambda layer: ("", ""), None, WIDE)
 
 
 def changed(before: SnapshotValues, now: SnapshotValues) -> bool:

@@ -21,6 +21,7 @@ CANVAS = (
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {
     "cubes": (shaders.VERTEX, shaders.fragment(FLOATS)),
+    "near cubes": (shaders.VERTEX, shaders.fragment(FLOATS, far=False)),
     "cubes by bytes": (shaders.VERTEX, shaders.fragment(BYTES)),
     "spheres": SPHERE,
     "wires": WIRE,

@@ -50,12 +50,12 @@ def axis_range(cubes: Any, axis: int) -> tuple[float, float]:
 
 
 def fronts(cubes: Any, toward: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the bank, and where the middle of each cube's front is, in space."""
+    """Rows of the bank, and a place on each cube beside its wires, in space."""
     rows, points = [], []
     for plate in cubes.plates:
         for row, column in np.ndindex(plate.rows, plate.columns):
             rows.append(plate.index_of(row, column))
-            points.append(plate.point(column + 0.5, row + 0.5, 0.1 * toward))
+            points.append(plate.point(column + 0.6, row + 0.6, 0.1 * toward))
     return np.array(rows), np.array(points)
 
 
