@@ -11,7 +11,7 @@ from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.lights import DIM
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Box, Projection
-from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Plate
+from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Neurons, Plate
 
 BLACK = (0.0, 0.0, 0.0)
 WHITE = (1.0, 1.0, 1.0)
@@ -181,15 +181,32 @@ def assert_dimmed(seen: np.ndarray, color: np.ndarray, theme: str) -> None:
         assert contrast(seen / 255.0, behind) < 3.25
 
 
+def above_number(see: Projection, line: Neurons) -> np.ndarray:
+    """Places on the spheres of a line above the numbers that are written on them; see `lit`."""
+    seen = see(line.points)
+    return seen.xy - 0.75 * line.radius * seen.unit[:, np.newaxis] * [0.0, 1.0]
+
+
+def lit(color: Any) -> np.ndarray:
+    """The color there of a sphere of this color, since light comes from above."""
+    return np.minimum(1.063 * np.asarray(color), 255.0)
+
+
 def ground_of(theme: str) -> np.ndarray:
     return rgb((THEMES[theme].ground,))[0] * 255.0
 
 
-def places(stage: Any, size: tuple[int, int]) -> dict[int, np.ndarray]:
-    """Where the middle of each cube's front is, by its row of the bank."""
+def places(
+    stage: Any, size: tuple[int, int], aside: tuple[float, float] = (0.0, 0.0)
+) -> dict[int, np.ndarray]:
+    """Where the middle of each cube's front is, by its row of the bank.
+
+    aside  so many cells right of and below the middle
+    """
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
+    right, down = 0.5 + aside[0], 0.5 + aside[1]
     return {
-        each.index_of(row, column): see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
+        each.index_of(row, column): see(each.point(column + right, row + down, HALF)).xy[0]
         for each in stage.plan.plates
         for row, column in np.ndindex(each.rows, each.columns)
     }

@@ -33,7 +33,7 @@ class Walk:
         )
         self.session.advance(2)
         self.studio = studio
-        self.stage = Stage(self.session, camera="flat")
+        self.stage = Stage(self.session, camera="flat", layout="crossbar")
         self.now = 0.0
         self.look(1.0)
 

@@ -215,7 +215,7 @@ def test_of_a_choice_with_digits_each_name_has_one(
         row = rows()[name]
         monkeypatch.setitem(CONTROLS, name, Control(**{**vars(row), "key": key}))
     assert controller.press("2") and not controller.press(str(len(LAYOUTS) + 1))
-    assert controller.stage.layout == "posters"
+    assert controller.stage.layout == list(LAYOUTS)[1]
     assert (" ".join("123456789"[: len(LAYOUTS)]), f"lay out as {LAID}") in help_rows(
         controller.state
     )

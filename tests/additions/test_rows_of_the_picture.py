@@ -58,12 +58,12 @@ def test_a_layout_is_reached_by_its_key_and_drawn(
     monkeypatch.setitem(LAYOUTS, "stairs", stairs)
     stage: Any = controller.stage
     before = studio.stage(stage)
-    for _ in range(2):
+    for _ in range(3):
         controller.press("l")
     assert stage.layout == "stairs"
     assert not np.array_equal(studio.stage(stage), before)
     controller.press("l")
-    assert stage.layout == "crossbar"
+    assert stage.layout == "beads"
 
 
 def test_a_theme_is_reached_by_its_key_and_everywhere(
@@ -74,6 +74,7 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
     for _ in range(2):
         controller.press("d")
     assert stage.theme == "sepia"
+    stage.layout = "crossbar"  # with trays under its cubes
     pixels = studio.stage(stage, 0.0, (1280, 800))
     assert (abs(pixels - 255.0 * rgb((SEPIA.tray,))[0]).max(axis=2) < 2).any()
     assert color_map("sepia") is SEPIA.map

@@ -35,7 +35,7 @@ class Viewer:
     def mixed(self, color: str = "value", size: str = "gradient"):
         reading = self.reading
         source = Source(reading.numbers, reading.last.value, reading.program, reading.way)
-        return self.motion.mixed(color, size, source, self.plates, per_layer=False)
+        return self.motion.mixed(color, size, source, self.plates)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ SIZE = (800, 600)
 @pytest.fixture
 def stage(colours: sv.Session) -> Stage:
     colours.advance(3)
-    return Stage(Show(colours, title="colours", about="About it."), camera="flat")
+    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat", "crossbar")
 
 
 def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
@@ -65,8 +65,8 @@ def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
     assert stage.frame_data().cubes.size == "change in this step"
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
     shown = stage.frame_data().cubes
-    part = np.clip(1.0 + np.log10(np.abs(shown.sizes) / shown.size_scales[0] + 1e-300) / 4.0, 0, 1)
-    half = HALF * (0.35 + 0.65 * part) * float(see(np.zeros((1, 3))).unit[0])
+    part = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))
+    half = HALF * (0.45 + 0.55 * part) * float(see(np.zeros((1, 3))).unit[0])
     for index, (x, y) in places(stage, SIZE).items():
         assert stage.cube_at(x + half[index] - 0.3, y) == index
         assert stage.cube_at(x + half[index] + 0.3, y) != index

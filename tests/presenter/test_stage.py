@@ -16,12 +16,13 @@ from tests.studio import Studio, at, corners, ground_of, places, shade
 from tests.wording import refused
 
 SIZE = (800, 600)
+BESIDE = (-0.15, -0.15)  # the number that is written on a cube, in cells
 
 
 @pytest.fixture
 def stage(colours: sv.Session) -> Stage:
     colours.advance(3)
-    return Stage(Show(colours, title="colours", about="About it."), camera="flat")
+    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat", "crossbar")
 
 
 def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
@@ -30,7 +31,12 @@ def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[st
     return list(stage.picture().words)
 
 
-def assert_right_colors(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> None:
+def assert_right_colors(
+    studio: Studio,
+    stage: Stage,
+    size: tuple[int, int] = SIZE,
+    aside: tuple[float, float] = (0.0, 0.0),
+) -> None:
     """Each cube has the color of its number, on the scale that the legend gives."""
     pixels, frame_data = studio.stage(stage, 0.0, size), stage.frame_data()
     scales = {
@@ -38,7 +44,7 @@ def assert_right_colors(studio: Studio, stage: Stage, size: tuple[int, int] = SI
         for each, scale in zip(stage.plan.plates, frame_data.cubes.color_scales, strict=True)
         for row, column in np.ndindex(each.rows, each.columns)
     }
-    found = places(stage, size)
+    found = places(stage, size, aside)
     assert sorted(found) == list(range(len(frame_data.cubes.colors)))
     for index, place in found.items():
         expected = shade(stage.theme, frame_data.cubes.colors[index], scales[index])
@@ -67,7 +73,7 @@ def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) 
     said, frame_data = words(studio, stage, (1280, 800)), stage.frame_data()
     scale = float(frame_data.cubes.color_scales[0])
     assert {f"-{scale:.3g}", "0", f"+{scale:.3g}"} <= set(said)
-    assert "color: value, size: |gradient|" in said
+    assert "a cube is a weight: its value" in said
     stage.color, stage.size, stage.per_layer = "gradient", "value", True
     said = words(studio, stage, (1280, 800))
     assert {"color: gradient, size: |value|", "+max of its layer"} <= set(said)
@@ -130,7 +136,7 @@ def test_each_channel_is_what_it_says(
 ) -> None:
     colours.optimizer = sv.Adam(0.01)
     colours.advance(3)
-    stage = Stage(colours, theme, "flat")
+    stage = Stage(colours, theme, "flat", "crossbar")
     stage.per_layer = per_layer
     bank = colours.network.bank
     assert set(stage.channels) == {*CHANNELS, "m", "v"}
@@ -158,46 +164,55 @@ def test_an_unknown_channel_is_refused(stage: Stage) -> None:
         stage.color = "colour"
     with refused(InputError, "'m'"):
         stage.size = "m"  # SGD has none
-    assert (stage.color, stage.size) == ("value", "gradient")
-
-
-def test_scales_stay_while_values_change(studio: Studio, stage: Stage) -> None:
-    studio.stage(stage, 0.0, SIZE)
-    first = stage.frame_data().cubes
-    for step in range(5):
-        stage.session.advance(20)
-        studio.stage(stage, 1.0 + step, SIZE)
-        now = stage.frame_data().cubes
-        np.testing.assert_array_equal(now.color_scales, first.color_scales)
-        np.testing.assert_array_equal(now.size_scales, first.size_scales)
-    assert (now.colors != first.colors).any()
-    stage.rescale()
-    assert (stage.frame_data().cubes.color_scales > first.color_scales).any()
+    assert (stage.color, stage.size) == ("value", "value")
 
 
 @pytest.mark.parametrize("per_layer", [False, True])
-def test_another_layout_keeps_the_scales(stage: Stage, per_layer: bool) -> None:
+def test_another_layout_theme_or_step_keeps_the_scales(
+    studio: Studio, stage: Stage, per_layer: bool
+) -> None:
     stage.per_layer = per_layer
+    stage.session.edit([3, 40], [50.0, -60.0])
+    studio.stage(stage, 0.0, SIZE)
+    studio.stage(stage, 9.0, SIZE)  # the scale of the other layer grows some seconds later
     first = stage.frame_data().cubes
-    stage.session.edit(list(range(59)), [0.001] * 59)  # for which other scales would be chosen
-    for layout in ("beads", "posters", "crossbar"):
-        stage.layout = layout
+    assert set(first.color_scales.tolist()) == ({50.0, 100.0} if per_layer else {100.0})
+    stage.session.edit([3, 40], [0.01, 0.02])
+    for change in (
+        lambda: setattr(stage, "layout", "posters"),
+        lambda: setattr(stage, "layout", "beads"),
+        lambda: setattr(stage, "layout", "crossbar"),
+        lambda: setattr(stage, "theme", "light"),
+        lambda: stage.session.seek(0),
+        lambda: stage.session.advance(5),
+        lambda: stage.pin(7),
+        stage.restore,
+    ):
+        change()
+        studio.stage(stage, 20.0, SIZE)
         shown = stage.frame_data().cubes
         assert len(shown.color_scales) == len(stage.plan.plates)
         assert set(shown.color_scales.tolist()) == set(first.color_scales.tolist())
         assert set(shown.size_scales.tolist()) == set(first.size_scales.tolist())
+    np.testing.assert_array_equal(shown.color_scales, first.color_scales)
     stage.rescale()
-    assert max(stage.frame_data().cubes.color_scales) < min(first.color_scales)
+    assert stage.frame_data().cubes.color_scales.max() < 5.0
 
 
-def test_another_shape_of_the_picture_does_not_end_what_is_shown(stage: Stage) -> None:
-    stage.resize(1280.0, 800.0)
-    stage.frame_data()
-    stage.session.advance(1, "operation")
-    stage.frame_data()
-    assert stage.motion.walking
-    stage.resize(500.0, 1200.0)
-    assert stage.frame_data().current == 1 and stage.motion.walking
+def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Stage) -> None:
+    def said(now: float) -> list[str]:
+        studio.stage(stage, now, (1280, 800))
+        return stage.picture().words
+
+    assert "a cube is a weight: its value" in said(0.0)
+    stage.session.edit([3], [1.5])
+    assert {"scale 1 → 2", "-2", "-1", "0", "+1", "+2"} <= set(said(1.0))
+    assert stage.frame_data().cubes.grown == (1.0, 2.0)
+    stage.session.edit([3], [4.5])
+    assert "scale 1 → 2" in said(5.9) and "+2" in said(5.9)  # too soon to grow again
+    assert stage.frame_data().cubes.clipped == 1
+    assert {"scale 2 → 5", "+5"} <= set(said(6.1))
+    assert "a cube is a weight: its value" in said(12.0)
 
 
 def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
@@ -248,11 +263,11 @@ def test_no_number_is_magenta_and_nothing_breaks(studio: Studio, stage: Stage) -
 def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) -> None:
     studio.stage(stage, 0.0, SIZE)
     stage.pin(50)
-    other = sv.Network([2, 4, 4, 1], "tanh", output="tanh", seed=1)
+    other = sv.Network([2, 6, 4, 1], "tanh", output="tanh", seed=1)
     stage.replace(sv.Session(other, data.Xor(), optimizer=sv.SGD(0.1), engine="python"))
     assert stage.pinned is None
-    said = words(studio, stage)
-    assert {"layer 2", "4 → 1  tanh"} <= set(said) and "colours" not in said
+    said = words(studio, stage, (1280, 800))
+    assert {"layer 2", "6 → 4  tanh"} <= set(said) and "colours" not in said
     assert_right_colors(studio, stage)
     stage.session.advance(1)
     assert_right_colors(studio, stage)
@@ -283,17 +298,17 @@ def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: str) -> None:
     show = load(find("expression"))(engine=engine)
-    stage = Stage(show, camera="flat")
+    stage = Stage(show, camera="flat", layout="crossbar")
     show.session.advance(3)
     said = words(studio, stage)
     assert {"height", "damping", "speed", "phase"} <= set(said)
     assert stage.channels == ["value", "gradient", "last change", "m", "v"]
-    assert_right_colors(studio, stage)
+    assert_right_colors(studio, stage, aside=BESIDE)
     for step in range(4):
         show.session.advance(1, "operation")
         studio.stage(stage, 3.0 + step, SIZE)
         stage.tick(3.9 + step)
-        assert_right_colors(studio, stage) if not stage.motion.walking else None
+        assert_right_colors(studio, stage, aside=BESIDE) if not stage.motion.walking else None
     x, y = places(stage, SIZE)[1]
     stage.click(x, y)
     assert stage.pinned == 1 and "damping" in " ".join(words(studio, stage))

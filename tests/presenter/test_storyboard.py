@@ -9,11 +9,10 @@ import scalarviz as sv
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.lights import DIM
-from scalarviz.view.scene.layout_builder import RIM as RADIUS
-from tests.studio import Studio, at, shade
+from tests.studio import Studio, above_number, assert_dimmed, at, lit, shade
 from tests.walk import NAMES, SIZE, Walk, biases, faded
 
-# Which layers' plates are bright while an operation is shown; of the rest 40 % is left.
+# Which layers' plates are bright while an operation is shown; the rest is dim.
 BRIGHT = {
     "zero_grad": {0, 1},
     "affine 0": {0},
@@ -38,7 +37,7 @@ NEURONS = {
     "delta 0": {"tanh 0"},
     "weight gradient 0": {"tanh 0"},
 }
-MIXED = rgb((THEMES["dark"].quiet,))[0] * 255.0
+EMPTY = rgb((THEMES["dark"].tray,))[0] * 255.0  # a neuron whose number is not computed yet
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def walk(studio: Studio) -> Walk:
     return Walk(studio)
 
 
-def test_what_takes_no_part_is_at_forty_percent(walk: Walk) -> None:
+def test_what_takes_no_part_is_dim(walk: Walk) -> None:
     seen = []
     for _ in NAMES:
         name = walk.go()
@@ -57,39 +56,32 @@ def test_what_takes_no_part_is_at_forty_percent(walk: Walk) -> None:
         for layer, row, _, index, xy in walk.cubes():
             bias = row >= 0 and index in biases(walk)
             bright = layer in BRIGHT.get(name, ()) and not (bias and name == "input gradient 1")
-            expected = colors[index] if bright else faded(colors[index], DIM)
-            white = 0.1 if name.startswith("weight") and bright else 0.0  # it has just flashed
-            expected = expected + white * (255.0 - expected)
+            if not bright:
+                assert_dimmed(at(pixels, xy), colors[index], "dark")
+                continue
+            white = 0.1 if name.startswith("weight") else 0.0  # it has just flashed
+            expected = colors[index] + white * (255.0 - colors[index])
             np.testing.assert_allclose(at(pixels, xy), expected, atol=2.5)
         assert walk.stage.frame_data().moment.name == name
     assert seen == NAMES
 
 
-def test_the_neurons_at_work_are_bright(walk: Walk) -> None:
-    radius = RADIUS * walk.unit()
+def test_the_neurons_at_work_are_bright_and_show_what_was_computed_last(walk: Walk) -> None:
     for _ in NAMES:
         name = walk.go()
         pixels, see, frame_data = walk.look(1.0), walk.see, walk.stage.frame_data()
-        known = frame_data.buffers.values
+        known, tints = frame_data.buffers.values, frame_data.buffers.tints
         for line in walk.stage.plan.neurons:
-            bright = 1.0 if line.values in NEURONS[name] else DIM
-            ring = line.sums if line.sums in known else ""
-            if not ring and line.values not in known:
-                color = np.tile(MIXED, (len(line.points), 1))
-            elif ring:
-                color = shade("dark", known[ring], frame_data.buffers.scale)
+            shown = line.values if line.values in known else line.sums
+            if shown in tints:
+                colors = tints[shown] * 255.0
+            elif shown in known:
+                colors = shade("dark", known[shown], frame_data.buffers.scale)
             else:
-                color = frame_data.buffers.tints[line.values] * 255.0
-            if not ring:
-                continue  # a ring of one pixel has no middle
-            for (x, y), own in zip(see(line.points).xy, color, strict=True):
-                seen = at(pixels, (x - 0.88 * radius, y))
-                np.testing.assert_allclose(seen, faded(own, bright), atol=12)
-            if line.values == "tanh 0" and line.values in known:
-                fills = shade("dark", known[line.values], frame_data.buffers.scale)
-                for (x, y), own in zip(see(line.points).xy, fills, strict=True):
-                    seen = at(pixels, (x, y - 0.45 * radius))
-                    np.testing.assert_allclose(seen, faded(own, bright), atol=12)
+                colors = np.tile(EMPTY, (len(line.points), 1))
+            bright = 1.0 if line.values in NEURONS[name] else DIM
+            for place, own in zip(above_number(see, line), colors, strict=True):
+                np.testing.assert_allclose(at(pixels, place), lit(faded(own, bright)), atol=8)
 
 
 def whiteness(walk: Walk, pixels: np.ndarray) -> dict[int, float]:

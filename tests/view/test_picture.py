@@ -21,7 +21,7 @@ from scalarviz.view.scene.camera import CAMERAS, Camera
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import Label, Layout, Neurons
-from tests.studio import Studio, assert_dimmed, at, plate, project, shade
+from tests.studio import Studio, above_number, assert_dimmed, at, lit, plate, project, shade
 
 SIZE = (760, 560)
 DARK = THEMES["dark"]
@@ -111,16 +111,14 @@ def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: 
     camera = framed(picture, frame_data, CAMERAS["flat"])
     pixels, see = shot(studio, picture, frame_data, camera), picture.see(frame_data, camera, *SIZE)
     first, hidden, last = LAYOUT.neurons
-    radius = first.radius * see(first.points).unit[0]
     for line, name, colors in (
         (first, "inputs", tints["inputs"] * 255.0),
         (hidden, "tanh 0", shade(theme, values["tanh 0"], 2.0)),
         (last, "sigmoid 1", np.tile(255.0 * rgb((THEMES[theme].tray,)), (3, 1))),  # not computed
     ):
         assert line.values == name
-        for place, color in zip(see(line.points).xy, colors, strict=True):
-            seen = at(pixels, place - [0.0, 0.75 * radius])  # above its number
-            np.testing.assert_allclose(seen, np.minimum(1.06 * color, 255.0), atol=8)
+        for place, color in zip(above_number(see, line), colors, strict=True):
+            np.testing.assert_allclose(at(pixels, place), lit(color), atol=8)
 
 
 @pytest.mark.parametrize("theme", THEMES)
