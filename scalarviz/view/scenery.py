@@ -20,6 +20,7 @@ from scalarviz.view.numbers import draw_numbers
 from scalarviz.view.scene.frame import MARGIN, Box, Projection
 from scalarviz.view.scene.plates import Layout
 
+HEAD = 11.0  # pixels of an arrow head
 FAR = 4.0  # pixels of a cell below which the spread of a layer is written
 
 
@@ -34,6 +35,7 @@ def draw_scenery(
     """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it."""
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
+    draw_heads(canvas, see, frame_data.layout, theme, scale)
     draw_numbers(canvas, see, frame_data, theme, scale)
     legend = legend_box(frame_data.division(see.width, see.height))
     draw_labels(canvas, see, frame_data, theme, scale, legend)
@@ -97,6 +99,23 @@ def draw_ends(
         wide = canvas.measure(words, size=size, bold=True)
         left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
         canvas.text(left, y, words, size=size, color=theme.ink, bold=True, outline=theme.ground)
+
+
+def draw_heads(
+    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+) -> None:
+    """Draw an arrow head where the wires of a sum arrive, if the layout has all wires."""
+    size = HEAD * scale
+    for fan in layout.fans:
+        if not fan.is_wired:
+            continue
+        ends, cubes = see(fan.ends), see(fan.rows + fan.columns.mean(axis=0))
+        way = ends.xy - cubes.xy
+        way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
+        tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
+        for tip, along, unit, depth in zip(tips, way, ends.unit, ends.depth, strict=True):
+            if np.isfinite(tip).all() and fan.radius * unit > size:
+                canvas.arrow(tip - size * along, tip, theme.ink, head=size, depth=float(depth))
 
 
 @dataclass

@@ -26,6 +26,8 @@ class Seen:
     edges         geometric mean of the sides of the box around what is seen of each cube, in pixels
     spheres       the same two for the spheres: (n, 2)
     circles       (n, 3), x, y and radius of the spheres
+    picture       the number of what is seen at each pixel: cubes, then spheres; NOTHING elsewhere
+    rows          bank indices of the cubes
     """
 
     shown: np.ndarray
@@ -33,6 +35,8 @@ class Seen:
     edges: np.ndarray
     spheres: np.ndarray
     circles: np.ndarray
+    picture: np.ndarray
+    rows: np.ndarray
 
 
 def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
@@ -57,9 +61,10 @@ def look(stage: Stage) -> Seen:
     data, see = stage.frame_data(), projection(stage)
     shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline
     tops = data.cubes.size_scales
-    number = 0
+    number, rows = 0, []
     for plate, top in zip(data.layout.plates, tops, strict=True):
         row, column, indices = plate.cells()
+        rows.append(indices)
         half = half_sides(data.cubes.sizes[indices], float(top)) * plate.unit
         width, height = plate.cell
         signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -94,6 +99,8 @@ def look(stage: Stage) -> Seen:
         edges_of(picture, cubes),
         np.stack([shown[cubes:], whole[cubes:]], axis=1),
         np.array(circles).reshape(-1, 3),
+        picture,
+        np.concatenate(rows),
     )
 
 

@@ -150,7 +150,7 @@ def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout
         plates += own
         labels.append(label_of(about(program.operations[station.place].label), own))
         if station.kind == "wall":
-            fans.append(fan_at(program, stations, number))
+            fans.append(fan_at(program, stations, number, few=few))
             ends = None if few else (corner_units(station.run), corner_units(station.before))
             wires += through(fans[-1], station.place, len(neurons) - 1, ends)
     view = Camera(azimuth=form.angle - 90.0, elevation=ELEVATION, fov=FOV[len(stations) > DEEP])
@@ -196,7 +196,7 @@ def skips(stations: list[Station], boxes: list[FloatArray]) -> dict[int, FloatAr
     return found
 
 
-def fan_at(program: Program, stations: list[Station], number: int) -> Fan:
+def fan_at(program: Program, stations: list[Station], number: int, *, few: bool) -> Fan:
     """Return the wires through a wall."""
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
     before, run = station.before, station.run
@@ -210,6 +210,8 @@ def fan_at(program: Program, stations: list[Station], number: int) -> Fan:
         before.all_at(np.arange(count), wall=True) + station.origin,
         places_of(behind, stations)[: run.count] + behind.origin,
         run.all_at(np.arange(run.count), wall=True),
+        behind.radius,
+        few,
     )
 
 

@@ -227,6 +227,8 @@ class Fan:
     biases           first bank index of the biases; NONE without
     starts, columns  (n, 3), the units before it, and their columns in the wall; last the 1
     ends, rows       (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
+    radius           of the units behind it
+    is_wired         whether all of its wires are drawn
     """
 
     weights: int
@@ -236,6 +238,8 @@ class Fan:
     columns: FloatArray
     ends: FloatArray
     rows: FloatArray
+    radius: float = 0.5
+    is_wired: bool = False
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
