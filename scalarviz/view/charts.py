@@ -108,28 +108,34 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
 
 
 def sparkline(
-    canvas: Canvas2D, box: Box, steps: FloatArray, values: FloatArray, theme: Theme
+    canvas: Canvas2D,
+    box: Box,
+    steps: FloatArray,
+    values: FloatArray,
+    theme: Theme,
+    scale: float = 1.0,
 ) -> None:
     """Draw the history of a weight, with its minimum and maximum."""
+    beside = 58.0 * scale
     good = np.isfinite(values)
     if good.sum() < 2:
         return
     low, high = float(values[good].min()), float(values[good].max())
     room = (high - low) or max(abs(high), 1e-6)
     span = max(float(steps[-1] - steps[0]), 1.0)
-    x = box.x + (steps - steps[0]) / span * (box.width - 58.0)
+    x = box.x + (steps - steps[0]) / span * (box.width - beside)
     y = box.bottom - 3.0 - (values - low) / room * (box.height - 6.0)
     if low < 0.0 < high:
         zero = box.bottom - 3.0 + low / room * (box.height - 6.0)
-        canvas.segments([(box.x, zero)], [(box.x + box.width - 58.0, zero)], theme.faint)
-    canvas.line(thinned(np.stack([x, y], axis=1), box.width), theme.accent, width=1.5)
-    canvas.disc(float(x[-1]), float(y[-1]), 2.5, theme.ink)
-    for value, at in ((high, box.y + 9.0), (low, box.bottom - 1.0)):
+        canvas.segments([(box.x, zero)], [(box.x + box.width - beside, zero)], theme.faint)
+    canvas.line(thinned(np.stack([x, y], axis=1), box.width), theme.accent, width=1.5 * scale)
+    canvas.disc(float(x[-1]), float(y[-1]), 2.5 * scale, theme.ink)
+    for value, at in ((high, box.y + 9.0 * scale), (low, box.bottom - 1.0)):
         canvas.text(
             box.right,
             at,
             f"{value:.3g}",
-            size=10,
+            size=11.0 * scale,
             color=theme.quiet,
             anchor="right",
         )

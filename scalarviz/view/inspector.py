@@ -9,39 +9,43 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.view.charts import sparkline
 from scalarviz.view.frame_data import Card, FrameData
 from scalarviz.view.highlights import corners_of
-from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.frame import Box, Division, Projection
 
-ROW = 17.0
+ROW = 18.0  # height of a line in pixels
 PART = re.compile(r", (?=[a-z])")  # separates the parts of a name, but not the numbers of a place
 
 
 def draw_hover(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scene: Box
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, division: Division
 ) -> None:
-    """Draw a card beside the hovered cube, inside the scene."""
+    """Draw a card beside the hovered cube, inside the stage."""
+    scene, scale = division.scene, division.scale
+    size, row, pad = 13.0 * scale, ROW * scale, 12.0 * scale
     card = frame_data.hover
     if card is None:
         return
     corners = see(corners_of(frame_data, card.row, 0.5)).xy
     if len(corners) != 8:
         return
-    names = max((canvas.measure(name, size=12) for name, _ in card.facts), default=0.0) + 10.0
-    values = max(
-        (canvas.measure(value, size=12, bold=True) for _, value in card.facts), default=0.0
+    names = (
+        max((canvas.measure(name, size=size) for name, _ in card.facts), default=0.0) + 0.8 * pad
     )
-    wide = max(canvas.measure(card.name, size=12, bold=True), names + values) + 24.0
-    high = 30.0 + ROW * len(card.facts)
-    x, y = float(corners[:, 0].max()) + 12.0, float(corners[:, 1].mean()) - high / 2.0
+    values = max(
+        (canvas.measure(value, size=size, bold=True) for _, value in card.facts), default=0.0
+    )
+    wide = max(canvas.measure(card.name, size=size, bold=True), names + values) + 2.0 * pad
+    high = 30.0 * scale + row * len(card.facts)
+    x, y = float(corners[:, 0].max()) + pad, float(corners[:, 1].mean()) - high / 2.0
     if x + wide > scene.right:
-        x = float(corners[:, 0].min()) - 12.0 - wide
+        x = float(corners[:, 0].min()) - pad - wide
     x = min(max(x, 4.0), max(4.0, scene.right - wide))
-    y = min(max(y, 4.0), max(4.0, scene.bottom - high))
+    y = min(max(y, scene.y + 4.0), max(scene.y + 4.0, scene.bottom - high))
     canvas.box(x, y, wide, high, theme.panel, radius=8.0, outline=theme.rim)
-    canvas.text(x + 12.0, y + 19.0, card.name, size=12, color=theme.ink, bold=True)
+    canvas.text(x + pad, y + 19.0 * scale, card.name, size=size, color=theme.ink, bold=True)
     for i, (name, value) in enumerate(card.facts):
-        base = y + 37.0 + ROW * i
-        canvas.text(x + 12.0, base, name, size=12, color=theme.quiet)
-        canvas.text(x + 12.0 + names, base, value, size=12, color=theme.ink, bold=True)
+        base = y + 37.0 * scale + row * i
+        canvas.text(x + pad, base, name, size=size, color=theme.quiet)
+        canvas.text(x + pad + names, base, value, size=size, color=theme.ink, bold=True)
 
 
 def draw_inspector(
@@ -86,7 +90,7 @@ def draw_inspector(
             y += row
         if below and card.history is not None:
             place = Box(x, y - 0.6 * row, room, below - 12.0 * scale)
-            sparkline(canvas, place, *card.history, theme)
+            sparkline(canvas, place, *card.history, theme, scale)
             y += below
         y += 4.0 * scale
         for part in lines:

@@ -119,7 +119,7 @@ class Picture:
         self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
         self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
-        draw_hover(canvas, see, frame_data, theme, division.scene)
+        draw_hover(canvas, see, frame_data, theme, division)
         overlay.draw_help(canvas, division, frame_data.help, theme)
 
     def _is_about_outputs(self, frame_data: FrameData) -> bool:

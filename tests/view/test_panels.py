@@ -172,3 +172,15 @@ def test_a_long_formula_is_broken_before_its_operators() -> None:
     assert len(parts) > 1 and " ".join(" ".join(parts).split()) == line.strip()
     assert all(canvas.measure(part, size=11) <= 150.0 for part in parts)
     assert parts[0].startswith("  w") and parts[1].startswith("    ")
+
+
+def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None:
+    sizes = []
+    for scale in (1.0, 2.0):
+        canvas = Canvas2D(WIDTH * scale, HEIGHT * scale)
+        box = Box(0.0, 0.0, 260.0 * scale, 60.0 * scale)
+        sparkline(canvas, box, np.arange(3.0), np.array([0.0, 1.0, 0.5]), DARK, scale)
+        pixels = drawn_in(studio.paper(canvas), DARK.quiet, 60)
+        high = pixels[pixels[:, 1] < 20.0 * scale]
+        sizes.append(np.ptp(high[:, 1]) + 1.0)
+    assert 1.6 < sizes[1] / sizes[0] < 2.4
