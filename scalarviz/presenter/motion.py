@@ -144,7 +144,8 @@ class Motion:
 
     def mixed(self, color: str, size: str, source: Source, plates: Sequence[Plate]) -> Mixed:
         """Return what cubes show now."""
-        colors, sizes = read(color, source), read(size, source)
+        colors = read(color, source)
+        sizes = colors if size == color else read(size, source)
         moment, part = self.shown()
         passage = self._passage
         if moment is None or passage is None or passage.moment is not moment:

@@ -110,10 +110,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         colors  what colors show, an array of the bank's length
         sizes   what sizes show, likewise
         """
-        self._given = (
-            np.ascontiguousarray(colors, np.float32),
-            np.ascontiguousarray(sizes, np.float32),
-        )
+        given = np.ascontiguousarray(colors, np.float32)
+        # Read once by the kernels of the mip levels, if both show the same.
+        same = sizes is colors
+        self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
         self._fresh = False
         self.update()
 
