@@ -16,8 +16,12 @@ from tests.displays.drawn import Drawn
 
 def test_a_color_is_that_of_the_view() -> None:
     scale = Scale(2.0, False)
-    colors = MAPS["light"].colors
-    assert [scale.color(x) for x in (-2.0, 0.0, 2.0)] == [colors[0], colors[4], colors[-1]]
+    colors = MAPS["light"]
+    assert [scale.color(x) for x in (-2.0, 0.0, 2.0)] == [
+        colors.negative,
+        colors.zero,
+        colors.positive,
+    ]
 
 
 def test_what_is_no_number_has_a_color_that_is_on_no_map() -> None:

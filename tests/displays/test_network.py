@@ -59,7 +59,7 @@ def test_hue_is_the_sign_and_thickness_the_size() -> None:
 
 
 def test_the_two_hues_are_those_of_the_view() -> None:
-    assert BELOW in MAPS["light"].colors[:4] and ABOVE in MAPS["light"].colors[5:]
+    assert (MAPS["light"].negative, MAPS["light"].positive) == (BELOW, ABOVE)
 
 
 def test_a_wide_layer_is_shortened_and_says_its_true_size() -> None:

@@ -91,7 +91,7 @@ def test_on_the_way_back_lines_are_gradients(session: sv.Session) -> None:
 
 
 def test_the_layer_at_work_has_its_colours_and_the_other_none(session: sv.Session) -> None:
-    grey = MAPS["light"].colors[4]
+    grey = MAPS["light"].zero
     greys = [sum(color == grey for color, _ in lines(each)) for each in drawn(session)]
     assert greys[1] == 12  # affine 0: layer 1 is grey
     assert greys[0] == 0  # zero_grad: all weights

@@ -268,7 +268,7 @@ def test_the_colours_suit_the_background(
 ) -> None:
     monkeypatch.setenv("COLORFGBG", background)
     tty.watch(show, steps=1, speed=0, theme=theme)
-    red, green, blue = to_bytes(rgb((MAPS[zero].colors[4],)))[0].tolist()
+    red, green, blue = to_bytes(rgb((MAPS[zero].zero,)))[0].tolist()
     assert f"48;2;{red};{green};{blue}m" in tty.getvalue()
 
 
