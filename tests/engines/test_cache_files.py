@@ -1,5 +1,6 @@
 """Files of kernels on disk: where they are, what is trusted, and what is removed."""
 
+import hashlib
 import os
 import stat
 import sys
@@ -40,7 +41,8 @@ def test_a_kernel_is_compiled_if_its_index_and_its_code_are_there_and_whole(
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     if elsewhere:
         monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
-        folder = tmp_path / "numba" / "a_hash"
+        source = hashlib.sha1(str(tmp_path).encode()).hexdigest()
+        folder = tmp_path / "numba" / f"a_{source}"
     folder.mkdir(parents=True)
     files = [folder / f"small.answer-1.py312.{ending}" for ending in ("nbi", "1.nbc")]
     other = folder / "other.answer-1.py312.nbi"

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -252,6 +253,24 @@ def test_without_a_child_process_kernels_are_compiled_here(
     monkeypatch.setattr(compile_kernel.children, "start", refuse)
     (kernel,) = process.load(BENT)
     assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
+
+
+def test_a_folder_of_numba_serves_several_cache_folders(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numba_folder = process.folder / "numba"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(numba_folder))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(numba_folder))
+    for name in ("one", "other"):
+        process.anew()
+        monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(process.folder / name))
+        assert not kernel_units.is_ready(BENT, "float64")
+        assert value(process.load(BENT)[0], 3.0) == 1.75
+        assert len(process.children) == 1
+        process.anew()
+        assert kernel_units.is_ready(BENT, "float64")
+        process.load(BENT)
+        assert process.children == []
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])

@@ -100,8 +100,9 @@ def compiled_files(path: Path, ending: str = "nb?") -> list[Path]:
     A process that is killed while it writes a file leaves it under a temporary name.
     """
     elsewhere = os.environ.get("NUMBA_CACHE_DIR")
-    if elsewhere:
-        return list(Path(elsewhere).rglob(f"{path.stem}.*.{ending}"))
+    if elsewhere:  # numba makes a folder there for each folder with sources
+        source = hashlib.sha1(os.path.abspath(path.parent).encode()).hexdigest()
+        return list(Path(elsewhere).glob(f"*_{source}/{path.stem}.*.{ending}"))
     return list(path.parent.glob(f"__pycache__/{path.stem}.*.{ending}"))
 
 
