@@ -44,6 +44,15 @@ DIGITS = sv.Network(
 RESIDUAL = sv.Network(
     [sv.Dense(3, 9), sv.Residual(sv.Dense(9, 5), sv.Dense(5, 9)), sv.LayerNorm(9)], seed=0
 ).program
+# Neurons that become the pixels of images, and images that are read as others.
+RESHAPED = sv.Network(
+    [
+        *(sv.Dense(3, 4), sv.Reshape(4, (1, 1, 4)), sv.Conv2d((1, 1, 4), 2, (1, 2))),
+        *(sv.Flatten((2, 1, 3)), sv.Conv2d((1, 1, 6), 3, (1, 2)), sv.Flatten((3, 1, 5))),
+        sv.Dense(15, 2),
+    ],
+    seed=0,
+).program
 
 
 def about(label: str) -> tuple[str, str]:
@@ -86,6 +95,7 @@ def every_form(test: object) -> object:
         (CORRIDOR, Form(longest=30.0, upright=True)),
         (DIGITS, Form()),
         (RESIDUAL, Form(angle=36.0)),
+        (RESHAPED, Form()),
     ):
         found = example(program, form)(found)
     return found

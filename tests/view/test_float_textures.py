@@ -133,3 +133,21 @@ def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
     red = studio.shoot(draw, 64, 48)[..., 0] > 127
     y, x = np.nonzero(red)
     assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)
+
+
+def test_floats_arrive_where_a_picture_is_clipped_and_it_stays_clipped(studio: Studio) -> None:
+    from vispy import gloo
+
+    float_textures.KNOWN.pop(studio.canvas.context, None)
+
+    def draw() -> None:
+        gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
+        gloo.set_state(scissor_test=True)
+        gloo.set_scissor(8, 4, 40, 30)
+        assert float_textures.has_float_textures()
+        gloo.clear(color=(1.0, 0.0, 0.0, 1.0))
+        gloo.set_state(scissor_test=False)
+
+    red = studio.shoot(draw, 64, 48)[..., 0] > 127
+    y, x = np.nonzero(red)
+    assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)

@@ -41,7 +41,7 @@ KNOWN: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 def has_float_textures() -> bool:
     """Return whether the current OpenGL context has float textures; tested once per context.
 
-    The test draws one pixel. It changes the OpenGL state except for the viewport.
+    The test draws one pixel. It changes the OpenGL state except for viewport and clipping.
     """
     canvas = gloo.get_current_canvas()
     if canvas is None:
@@ -58,11 +58,12 @@ def arrive(sent: FloatArray) -> bool:
     program["a_at"] = np.array([(-1, -1), (3, -1), (-1, 3)], np.float32)
     program["u_sent"] = sent
     viewport = gl.glGetParameter(gl.GL_VIEWPORT)
+    is_clipped = bool(gl.glIsEnabled(gl.GL_SCISSOR_TEST))
     try:
         program["u_one"] = texture_of(sent[np.newaxis, :1, np.newaxis])
         program["u_four"] = texture_of(sent[np.newaxis, np.newaxis])
         with gloo.FrameBuffer(gloo.RenderBuffer((1, 1), "color")):
-            gloo.set_state(depth_test=False, blend=False, cull_face=False)
+            gloo.set_state(depth_test=False, blend=False, cull_face=False, scissor_test=False)
             gloo.set_viewport(0, 0, 1, 1)
             program.draw("triangles")
             return bool(gloo.read_pixels((0, 0, 1, 1))[0, 0, 0] > 127)
@@ -70,6 +71,7 @@ def arrive(sent: FloatArray) -> bool:
         return False
     finally:
         gloo.set_viewport(*viewport)
+        gloo.set_state(scissor_test=is_clipped)
 
 
 def largest_texture() -> int:
