@@ -32,7 +32,7 @@ class Theme:
     ink     text; `quiet` is less important text, `faint` are unimportant lines
     accent  pinned and selected things, and buttons
     light   what is computed now
-    lit     wires of what is looked at
+    wire    wires; `lit` are those of what is looked at
     panel   background of texts and curves, `rim` its border
     ghost   curve of the other branch
     own_controls  colours of the window's controls; None: derived from the others
@@ -47,6 +47,7 @@ class Theme:
     accent: str
     light: str
     lit: str
+    wire: str
     panel: str
     rim: str
     ghost: str
@@ -88,6 +89,7 @@ THEMES = table(
             accent="#a586ff",
             light="#ffffff",
             lit="#fff0be",
+            wire="#556072",
             panel="#141922e8",
             rim="#242c38",
             ghost="#6b7686",
@@ -113,6 +115,7 @@ THEMES = table(
             accent="#6b46d9",
             light="#000000",
             lit="#3d2f00",
+            wire="#a2abb8",
             panel="#f6f7f9e8",
             rim="#dfe3e9",
             ghost="#8d97a5",

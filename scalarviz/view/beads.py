@@ -13,9 +13,12 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.lights import Lights
 from scalarviz.view.neuron_colors import faded, painted
+from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.plates import Fan, Layout, Neurons, Wires
 
+BEHIND = 0.9  # as far as the corner of a cube is from its middle
 THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
+FADED = 0.5  # brightness of a line that is repeated in the next row
 ONE = 0.3  # share of the ink in the color of the sphere "1"
 
 
@@ -41,8 +44,18 @@ class Beads:
     widths: FloatArray
 
 
-def beads_of(frame_data: FrameData, lit: Lights, theme: Theme, scale: float = 1.0) -> Beads:
-    """Return the spheres and wires of a picture; `scale` is the size of its letters."""
+def beads_of(
+    frame_data: FrameData,
+    lit: Lights,
+    theme: Theme,
+    camera: Camera | None = None,
+    scale: float = 1.0,
+) -> Beads:
+    """Return the spheres and wires of a picture; `scale` is the size of its letters.
+
+    Seen by a camera that is known, wires are a little behind their places, so that they do not
+    cross the cubes and spheres at which they end.
+    """
     layout = frame_data.layout
     spheres = [
         spheres_of(line, bright, frame_data, theme, scale)
@@ -56,7 +69,12 @@ def beads_of(frame_data: FrameData, lit: Lights, theme: Theme, scale: float = 1.
         for part in wires_of(bundle, span, theme, scale)
     ]
     wires += fans_of(frame_data, theme, scale)
-    return Beads(*joined([*spheres, ones], 5), *joined(wires, 4))
+    starts, ends, colors, widths = joined(wires, 4)
+    if camera is not None:
+        starts, ends = camera.behind(starts, BEHIND), camera.behind(ends, BEHIND)
+    centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
+    balls = centers, radii, fills, outlines, lines
+    return Beads(*balls, starts, ends, colors, widths)
 
 
 def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:
@@ -73,6 +91,7 @@ def spheres_of(
     """Return the spheres of a line: the color of the last number computed, or empty."""
     count = len(line.points)
     values, ground = frame_data.buffers.values, rgb((theme.ground,))[0]
+    bright *= FADED if line.again else 1.0
     shown = line.values if line.values in values else line.sums
     inside = values.get(shown)
     fills = np.tile(rgb((theme.tray,)), (count, 1))
@@ -108,7 +127,7 @@ def wires_of(
     bundle: Wires, span: tuple[float, float] | None, theme: Theme, scale: float
 ) -> list[tuple[FloatArray, ...]]:
     """Return the wires of a bundle, and their lit part."""
-    found = [strokes(bundle.start, bundle.end, theme.faint, THIN * scale)]
+    found = [strokes(bundle.start, bundle.end, theme.wire, THIN * scale)]
     if span is not None:
         way = bundle.end - bundle.start
         first, last = bundle.start + span[0] * way, bundle.start + span[1] * way
@@ -126,9 +145,12 @@ def fans_of(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[Flo
     found = []
     for card in (frame_data.hover, frame_data.pinned):
         fan = None if card is None else frame_data.layout.fan_of(card.row)
-        if fan is not None:
+        if card is not None and fan is not None:
             whole, unit = fan
-            found += [strokes(*ends, theme.lit, LIT * scale) for ends in halves(whole, unit)]
+            own = whole.unit_before(card.row)
+            for start, end in halves(whole, unit):
+                found.append(strokes(start, end, theme.lit + "90", 0.6 * LIT * scale))
+                found.append(strokes(start[[own]], end[[own]], theme.lit, 1.4 * LIT * scale))
     return found
 
 

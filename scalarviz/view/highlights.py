@@ -7,6 +7,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import readable
@@ -32,11 +33,22 @@ def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 def mark(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, color: str, width: float
 ) -> None:
-    seen = see(corners_of(frame_data, row, 0.5))
+    seen = see(corners_of(frame_data, row, half_of(frame_data, row) + 0.03))
     if len(seen.xy) == 8 and np.isfinite(seen.xy).all():
         pairs = np.array([*EDGES, (3, 7)])
         depth = np.maximum(seen.depth[pairs] - 2e-3, -1.0)
         canvas.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
+
+
+def half_of(frame_data: FrameData, row: int) -> float:
+    """Return half the side of a cube, in a cell of at least 1."""
+    cubes = frame_data.cubes
+    found = frame_data.layout.plate_of(row)
+    places = [i for i, plate in enumerate(frame_data.layout.plates) if found and plate is found[0]]
+    if not places:
+        return HALF
+    top = float(cubes.size_scales[places[0]])
+    return float(half_sides(cubes.sizes[row : row + 1], top)[0])
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:

@@ -31,12 +31,12 @@ def readable(color: FloatArray) -> str:
     return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
 
 
-def short(value: float) -> str:
-    """Return a number in few characters, such as ".25"."""
+def short(value: float, digits: int = 2) -> str:
+    """Return a number in few characters, such as ".25"; `digits` follow the point."""
     if not np.isfinite(value):
         return str(value)
-    text = f"{value:.2f}" if abs(value) < 10.0 else f"{value:.3g}"
-    text = "0" if text in ("-0.00", "0.00") else text
+    text = f"{value:.{digits}f}" if abs(value) < 10.0 else f"{value:.{digits + 1}g}"
+    text = "0" if float(text) == 0.0 else text
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 

@@ -8,6 +8,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts import text
 from scalarviz.view.feature_maps import draw_pictures
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (
@@ -19,11 +20,13 @@ from scalarviz.view.neuron_colors import (
     readable,
     short,
 )
-from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import Neurons
 
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
+MOST = 128  # numbers in a line
+NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
 
 
 def draw_neurons(
@@ -53,12 +56,11 @@ def draw_neurons(
     if shown in values:
         ground = rgb((theme.ground,))[0]
         fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
-        for i, place in enumerate(np.flatnonzero(good).tolist()):
-            if radius[i] < SMALLEST * scale:
-                continue
-            ink = readable(fills[place])
-            number = short(float(values[shown][place]))
-            write_in(canvas, xy[i], float(radius[i]), float(front[i]), number, ink, scale)
+        places = np.flatnonzero(good)
+        words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale)
+        for i, number in enumerate(words):
+            ink = readable(fills[places[i]])
+            write_in(canvas, xy[i], float(front[i]), number, size, ink)
     write_names(canvas, xy, radius, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
 
@@ -68,25 +70,28 @@ def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
     return see(points + 1.02 * radius * see.camera.toward).depth
 
 
+def numbers_in(
+    canvas: Canvas2D, values: FloatArray, radius: float, scale: float
+) -> tuple[list[str], float]:
+    """Return the numbers of a line with as many digits as fit into its spheres, and their size.
+
+    There are none if they would be too small.
+    """
+    if radius < SMALLEST * scale or len(values) > MOST:
+        return [], 0.0
+    for digits in (2, 1):
+        words = [short(float(value), digits) for value in values]
+        widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
+        size = float(int(min(BIG * scale, 1.8 * radius / widest)))
+        if size >= LITTLE * scale:
+            return words, size
+    return [], 0.0
+
+
 def write_in(
-    canvas: Canvas2D,
-    xy: FloatArray,
-    radius: float,
-    depth: float,
-    words: str,
-    ink: str,
-    scale: float,
+    canvas: Canvas2D, xy: FloatArray, depth: float, words: str, size: float, ink: str
 ) -> None:
-    """Write a number into a sphere, as large as fits; nothing if it would be too small."""
-    if radius < SMALLEST * scale:
-        return
-    fits = 1.8 * radius / max(canvas.measure(words, size=10.0, bold=True), 1.0) * 10.0
-    size = float(int(min(BIG * scale, fits)))
-    if size < LITTLE * scale and words.lstrip("-").startswith("."):
-        words = words[:-1]  # one digit less
-        size = float(int(min(BIG * scale, fits * 1.4)))
-    if size < LITTLE * scale:
-        return
+    """Write into a sphere."""
     canvas.text(
         float(xy[0]),
         float(xy[1]) + 0.36 * size,
@@ -104,10 +109,34 @@ def write_one(canvas: Canvas2D, see: Projection, line: Neurons, theme: Theme, sc
     if line.one is None:
         return
     seen = see(line.one)
-    if np.isfinite(seen.xy).all():
-        radius = line.radius * float(seen.unit[0])
-        depth = float(front_of(see, line.one, line.radius)[0])
-        write_in(canvas, seen.xy[0], radius, depth, "1", theme.ink, scale)
+    radius = line.radius * float(seen.unit[0])
+    if not np.isfinite(seen.xy).all() or radius < SMALLEST * scale:
+        return
+    depth = float(front_of(see, line.one, line.radius)[0])
+    write_in(canvas, seen.xy[0], depth, "1", min(BIG * scale, 1.4 * radius), theme.ink)
+    if radius > NAMED * scale:
+        x, y = seen.xy[0].tolist()
+        canvas.text(
+            x,
+            y + radius + 13.0 * scale,
+            text("picture.bias"),
+            size=12.0 * scale,
+            color=theme.quiet,
+            anchor="center",
+            outline=theme.ground,
+            depth=float(seen.depth[0]),
+        )
+
+
+def bias_box(see: Projection, line: Neurons, scale: float) -> list[Box]:
+    """Return the box of the word below the sphere of the biases, if there is one."""
+    if line.one is None:
+        return []
+    seen = see(line.one)
+    radius, (x, y) = line.radius * float(seen.unit[0]), seen.xy[0].tolist()
+    if not radius > NAMED * scale:
+        return []
+    return [Box(x - 16.0 * scale, y + radius, 32.0 * scale, 17.0 * scale)]
 
 
 def write_names(

@@ -84,7 +84,8 @@ class Picture:
         gloo.set_viewport(0, 0, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
-        beads = beads_of(frame_data, lit, self.theme, frame_data.division(wide, high).scale)
+        scale = frame_data.division(wide, high).scale
+        beads = beads_of(frame_data, lit, self.theme, camera, scale)
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
             self._set_cubes(frame_data, lit)

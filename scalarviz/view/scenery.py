@@ -15,10 +15,10 @@ from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.lights import Lights
-from scalarviz.view.neurons import draw_neurons
+from scalarviz.view.neurons import bias_box, draw_neurons
 from scalarviz.view.numbers import draw_numbers
 from scalarviz.view.scene.frame import MARGIN, Box, Projection
-from scalarviz.view.scene.plates import Layout
+from scalarviz.view.scene.plates import Label, Layout
 
 HEAD = 11.0  # pixels of an arrow head
 FAR = 4.0  # pixels of a cell below which the spread of a layer is written
@@ -54,30 +54,52 @@ def draw_labels(
 
     Where cubes are small, the spread of a layer's numbers is written, too.
     """
-    layout = frame_data.layout
-    taken = obstacles(see, layout)
-    if legend is not None:
-        taken.boxes.append(legend)
-    size = 12.0 * scale
-    for label in layout.labels:
-        middle = see(0.5 * (label.start + label.end))
-        x, y = middle.xy[0].tolist()
-        if not np.isfinite(x + y):
-            continue
-        about = label.about
-        if middle.unit[0] < FAR * scale and label.rows.stop > label.rows.start:
-            spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
-            about = text("plates.spread", about=about, spread=spread)
-        y += (14.0 if label.below else -20.0) * scale
-        for line in (label.name, about):
-            wide = canvas.measure(line, size=size)
-            left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-            box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
-            if not line or taken.meets(box) or box.bottom > see.box.bottom + MARGIN * scale:
-                break
-            taken.boxes.append(box)
-            canvas.text(left, y, line, size=size, color=theme.quiet, outline=theme.ground)
-            y += 15.0 * scale
+    labels = frame_data.layout.labels
+    for whole in (True, False):  # all of them shorter, if one does not fit
+        taken = obstacles(see, frame_data.layout)
+        taken.boxes += [legend] if legend is not None else []
+        taken.boxes += [
+            box for each in frame_data.layout.neurons for box in bias_box(see, each, scale)
+        ]
+        placed = [
+            place_label(canvas, see, frame_data, label, taken, scale, whole) for label in labels
+        ]
+        if None not in placed:
+            break
+    for found in placed:
+        if found is not None:
+            x, y, words = found
+            size, halo = 12.0 * scale, theme.ground
+            canvas.text(x, y, words, size=size, color=theme.quiet, outline=halo)
+
+
+def place_label(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    label: Label,
+    taken: Obstacles,
+    scale: float,
+    whole: bool,
+) -> tuple[float, float, str] | None:
+    """Return the place and the words of a label; None if it would cover something."""
+    size, middle = 12.0 * scale, see(0.5 * (label.start + label.end))
+    x, y = middle.xy[0].tolist()
+    if not np.isfinite(x + y) or not label.name:
+        return None
+    about = label.about
+    if middle.unit[0] < FAR * scale and label.rows.stop > label.rows.start:
+        spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
+        about = text("plates.spread", about=about, spread=spread)
+    words = f"{label.name}  {about}".strip() if whole else label.name
+    y += (24.0 if label.below else -20.0) * scale
+    wide = canvas.measure(words, size=size)
+    left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+    box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
+    if taken.meets(box) or box.bottom > see.box.bottom + MARGIN * scale:
+        return None
+    taken.boxes.append(box)
+    return left, y, words
 
 
 def draw_ends(
@@ -87,14 +109,18 @@ def draw_ends(
     if len(layout.neurons) < 2 or not layout.fans:
         return
     size = 13.0 * scale
-    for line, key in ((layout.neurons[0], "in"), (layout.neurons[-1], "out")):
+    again = [(line, "again") for line in layout.neurons if line.again]
+    for line, key in ((layout.neurons[0], "in"), *again, (layout.neurons[-1], "out")):
         seen = see(line.points)
         good = np.isfinite(seen.xy).all(axis=1)
         if not good.any():
             continue
         half = line.radius if not line.shape else 0.5 * line.side
         x = float(seen.xy[good, 0].mean())
-        y = float((seen.xy[good, 1] - half * seen.unit[good]).min()) - 9.0 * scale
+        tops = seen.xy[good, 1] - half * seen.unit[good]
+        y = float(tops.min()) - 9.0 * scale
+        if line.again:  # at its far end, where the line before ended
+            x, y = float(seen.xy[good, 0].min()), float(tops[seen.xy[good, 0].argmin()]) - 9 * scale
         words = text(f"picture.{key}")
         wide = canvas.measure(words, size=size, bold=True)
         left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
@@ -115,7 +141,7 @@ def draw_heads(
         tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
         for tip, along, unit, depth in zip(tips, way, ends.unit, ends.depth, strict=True):
             if np.isfinite(tip).all() and fan.radius * unit > size:
-                canvas.arrow(tip - size * along, tip, theme.ink, head=size, depth=float(depth))
+                canvas.arrow(tip - size * along, tip, theme.quiet, head=size, depth=float(depth))
 
 
 @dataclass

@@ -100,8 +100,7 @@ def mesh_drawer(canvas, rows: int, columns: int):
     sets = numbers(plate.size)
     colors = [MAPS["dark"](each, 2.0).astype(np.float32) for each in sets]
     shapes = [
-        np.eye(3, dtype=np.float32) * 2.0 * half_sides(each, 2.0)[:, None, None]
-        for each in sets
+        np.eye(3, dtype=np.float32) * 2.0 * half_sides(each, 2.0)[:, None, None] for each in sets
     ]
     shapes = [each.astype(np.float32) for each in shapes]
     mesh = InstancedMeshVisual(

@@ -8,7 +8,7 @@ import pytest
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.legend import legend_box
-from scalarviz.view.neurons import write_names
+from scalarviz.view.neurons import write_names, write_one
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.scenery import draw_ends, draw_labels
 from tests.view.measures import look, projection, stage_of, trained
@@ -103,6 +103,8 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
         if not line.shape:
             seen = see(line.points)
             radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
+            write_one(canvas, see, line, theme, scale)
+            canvas.found = [each for each in canvas.found if each[0] != "1"]
             write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale)
     legend = legend_box(data.division(*size))
     draw_labels(canvas, see, data, theme, scale, legend)

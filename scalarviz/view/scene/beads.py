@@ -25,7 +25,6 @@ from scalarviz.view.scene.beads_flow import (
     CORRIDOR,
     ELEVATION,
     along_flow,
-    corner_units,
     folded,
     places_of,
 )
@@ -151,7 +150,8 @@ def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout
         labels.append(label_of(about(program.operations[station.place].label), own))
         if station.kind == "wall":
             fans.append(fan_at(program, stations, number, few=few))
-            ends = None if few else (corner_units(station.run), corner_units(station.before))
+            last = station.run.count - 1, station.before.count - 1
+            ends = None if few else ([0, last[0]], [0, last[1]])
             wires += through(fans[-1], station.place, len(neurons) - 1, ends)
     view = Camera(azimuth=form.angle - 90.0, elevation=ELEVATION, fov=FOV[len(stations) > DEEP])
     views = {
@@ -180,6 +180,7 @@ def line_at(station: Station, stations: list[Station], way: FloatArray | None) -
         radius=station.radius,
         one=places[-1] if run.one else None,
         right=NEAR,
+        again=station.again,
     )
 
 
@@ -223,6 +224,7 @@ def through(
     only  the units behind and before that have wires; None for all
     """
     rows, columns = only or (list(range(len(fan.ends))), list(range(len(fan.starts))))
+    rows, columns = sorted(set(rows)), sorted(set(columns))
     cubes = (fan.rows[rows, np.newaxis] + fan.columns[columns]).reshape(-1, 3)
     starts = np.tile(fan.starts[columns], (len(rows), 1))
     ends = np.repeat(fan.ends[rows], len(columns), axis=0)
@@ -246,7 +248,7 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     """Return the label of a layer, below the near corner of its plates."""
     corners = np.concatenate([plate.corners(0.0) for plate in plates])
     low, high = corners.min(axis=0), corners.max(axis=0)
-    place = np.array([corners[:, 0].mean(), low[1] - 0.3, high[2]])
+    place = np.array([corners[:, 0].mean(), low[1], high[2]])
     first = min(plate.indices.start for plate in plates)
     rows = slice(first, max(plate.indices.stop for plate in plates))
     return Label(*words, place, place, rows=rows)

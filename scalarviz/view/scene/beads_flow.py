@@ -111,7 +111,8 @@ def apart(
         # Each block of a wall has its neurons beside it.
         right, left = 0.5 * front.run.side, -station.radius
     nearer = 1.0 if hidden else NEARER
-    reach = (nearer * (right - left - hidden * wide) * c + 0.6) / s
+    margin = 1.0 if station.kind == "line" else 0.6
+    reach = (nearer * (right - left - hidden * wide) * c + margin) / s
     if hidden == 0.0 and is_row(front) and is_row(station):
         # Seen from above, a row stands higher than the one before it.
         high = 0.5 * float(np.ptp(before[:, 1]) + np.ptp(own[:, 1])) + 0.2

@@ -78,6 +78,15 @@ class Camera:
         lens[2, 2], lens[2, 3] = b, a
         return lens @ view
 
+    def behind(self, points: FloatArray, far: float) -> FloatArray:
+        """Return points, (n, 3), moved away from the eye: they are seen at the same places."""
+        ways = np.tile(-self.toward, (len(points), 1))
+        if self.fov >= LEAST_FOV:
+            ways = points - (np.array(self.target) + self.distance * self.toward)
+            ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+        found: FloatArray = points + far * ways
+        return found
+
     def orbited(self, right: float, up: float) -> Camera:
         """Return the camera turned around its target by degrees, up to STEEPEST to each side."""
         azimuth = min(STEEPEST, max(-STEEPEST, self.azimuth + right))

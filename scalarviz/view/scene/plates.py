@@ -171,6 +171,7 @@ class Neurons:
     radius  of the neurons
     one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
     right   direction of the columns of images
+    again   whether the line stands at the end of the row before, too
     """
 
     points: FloatArray
@@ -185,6 +186,7 @@ class Neurons:
     radius: float = 0.36
     one: FloatArray | None = None
     right: FloatArray = field(default_factory=lambda: RIGHT)
+    again: bool = False
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -249,6 +251,13 @@ class Fan:
         if self.biases != NONE and self.biases <= index < self.biases + count:
             return index - self.biases
         return None
+
+    def unit_before(self, index: int) -> int:
+        """Return the unit that a bank index of this wall multiplies, or the place of the 1."""
+        columns = len(self.columns) - (self.biases != NONE)
+        if self.biases != NONE and self.biases <= index < self.biases + len(self.ends):
+            return columns
+        return (index - self.weights) % self.inputs // max(1, self.inputs // max(1, columns))
 
     def rows_of(self, unit: int) -> range:
         """Return the bank indices of the weights of a sum."""
