@@ -179,12 +179,13 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
                 run = last.run
             before, after = run, unit_run(program, place, not run.upright)
             count = operation.shape[0]
-            run = after if after.count == count else Run(after.upright, count)
+            images = len(operation.shape) > 2
+            run = after if after.count == count else Run(after.upright, count, images)
             tile = tile_of(operation, last.shape)
             before.one = before.one or operation.biases != NONE
             found.append(Station("wall", place, run, before, tile=tile))
             found.append(line_of(program, place, run, operation.target, names))
-            if run is not after:  # neurons, which become the pixels of images
+            if run is not after:  # the next layer reads them as the pixels of other images
                 run = after
                 found.append(line_of(program, place, run, operation.target, names))
         elif operation.kind == "activation" and is_open(last):
@@ -214,6 +215,9 @@ def line_of(program: Program, place: int, run: Run, buffer: Buffer, names: Names
     shape: Shape = ()
     if run.images:
         shape = shape_at(program, place) if place != NONE else buffer.shape
+        if shape[:1] != (run.count,):  # as its own operation writes them
+            windows = Windows.of(program.operations[place])
+            shape = run.count, windows.out_height, windows.out_width
     neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
     return Station("line", place, run, run, shape=shape, neurons=neurons)
 
