@@ -44,6 +44,7 @@ DIGITS = sv.Network(
 RESIDUAL = sv.Network(
     [sv.Dense(3, 9), sv.Residual(sv.Dense(9, 5), sv.Dense(5, 9)), sv.LayerNorm(9)], seed=0
 ).program
+NORM = sv.Network([sv.LayerNorm(30)], seed=0).program
 # Neurons that become the pixels of images, and images that are read as others.
 RESHAPED = sv.Network(
     [
@@ -96,6 +97,7 @@ def every_form(test: object) -> object:
         (DIGITS, Form()),
         (RESIDUAL, Form(angle=36.0)),
         (RESHAPED, Form()),
+        (NORM, Form()),
     ):
         found = example(program, form)(found)
     return found
