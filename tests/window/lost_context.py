@@ -20,7 +20,7 @@ def main(times: float) -> None:
     from scalarviz.window.frame import MainWindow, application
 
     application()
-    honest, frames = Picture.draw, 0
+    honest, frames, looks = Picture.draw, 0, 0
 
     def draw(self: Picture, *arguments: Any) -> None:
         nonlocal frames
@@ -30,6 +30,11 @@ def main(times: float) -> None:
         honest(self, *arguments)
 
     def look() -> None:
+        nonlocal looks
+        looks += 1
+        if frames <= 4 and looks < 400:
+            return  # until some frames are drawn, on a slow machine, too
+        timer.stop()
         windows = [each for each in QApplication.topLevelWidgets() if isinstance(each, MainWindow)]
         window = next(each for each in windows if each.isVisible())
         image = window.view.widget.grabFramebuffer()
@@ -39,9 +44,8 @@ def main(times: float) -> None:
 
     Picture.draw = draw  # type: ignore[method-assign]
     timer = QTimer()
-    timer.setSingleShot(True)
     timer.timeout.connect(look)
-    timer.start(2500)
+    timer.start(250)
     network = sv.Network([2, 3, 1], "tanh", seed=1)
     session = sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
     try:
