@@ -46,6 +46,7 @@ class Digits(TableSet):
 
     name = "digits"
     input_tint = "grey"
+    output_names = "0123456789"
 
     def __init__(
         self,

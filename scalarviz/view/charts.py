@@ -34,6 +34,10 @@ def draw_loss(
         loss = f"{loss} {curve.loss:#.3g}"
     base = box.y + 16.0 * scale
     wide = canvas.text(plot.x, base, loss, size=13.0 * scale, color=theme.ink)
+    kind = text("chart.scale")
+    taken = wide + canvas.measure(kind + clock, size=13.0 * scale) + 24.0 * scale
+    if taken < plot.width:
+        canvas.text(plot.x + wide + 8.0 * scale, base, kind, size=size, color=theme.quiet)
     if clock and canvas.measure(clock, size=13.0 * scale) + wide + 8.0 < plot.width:
         canvas.text(plot.right, base, clock, size=13.0 * scale, color=theme.quiet, anchor="right")
     axes = (

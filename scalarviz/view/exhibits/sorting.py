@@ -142,7 +142,10 @@ class Sorting(Exhibit):
     def _paint_share(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw how many are right, in as many words as there is room for."""
         size = 1.2 * letter_size(canvas)
-        for words in (self._right(), self.aside):
+        right, shown = self._right(), len(self.said)
+        both = text("exhibits.sorting.shown", right=right, count=shown)
+        some = shown < int(self.confusion.counts.sum())
+        for words in (*[both] * some, right, self.aside):
             if 0.0 < canvas.measure(words, size=size, bold=True) <= box.width:
                 base = box.y + size
                 canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
