@@ -127,3 +127,25 @@ def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
     a, b = luminance(colors), luminance(others)
     ratio: FloatArray = (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
     return ratio
+
+
+def dimmed(colors: FloatArray, ground: FloatArray, part: float, least: float) -> FloatArray:
+    """Return colours mixed with the ground, as far as they keep a contrast with it.
+
+    part   of the colour, 0 to 1
+    least  the contrast; a colour that has less stays as it is
+    """
+    low, high = np.full(colors.shape[:-1], part), np.ones(colors.shape[:-1])
+
+    def stands_out(parts: FloatArray) -> FloatArray:
+        mixed = ground + parts[..., np.newaxis] * (colors - ground)
+        found: FloatArray = contrast(mixed, ground) >= least
+        return found
+
+    high = np.where(stands_out(low), low, high)
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        enough = stands_out(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    mixed: FloatArray = ground + high[..., np.newaxis] * (colors - ground)
+    return mixed

@@ -53,8 +53,8 @@ def beads_of(
 ) -> Beads:
     """Return the spheres and wires of a picture; `scale` is the size of its letters.
 
-    Seen by a camera that is known, wires are a little behind their places, so that they do not
-    cross the cubes and spheres at which they end.
+    Where weights are on the wires and the camera is known, wires are a little behind their places,
+    so that they do not cross the cubes and spheres at which they end.
     """
     layout = frame_data.layout
     spheres = [
@@ -70,7 +70,7 @@ def beads_of(
     ]
     wires += fans_of(frame_data, theme, scale)
     starts, ends, colors, widths = joined(wires, 4)
-    if camera is not None:
+    if camera is not None and layout.fans:
         starts, ends = camera.behind(starts, BEHIND), camera.behind(ends, BEHIND)
     centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
     balls = centers, radii, fills, outlines, lines

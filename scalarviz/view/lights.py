@@ -13,9 +13,9 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment, Program
+from scalarviz.view.cubes.shaders import DIM as DIM
 from scalarviz.view.scene.plates import Layout, Plate, Wires
 
-DIM = 0.4
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
 GLOW = 0.22  # white light on an active plate
 FLASH = 0.75

@@ -69,33 +69,11 @@ float share(float size) {
     return unit * HALF * mix(LEAST, 1.0, part < 1.0 ? part : 1.0);
 }
 
+// The upper row of the table has the colors, the lower row those that are dimmed to DIM.
 vec3 color_of(float value) {
-    return texture2D(u_colors, vec2(clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5, 0.5)).rgb;
-}
-
-// As WCAG 2 defines it.
-float luminance(vec3 color) {
-    vec3 light = mix(color / 12.92, pow((color + 0.055) / 1.055, vec3(2.4)), step(0.04045, color));
-    return dot(light, vec3(0.2126, 0.7152, 0.0722));
-}
-
-// Almost linear between two colors.
-float lightness(float luminance) {
-    return pow(max(luminance, 0.0), 1.0 / 2.4);
-}
-
-// Mixes a color with the ground, as far as it keeps a contrast of CONTRAST with it.
-vec3 dimmed(vec3 color) {
-    if (looks.y >= 1.0) return color;
-    float ground = luminance(u_ground) + 0.05;
-    vec3 mixed = mix(u_ground, color, looks.y);
-    float own = luminance(mixed);
-    bool is_dark = ground < 0.25;
-    float least = is_dark ? CONTRAST * ground - 0.05 : ground / CONTRAST - 0.05;
-    if (is_dark ? own >= least : own <= least) return mixed;
-    float way = lightness(luminance(color)) - lightness(own);
-    float part = (lightness(least) - lightness(own)) / (is_dark ? max(way, 1e-4) : min(way, -1e-4));
-    return mix(mixed, color, clamp(part, 0.0, 1.0));
+    float dim = clamp((1.0 - looks.y) / (1.0 - DIM), 0.0, 1.0);
+    float place = clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5;
+    return texture2D(u_colors, vec2(place, 0.25 + 0.5 * dim)).rgb;
 }
 
 float light_at(vec2 place) {
@@ -105,8 +83,7 @@ float light_at(vec2 place) {
 }
 
 vec3 lit(vec3 color, vec2 place) {
-    color = mix(color, vec3(1.0), clamp(light_at(place), 0.0, 1.0));
-    return dimmed(color);
+    return mix(color, vec3(1.0), clamp(light_at(place), 0.0, 1.0));
 }
 
 // One mip level at a place: mean color times coverage, and coverage.
@@ -159,7 +136,7 @@ vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float uprigh
                    clamp(level - whole, 0.0, 1.0)) / count;
     }
     float covered = 1.0 - pow(max(1.0 - sum.a, 0.0), 1.0 / upright);
-    return vec4(sum.rgb / max(sum.a, 1e-4) * covered, covered);
+    return vec4(mix(u_ground, sum.rgb / max(sum.a, 1e-4), looks.y) * covered, covered);
 }
 #endif
 

@@ -20,7 +20,7 @@ from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, rgb
+from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, dimmed, rgb
 from scalarviz.errors.messages import inform
 from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.float_textures import (
@@ -35,7 +35,9 @@ from scalarviz.view.cubes.lod import ANYHOW, Near, nearness
 from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of
 from scalarviz.view.cubes.shaders import (
     COLORS,
+    CONTRAST,
     CUBES_TO,
+    DIM,
     FLAT_FROM,
     HALF,
     MEANS_FROM,
@@ -150,6 +152,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
         self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
+        self._dimmed = dimmed(table, rgb((ground,))[0], DIM, CONTRAST)
         self._fresh = False
         if self._made:
             self._colors.set_data(self._color_bytes())
@@ -260,7 +263,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._made += [self._numbers, self._colors, self._mean_texture]
 
     def _color_bytes(self) -> Any:
-        return (self._palette[:-1] * 255.0).round().astype(np.uint8)[np.newaxis]
+        both = np.stack([self._palette[:-1], self._dimmed])
+        return (both * 255.0).round().astype(np.uint8)
 
     def _lay_out_means(self, largest: int) -> None:
         """Allocate the mip levels of all plates, one plate below the other.

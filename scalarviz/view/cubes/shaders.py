@@ -30,7 +30,7 @@ LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
-CONTRAST = 3.05  # least contrast of dimmed cubes with the ground; 3 after rounding
+DIM, CONTRAST = 0.4, 3.05  # least brightness, and least contrast of what is dimmed with the ground
 
 # vispy inserts the transforms of the view at `$`.
 TRANSFORMS = """
@@ -50,7 +50,7 @@ def fragment(texels: str, *, far: bool = True) -> str:
         "FAR": int(far),
         "HALF": HALF,
         "LEAST": LEAST,
-        "CONTRAST": CONTRAST,
+        "DIM": DIM,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
         "FLAT_FROM": FLAT_FROM,
