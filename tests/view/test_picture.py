@@ -122,7 +122,7 @@ def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: 
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_dim_plates_keep_forty_percent_and_a_contrast_of_three(studio: Studio, theme: str) -> None:
+def test_dim_plates_keep_their_share_and_a_contrast_of_three(studio: Studio, theme: str) -> None:
     studio.canvas.set_current()
     picture = Picture(theme, PROGRAM)
     loss = next(moment for moment in PROGRAM.moments if moment.kind == "loss")

@@ -30,7 +30,7 @@ LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
-DIM, CONTRAST = 0.4, 3.05  # least brightness, and least contrast of what is dimmed with the ground
+DIM, CONTRAST = 0.45, 3.05  # least brightness, and least contrast of what is dimmed with the ground
 
 # vispy inserts the transforms of the view at `$`.
 TRANSFORMS = """
