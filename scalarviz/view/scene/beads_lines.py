@@ -173,10 +173,6 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
     for place, operation in enumerate(program.operations):
         last = found[-1]
         if len(operation.shape) > 1:
-            if len(operation.shape) > 2 and operation.shape[1] != run.count:
-                last = regrouped(last, operation)
-                found.append(last)
-                run = last.run
             before, after = run, unit_run(program, place, not run.upright)
             count = operation.shape[0]
             images = len(operation.shape) > 2
@@ -220,15 +216,6 @@ def line_of(program: Program, place: int, run: Run, buffer: Buffer, names: Names
             shape = run.count, windows.out_height, windows.out_width
     neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
     return Station("line", place, run, run, shape=shape, neurons=neurons)
-
-
-def regrouped(last: Station, operation: Operation) -> Station:
-    """Return a line with the same numbers as images of the shape that a convolution reads."""
-    windows = Windows.of(operation)
-    shape = windows.channels, windows.height, windows.width
-    run = Run(last.run.upright, windows.channels, True)
-    neurons = replace(last.neurons, sums="", values=operation.source.name, also=(), shape=shape)
-    return Station("line", last.place, run, run, shape=shape, neurons=neurons)
 
 
 def is_open(last: Station) -> bool:
