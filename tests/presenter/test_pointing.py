@@ -8,6 +8,7 @@ from scalarviz.errors import InputError, OwnershipError
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.frame import Division
 from tests.studio import Studio, places
@@ -52,6 +53,28 @@ def test_each_cube_can_be_hovered_over_and_pinned(studio: Studio, stage: Stage) 
     box = Division.of(*SIZE).scene
     stage.click(box.x + 3.0, box.bottom - 3.0)
     assert stage.pinned is None and stage.session.pinned == []
+
+
+def test_on_beads_each_cube_is_found_where_it_is_seen_before_others(
+    studio: Studio, colours: sv.Session
+) -> None:
+    stage, size = Stage(colours), (1280, 800)
+    for now in (0.0, 5.0):
+        studio.stage(stage, now, size)
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
+    shown, found = stage.frame_data().cubes, {}
+    for plate, top in zip(stage.plan.plates, shown.size_scales, strict=True):
+        row, column, index = plate.cells()
+        front = see(plate.point(column + 0.5, row + 0.5, half_sides(shown.sizes[index], top)))
+        found |= dict(zip(index.tolist(), zip(front.xy, front.depth, strict=True), strict=True))
+    hidden = 0
+    for index, (place, depth) in found.items():
+        stage.hover_at(*place)
+        assert stage.hover is not None
+        assert stage.hover == index or found[stage.hover][1] < depth
+        hidden += stage.hover != index
+    assert len(found) == 59
+    assert hidden < 6  # one of ten
 
 
 def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
