@@ -169,7 +169,7 @@ def test_gains_and_shifts_stand_between_the_neurons_that_they_belong_to(
                     assert meets((wires.start[row], wires.end[row]), each.point(0.5, row + 0.5))
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", FLAT)
 def test_a_layer_has_its_name_beside_its_plate_and_not_on_any(name: str) -> None:
     for sizes in ((3, 8, 3), (2, 1, 1, 40, 3, 3), (1, 1), (9, 2, 9, 2, 9, 2, 9)):
         _, layout = dense(*sizes, name=name)
