@@ -38,7 +38,10 @@ def draw_neurons(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Write names and numbers of a line of neurons and mark what dropout drops; or draw images."""
+    """Write names and numbers of a line of neurons, or draw images.
+
+    Neurons that dropout drops are crossed out, saturated ones are hatched.
+    """
     draw_way(canvas, see, line, bright, theme)
     write_one(canvas, see, line, theme, scale)
     if line.shape:
@@ -56,6 +59,11 @@ def draw_neurons(
     if shown in values:
         ground = rgb((theme.ground,))[0]
         fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
+        if shown == line.values and line.values in frame_data.buffers.saturated:
+            hatch = frame_data.buffers.saturated[line.values][good]
+            flat = np.flatnonzero(hatch > 0.0)
+            look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
+            canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
         places = np.flatnonzero(good)
         words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale)
         for i, number in enumerate(words):

@@ -1,0 +1,42 @@
+"""What is marked on neurons: saturated ones are hatched, dropped ones are crossed out."""
+
+import numpy as np
+
+from scalarviz.draw2d import batch
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.frame_data import Buffers, CubeValues, FrameData
+from scalarviz.view.neurons import draw_neurons
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.plates import Layout, Neurons
+
+LINE = Neurons(np.array([[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), "sums", "values")
+NOTHING = np.zeros(0)
+SEE = Projection(Camera(height=8.0, fov=0.0), Box(0.0, 0.0, 400.0, 400.0), 400.0, 400.0)
+
+
+def shapes(buffers: Buffers) -> np.ndarray:
+    """The rows of what is drawn, one for each shape."""
+    cubes = CubeValues(NOTHING, NOTHING, "value", "value", NOTHING, NOTHING)
+    frame_data = FrameData(Layout((), [LINE], (), ()), cubes, buffers)
+    canvas = Canvas2D(400.0, 400.0)
+    draw_neurons(canvas, SEE, LINE, 1.0, frame_data, THEMES["dark"], 1.0)
+    return canvas._quads.rows(1.0)
+
+
+def test_a_saturated_neuron_is_hatched_where_it_stands() -> None:
+    values = {"sums": np.array([0.1, 9.0, -0.2]), "values": np.array([0.1, 1.0, -0.2])}
+    found = shapes(Buffers(values, {"values": np.array([0.0, 0.8, 0.0])}))
+    hatched = found[found[:, batch.HATCH] > 0.0]
+    assert len(hatched) == 1 and hatched[0, batch.HATCH] == np.float32(0.75 * 0.8)
+    np.testing.assert_allclose(hatched[0, batch.MIDDLE], [200.0, 200.0], atol=0.5)
+    del values["values"]  # not computed yet: its sum says nothing of the slope
+    assert not (shapes(Buffers(values, {"values": np.ones(3)}))[:, batch.HATCH] > 0.0).any()
+
+
+def test_a_dropped_neuron_is_crossed_out() -> None:
+    values = {"values": np.array([0.1, 0.0, -0.2])}
+    plain = shapes(Buffers(values))
+    crossed = shapes(Buffers(values, left_out={"values": np.array([0.0, 1.0, 0.0])}))
+    assert len(crossed) > len(plain)
