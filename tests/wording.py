@@ -174,6 +174,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    collected, passed = node.workeroutput.get("wording", ([], {}))
+    output = getattr(node, "workeroutput", {})  # one that has crashed has none
+    collected, passed = output.get("wording", ([], {}))
     RUN.collected |= set(collected)
     RUN.passed |= passed

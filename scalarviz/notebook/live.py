@@ -175,7 +175,7 @@ class Live(Shown):
                 self._state, self._stale = state, True
             self.controls.show_state(state)
         if moves or self._stale or self.controller.session.playing:
-            self._stale = False
+            self._stale = moves  # what has moved is drawn once more, where it stands at last
             self.canvas.request_draw()
 
     def _unseen(self) -> None:

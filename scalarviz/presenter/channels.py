@@ -60,12 +60,18 @@ def products_backward(s: Source) -> FloatArray:
     return known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way))
 
 
+def last_change(s: Source) -> FloatArray:
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
+        found: FloatArray = s.numbers.value - s.before
+    return found
+
+
 # The slots of the optimizer are channels, too; `names_of` inserts them before those of a sample.
 CHANNELS = table(
     [
         Channel("value", lambda source: source.numbers.value),
         Channel("gradient", lambda source: source.numbers.grad),
-        Channel(CHANGE, lambda source: source.numbers.value - source.before),
+        Channel(CHANGE, last_change),
         Channel("w*x", products_forward, of_sample=True),
         Channel("x*g", products_backward, of_sample=True),
     ]

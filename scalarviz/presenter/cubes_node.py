@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from time import perf_counter
 from typing import Any, final
 
@@ -28,6 +29,7 @@ from scalarviz.view.scene.plates import Layout
 from scalarviz.view.spheres.spheres import SpheresNode, WiresNode
 
 WIDE = 1.75  # width by height of the stage that a layout is made for
+SWITCH = 0.0001  # seconds of Python's switch interval while a training plays
 INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
 
 
@@ -74,7 +76,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         plan = plan_of(network, layout)
         CubesNode.__init__(self, plan.plates, len(network.bank), name=name)
         self.unfreeze()
-        self._corners = np.stack([plan.points().min(axis=0), plan.points().max(axis=0)])
+        points = plan.points() if len(plan.points()) else np.zeros((1, 3))
+        self._corners = np.stack([points.min(axis=0), points.max(axis=0)])
         self._around = SpheresNode(parent=self), WiresNode(parent=self)
         self.network = network
         self._snapshot: Any = shown.snapshot()
@@ -83,11 +86,16 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._now: SnapshotValues = at_once.read()
         self._asked = False  # whether the snapshot was requested, and not read yet
         self._scales = Scales()
-        self._scales.color, self._scales.size = self._channel(color), self._channel(cubes)
+        slots = shown.optimizer.row.slots if isinstance(shown, Session) else ()
+        known = names_of(list(dict.fromkeys((*self._now.slots, *slots))), has_layers=False)
+        table = {each: each for each in known}
+        self._scales.color = pick(table, color, "channel")
+        self._scales.size = pick(table, cubes, "channel")
         self._followed: Session | None = None
         self._interval = INTERVAL
         self._key: object = None
         self._timer: Any = None
+        self._turns: float | None = None  # Python's switch interval before it was shortened
         self._context: Any = None
         self.freeze()
         self.set_map(look.map, look.ground, look.tray)
@@ -95,10 +103,6 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._surround(plan, look)
         self.events.canvas_change.connect(self._move)
         self.parent = parent
-
-    def _channel(self, name: str) -> str:
-        known = names_of(list(self._now.slots), has_layers=False)
-        return pick({each: each for each in known}, name, "channel")
 
     def _surround(self, plan: Layout, look: Theme) -> None:
         """Set spheres and wires; they stand for neurons without numbers."""
@@ -127,6 +131,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
                 "make another sv.Cubes for another canvas"
             )
         self._context = context
+        if self._timer is not None:
+            self._take_turns(quick=self._followed is not None and self._followed.playing)
         if not self._asked:
             self._snapshot.request()
         self._asked = not self._snapshot.ready
@@ -187,9 +193,23 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
+        self._take_turns(quick=False)
+
+    def _take_turns(self, *, quick: bool) -> None:
+        """Shorten Python's switch interval while a training plays, or restore it.
+
+        Each call of OpenGL waits for its turn, and a frame has some hundred.
+        """
+        if quick and self._turns is None:
+            self._turns = sys.getswitchinterval()
+            sys.setswitchinterval(min(self._turns, SWITCH))
+        elif not quick and self._turns is not None:
+            sys.setswitchinterval(self._turns)
+            self._turns = None
 
     def _look(self, event: object = None) -> None:
         session = self._followed
+        self._take_turns(quick=session is not None and session.playing)
         if session is not None and (session.playing or session.clock.key != self._key):
             self._key = session.clock.key
             self.update()

@@ -161,8 +161,17 @@ class Motion:
             change = passage.after.value - passage.before.value
             scales = np.full(len(plates), stop_above(largest(change)) or 1.0)
             name = text("legend.change_in_step")
-            return Mixed(first + part * (last - first), change, first, name, scales)
-        return Mixed(first + part * (last - first), between(read(size, old), read(size, new), part))
+            return Mixed(mixture(first, last, part), change, first, name, scales)
+        return Mixed(mixture(first, last, part), between(read(size, old), read(size, new), part))
+
+
+def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
+    """Interpolate colors; what is not finite gives NaN until the end."""
+    if part >= 1.0:
+        return last
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: FloatArray = first + part * (last - first)
+    return found
 
 
 def between(first: FloatArray, last: FloatArray, part: float) -> FloatArray:

@@ -280,6 +280,11 @@ class Stage:
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
     @property
+    def _hovered_apart(self) -> int | None:
+        """The hovered cube; None if its card is shown anyway, since it is pinned."""
+        return None if self.hover == self.pinned else self.hover
+
+    @property
     def _inspects(self) -> bool:
         return self.hover is not None or self.pinned is not None
 
@@ -330,7 +335,7 @@ class Stage:
             moment,
             part,
             reading.exhibit,
-            hover_card(session, self.hover, source, since),
+            hover_card(session, self._hovered_apart, source, since),
             None if reading.asleep else self._card.card(self.pinned, source, since, reading.key),
             self.messages.chips(),
             self.messages.offers(),

@@ -35,6 +35,8 @@ def short(value: float, digits: int = 2) -> str:
     """Return a number in few characters, such as ".25"; `digits` follow the point."""
     if not np.isfinite(value):
         return str(value)
+    if 0.0 < abs(value) < 0.5 * 10.0**-digits:
+        return f"{value:.0e}".replace("e-0", "e-")
     text = f"{value:.{digits}f}" if abs(value) < 10.0 else f"{value:.{digits + 1}g}"
     text = "0" if float(text) == 0.0 else text
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text

@@ -69,7 +69,9 @@ class Picture:
         """Return the projection of the scene in a picture of this size in logical pixels."""
         box = frame_data.view or frame_data.division(width, height).inner
         points = frame_data.layout.points()
-        reach = float(np.linalg.norm(points - np.array(camera.target), axis=1).max()) + 2.0
+        reach = (
+            float(np.linalg.norm(points - np.array(camera.target), axis=1).max(initial=0.0)) + 2.0
+        )
         return Projection(camera, box, width, height, reach)
 
     def draw(

@@ -215,6 +215,7 @@ class MainWindow(QMainWindow):
             self._show_state()
         if moves or self.view.stale or self.controller.session.playing:
             self.view.refresh()
+            self.view.stale = moves  # what has moved is drawn once more, where it stands at last
         # Paint now, instead of when Qt is idle.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 

@@ -48,10 +48,14 @@ CAMERAS = ("turntable", "perspective", "arcball", "panzoom", "mirrored", "fly")
 
 
 @pytest.mark.parametrize("name", CAMERAS)
-def test_each_weight_is_seen_in_its_color_under_any_camera(canvas: Any, name: str) -> None:
+def test_each_weight_is_seen_in_its_color_under_any_camera(
+    canvas: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from vispy import scene
     from vispy.util.quaternion import Quaternion
 
+    # A camera with a timer takes vispy's default application: Qt ends the process without a screen.
+    monkeypatch.setattr("vispy.app._default_app.default_app", canvas.app)
     session = inside.made()
     cameras = {
         "turntable": lambda: scene.TurntableCamera(fov=0, azimuth=0, elevation=0),

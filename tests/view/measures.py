@@ -52,7 +52,10 @@ def projection(stage: Stage) -> Projection:
     data = stage.frame_data()
     box = data.division(*stage._extent).inner
     points = data.layout.points()
-    reach = float(np.linalg.norm(points - np.array(stage.eyes.camera.target), axis=1).max()) + 2.0
+    reach = (
+        float(np.linalg.norm(points - np.array(stage.eyes.camera.target), axis=1).max(initial=0.0))
+        + 2.0
+    )
     return Projection(stage.eyes.camera, box, *stage._extent, reach)
 
 

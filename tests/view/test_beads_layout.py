@@ -22,6 +22,8 @@ from scalarviz.view.scene.beads import (
     laid_out,
     size_of,
 )
+from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Fan, Layout, Neurons, Plate
 from tests.strategies import deep_networks, networks, picture_networks
 
@@ -439,3 +441,25 @@ def test_a_skip_connection_leads_past_all_walls(program: Program, form: Form) ->
                 low, high = box_of(plate)
                 near, far = np.minimum(start, end), np.maximum(start, end)
                 assert not ((near < high - 1e-6).all() and (far > low + 1e-6).all())
+
+
+def test_the_sphere_of_the_biases_stands_only_before_a_wall_with_biases() -> None:
+    layers = [sv.Dense(3, 4), sv.LayerNorm(4), sv.Softmax(4), sv.Dense(4, 2)]
+    layout = beads(sv.Network(layers).program, lambda label: (label, ""))
+    assert [line.values for line in layout.neurons if line.one is not None] == [
+        "inputs",
+        "softmax 2",
+    ]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_convolution_read_as_more_images_than_it_has_kernels_is_laid_out(name: str) -> None:
+    layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.Reshape((2, 4, 4), (8, 2, 2))]
+    network = sv.Network([*layers, sv.AvgPool2d((8, 2, 2))])
+    layout = LAYOUTS[name](network.program, lambda label: (label, ""))
+    assert sum(plate.size for plate in layout.plates) == len(network.bank) == 20
+    assert all(np.isfinite(line.points).all() for line in layout.neurons)
+
+
+def test_a_layout_of_nothing_has_no_points() -> None:
+    assert of_values([], []).points().shape == (0, 3)

@@ -166,7 +166,13 @@ void main() {
     float larger = max(size_x, size_y);
     float smaller = min(size_x, size_y);
 #if FAR
-    float far = u_ids < 0.5 ? smoothstep(FLAT_FROM, FLAT_TO, larger) : 0.0;
+    // The size of a pixel across the ray, in cells: seen along the plate its cubes keep their size.
+    vec3 way = normalize(ray_safe);
+    vec3 right = dFdx(v_place);
+    vec3 down = dFdy(v_place);
+    float fine = max(length(right - way * dot(right, way)), length(down - way * dot(down, way)));
+    float flat_size = larger < OBLIQUE * fine ? larger : OBLIQUE * fine;
+    float far = u_ids < 0.5 ? smoothstep(FLAT_FROM, FLAT_TO, flat_size) : 0.0;
 #else
     const float far = 0.0;
 #endif

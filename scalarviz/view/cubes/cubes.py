@@ -112,10 +112,11 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         colors  what colors show, an array of the bank's length
         sizes   what sizes show, likewise
         """
-        given = np.ascontiguousarray(colors, np.float32)
-        # Read once by the kernels of the mip levels, if both show the same.
-        same = sizes is colors
-        self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
+        with np.errstate(over="ignore"):  # infinite in float32: drawn as the largest
+            given = np.ascontiguousarray(colors, np.float32)
+            # Read once by the kernels of the mip levels, if both show the same.
+            same = sizes is colors
+            self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
         self._fresh = False
         self.update()
 

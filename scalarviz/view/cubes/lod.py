@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.view.cubes.shaders import OBLIQUE
 from scalarviz.view.scene.plates import Plate
 
 # Clip planes: a point (x, y, w) is inside if its product with each row is positive.
@@ -79,7 +80,8 @@ def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> 
     lengths = np.hypot(moves[:, :, 0], moves[:, :, 1]) / area[:, np.newaxis]
     longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
     fine = np.maximum(shorter, FLATTEST * longer)
-    return Near(ROOM * float(longer.min()), float(longer.max()) / ROOM, ROOM * float(fine.min()))
+    least = np.minimum(longer, OBLIQUE * shorter)
+    return Near(ROOM * float(least.min()), float(longer.max()) / ROOM, ROOM * float(fine.min()))
 
 
 def clipped(polygon: FloatArray, inside: FloatArray) -> FloatArray:

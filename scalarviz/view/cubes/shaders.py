@@ -30,6 +30,7 @@ LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
+OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
 DIM, CONTRAST = 0.45, 3.05  # least brightness, and least contrast of what is dimmed with the ground
 
 # vispy inserts the transforms of the view at `$`.
@@ -53,6 +54,7 @@ def fragment(texels: str, *, far: bool = True) -> str:
         "DIM": DIM,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
+        "OBLIQUE": OBLIQUE,
         "FLAT_FROM": FLAT_FROM,
         "FLAT_TO": FLAT_TO,
         "MEANS_FROM": MEANS_FROM,

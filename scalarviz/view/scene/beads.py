@@ -44,6 +44,7 @@ WIDER = 1.15, 1.3, 1.5, 1.75, 2.0  # factors of the distances, if the stage has 
 FULL, MANY = 0.93, 2000  # of the largest scale: so much is given up for them, by fewer weights
 DEEP, TURNED = 5, 1.15  # stations; so much larger is a longer network with its inputs upright
 ROWS, FOLDED = (2, 3), 1.2  # so much larger is a network in rows
+LONG = 60  # stations of a network of which fewer forms are tried
 WIRED = 400  # weights; larger networks have wires at the edges of walls only
 PASSING = 1.2  # from the walls to a skip connection
 
@@ -88,12 +89,18 @@ def beads(
 
 
 def chosen(stations: list[Station], size: Callable[[Form], float]) -> Form:
-    """Return the form in which cubes are largest, of few that are tried one after the other."""
-    form = Form()
+    """Return the form in which cubes are largest, of few that are tried one after the other.
+
+    Of very long networks fewer are tried.
+    """
+    form, long = Form(), len(stations) + max(each.run.count for each in stations) / 500 > LONG
+    shares, all_angles, widths = (
+        (SHARES, ANGLES, WIDER) if not long else (SHARES[::3], (USUAL,), ())
+    )
     if any(each.run.count > (LEAST_IMAGES if each.run.images else CORRIDOR) for each in stations):
         measure(stations, np.inf)
         longest = max(each.run.extent() for each in stations)
-        forms = [replace(form, longest=longest / share) for share in SHARES]
+        forms = [replace(form, longest=longest / share) for share in shares]
         sizes = [size(each) for each in forms]
         form = next(f for f, s in zip(forms, sizes, strict=True) if s > WRAPPED * max(sizes))
     best = size(form)
@@ -105,7 +112,7 @@ def chosen(stations: list[Station], size: Callable[[Form], float]) -> Form:
         each.run.count * (each.before.count + 1) for each in stations if each.kind == "wall"
     )
     bound = any(each.run.images for each in stations) or weights < FEW
-    angles = [angle for angle in ANGLES if angle <= STEEPEST or not bound]
+    angles = [angle for angle in all_angles if angle <= STEEPEST or not bound]
     form = max((replace(form, angle=angle) for angle in angles), key=size)
     best = size(form)
     if len(stations) > DEEP and not any(each.joins != NONE for each in stations):
@@ -114,7 +121,7 @@ def chosen(stations: list[Station], size: Callable[[Form], float]) -> Form:
             if size(other) > FOLDED * best:
                 form, best = other, size(other)
     full = FULL if weights < MANY else 1.0
-    wide = [replace(form, wider=wider) for wider in WIDER]
+    wide = [replace(form, wider=wider) for wider in widths]
     return next((each for each in reversed(wide) if size(each) >= full * best), form)
 
 
@@ -141,7 +148,9 @@ def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout
     few = sum(prod(each.shape) for each in program.operations if each.weights != NONE) <= WIRED
     for number, station in enumerate(stations):
         if station.kind == "line":
-            neurons.append(line_at(station, stations, ways.get(number)))
+            after = stations[number + 1] if number + 1 < len(stations) else station
+            one = after.kind == "wall" and program.operations[after.place].biases != NONE
+            neurons.append(line_at(station, stations, ways.get(number), one=one))
             if few and station.place != NONE and not station.again:
                 wires += straight(stations, number, len(neurons) - 1)
             continue
@@ -157,13 +166,15 @@ def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout
     views = {
         "perspective": view,
         "orthographic": replace(view, fov=0.0),
-        "flat": replace(view, azimuth=-72.0, elevation=6.0, fov=0.0),
+        "flat": replace(view, elevation=0.0, fov=0.0),
     }
     return Layout(plates, neurons, wires, labels, views, fans, follows_shape=True)
 
 
-def line_at(station: Station, stations: list[Station], way: FloatArray | None) -> Neurons:
-    """Return the neurons of a line."""
+def line_at(
+    station: Station, stations: list[Station], way: FloatArray | None, *, one: bool
+) -> Neurons:
+    """Return the neurons of a line; `one`: with the sphere of the biases behind it."""
     run = station.run
     places = places_of(station, stations) + station.origin
     points = places[: run.count]
@@ -178,7 +189,7 @@ def line_at(station: Station, stations: list[Station], way: FloatArray | None) -
         side=station.pixel,
         way=way,
         radius=station.radius,
-        one=places[-1] if run.one else None,
+        one=places[-1] if one else None,
         right=NEAR,
         again=station.again,
     )

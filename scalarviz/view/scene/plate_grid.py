@@ -169,8 +169,13 @@ def row_behind(drawing: LayoutBuilder, grid: PlateGrid) -> Row:
     rows, shape = grid.rows, drawing.shape_of(grid.place)
     groups = shape[0] if shape else grid.outputs
     each = grid.outputs // groups
-    middles = rows.reshape(groups, each, 3).mean(axis=1)
-    pitch = each * grid.pitch[0] if each > 1 or grid.is_upright else grid.pitch[0]
+    if grid.outputs % groups:  # a convolution whose outputs are read as other images
+        places = np.linspace(0.0, len(rows) - 1.0, groups)
+        middles = np.stack([np.interp(places, np.arange(len(rows)), axis) for axis in rows.T], 1)
+        pitch = grid.pitch[0] * max(1, len(rows) - 1) / max(1, groups - 1)
+    else:
+        middles = rows.reshape(groups, each, 3).mean(axis=1)
+        pitch = float(each * grid.pitch[0])
     axis = np.sign(middles[-1] - middles[0]) if groups > 1 else grid.across
     if groups == 1 and is_up(axis):
         axis = DOWN
@@ -221,6 +226,8 @@ def wires_out(
         drawing.wire(rows + near * leaving, behind.middles, grid.place, outgoing=False)
         return
     drawing.wire(rows + near * leaving, rows + far * leaving, grid.place, outgoing=False)
+    if grid.outputs % len(behind.middles):
+        return
     each = grid.outputs // len(behind.middles)
     ends = np.concatenate(
         [rows[::each] - 0.5 * grid.across, rows[each - 1 :: each] + 0.5 * grid.across]

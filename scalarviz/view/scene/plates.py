@@ -305,6 +305,7 @@ class Layout:
         """Return points in space that a picture of the whole should include."""
         return np.vstack(
             [
+                np.zeros((0, 3)),
                 *(plate.corners() for plate in self.plates),
                 *(
                     points + side * line.radius * way
