@@ -109,6 +109,8 @@ def draw_ends(
     if len(layout.neurons) < 2 or not layout.fans:
         return
     size = 13.0 * scale
+    taken = obstacles(see, layout)
+    taken.polygons.clear()
     again = [(line, "again") for line in layout.neurons if line.again]
     for line, key in ((layout.neurons[0], "in"), *again, (layout.neurons[-1], "out")):
         seen = see(line.points)
@@ -123,8 +125,14 @@ def draw_ends(
             x, y = float(seen.xy[good, 0].min()), float(tops[seen.xy[good, 0].argmin()]) - 9 * scale
         words = text(f"picture.{key}")
         wide = canvas.measure(words, size=size, bold=True)
-        left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-        canvas.text(left, y, words, size=size, color=theme.ink, bold=True, outline=theme.ground)
+        shift = wide if line.again else wide / 2
+        left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
+        for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
+            box = Box(left, y - up - 0.8 * size, wide, size)
+            if not taken.meets(box) and box.y > see.box.y - MARGIN * scale:
+                ink, halo = theme.ink, theme.ground
+                canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
+                break
 
 
 def draw_heads(
