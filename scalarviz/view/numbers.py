@@ -10,10 +10,10 @@ from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import readable, short
+from scalarviz.view.scene.beads import FEW
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
-FEW = 40  # cubes; a smaller network has a number on each
 MOST = 64  # numbers of one sum, or of one plate
 LARGE = 84.0  # pixels of a cell from which on its cube has a number
 SEARCHED = 100_000  # cubes; larger plates are not searched for large ones

@@ -8,13 +8,12 @@ from scalarviz.draw2d.colors import (
     ColorMap,
     contrast,
     linear,
-    oklab,
     rgb,
     spread,
-    srgb,
     to_bytes,
 )
 from scalarviz.texts import text
+from tests.draw2d.perception import oklab, srgb
 
 every_map = pytest.mark.parametrize("colors", MAPS.values(), ids=MAPS)
 SIZES = np.linspace(0.0, 1.0, 101)

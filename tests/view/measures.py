@@ -12,8 +12,8 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.picking import half_sides
+from scalarviz.view.labels import hull, inside
 from scalarviz.view.scene.frame import Projection
-from scalarviz.view.scenery import hull, inside
 
 NOTHING = -1
 

@@ -7,10 +7,10 @@ import pytest
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.labels import draw_labels
 from scalarviz.view.legend import legend_box
 from scalarviz.view.neurons import write_names, write_one
 from scalarviz.view.scene.frame import Box
-from scalarviz.view.scenery import draw_ends, draw_labels
 from tests.view.measures import look, projection, stage_of, trained
 
 SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (1000, 1000)]
@@ -45,8 +45,6 @@ def test_cubes_are_large_enough_to_be_seen(name: str, size: tuple[int, int], lea
 def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
     name: str, size: tuple[int, int]
 ) -> None:
-    if (name, size) == ("2-200-2", (1000, 1000)):
-        pytest.skip("in a square stage columns of wrapped neurons stand behind the next block")
     seen = look(stage_of(trained(name), size))
     judged = seen.whole >= LEAST
     assert (seen.shown[judged] >= 0.5 * seen.whole[judged]).sum() >= 0.9 * judged.sum()
@@ -108,9 +106,7 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
             write_one(canvas, see, line, theme, scale)
             canvas.found = [each for each in canvas.found if each[0] != "1"]
             write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale)
-    legend = legend_box(data.division(*size))
-    draw_labels(canvas, see, data, theme, scale, legend)
-    draw_ends(canvas, see, data.layout, theme, scale)
+    draw_labels(canvas, see, data, theme, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)
     x, y, radius = look(stage).circles.T

@@ -29,6 +29,11 @@ def is_row(station: Station) -> bool:
     return station.kind != "wall" and not station.run.upright and station.run.blocks == 1
 
 
+def is_beside(station: Station) -> bool:
+    """Return whether the columns of a wrapped line stand between the blocks of the wall before."""
+    return station.kind == "line" and station.run.upright and station.run.blocks > 1
+
+
 def box_of(station: Station, stations: list[Station]) -> FloatArray:
     """Return least and most of depth (z) and height (y) of a station: [[z, y], [z, y]]."""
     run, half = station.run, 0.5
@@ -88,12 +93,13 @@ def along_flow(stations: list[Station], angle: float, wider: float = 1.0) -> lis
     large = max(float(np.ptp(box[:, 1])) for box in boxes) > CORRIDOR
     x = 0.0
     for i, station in enumerate(stations):
+        factor = 1.0 if is_beside(station) else wider
         if i:
             is_short = large and "scale" not in (station.kind, stations[i - 1].kind)
-            x += (CLOSER if is_short else CLOSE) * wider
+            x += (CLOSER if is_short else CLOSE) * factor
         for j in range(max(0, i - 3), i):
             least = apart(stations[j], boxes[j], station, boxes[i], radians(angle))
-            x = max(x, float(stations[j].origin[0]) + wider * least)
+            x = max(x, float(stations[j].origin[0]) + least * factor)
         station.origin = x * RIGHT
     return boxes
 
@@ -107,9 +113,8 @@ def apart(
         return 0.0
     c, s, up = cos(off), sin(off), radians(ELEVATION)
     right, left, wide = before[1, 0], own[0, 0], np.ptp(own[:, 0])
-    if front.run is station.run and station.run.upright and station.run.blocks > 1:
-        # Each block of a wall has its neurons beside it.
-        right, left = 0.5 * front.run.side, -station.radius
+    if front.run is station.run and is_beside(station):
+        return 0.5 * station.run.apart * c / s  # in the middle between two blocks
     nearer = 1.0 if hidden else NEARER
     margin = 1.0 if station.kind == "line" else 0.6
     reach = (nearer * (right - left - hidden * wide) * c + margin) / s

@@ -31,11 +31,20 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
     shaders  the text of vertex and fragment shader
     corners  (4, 2), the attribute `a_corner` of each vertex
+    depth_mask  whether it hides what is drawn behind it later
     """
 
-    def __init__(self, shaders: tuple[str, str], corners: Any) -> None:
+    def __init__(self, shaders: tuple[str, str], corners: Any, *, depth_mask: bool) -> None:
         self._to_clip = MatrixTransform()
         Visual.__init__(self, *shaders)
+        self.set_gl_state(
+            depth_test=True,
+            depth_func="less",
+            depth_mask=depth_mask,
+            cull_face=False,
+            blend=True,
+            blend_func=("one", "one_minus_src_alpha"),
+        )
         self._draw_mode = "triangles"
         self._quads = Quads(self.shared_program, corners)
         self._points = np.zeros((0, 3))
@@ -78,15 +87,7 @@ class SpheresVisual(QuadsVisual):
     """Visual that draws spheres with outlines, softly lit from the upper left."""
 
     def __init__(self) -> None:
-        QuadsVisual.__init__(self, SPHERE, SQUARE)
-        self.set_gl_state(
-            depth_test=True,
-            depth_func="less",
-            depth_mask=True,
-            cull_face=False,
-            blend=True,
-            blend_func=("one", "one_minus_src_alpha"),
-        )
+        QuadsVisual.__init__(self, SPHERE, SQUARE, depth_mask=True)
 
     def set_data(
         self,
@@ -117,15 +118,7 @@ class WiresVisual(QuadsVisual):
     """Visual that draws straight wires, with depth; draw it after all that is solid."""
 
     def __init__(self) -> None:
-        QuadsVisual.__init__(self, WIRE, STRIP)
-        self.set_gl_state(
-            depth_test=True,
-            depth_func="less",
-            depth_mask=False,
-            cull_face=False,
-            blend=True,
-            blend_func=("one", "one_minus_src_alpha"),
-        )
+        QuadsVisual.__init__(self, WIRE, STRIP, depth_mask=False)
 
     def set_data(
         self, starts: FloatArray, ends: FloatArray, colors: FloatArray, widths: FloatArray
