@@ -17,7 +17,7 @@ from string import Template
 from scalarviz.draw2d.colors import MAPS
 from scalarviz.errors import InputError
 from scalarviz.package_files import text_beside
-from scalarviz.presenter.captions.operations import Caption
+from scalarviz.session.caption import Caption
 from scalarviz.texts import text
 
 PNG = b"\x89PNG\r\n\x1a\n"

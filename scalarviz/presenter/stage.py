@@ -18,7 +18,6 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.captions.cache import Narration
-from scalarviz.presenter.captions.operations import Caption
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.cards import PinnedCard, hover_card
 from scalarviz.presenter.channels import CHANGE, Source, names_of
@@ -30,6 +29,7 @@ from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
+from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
 from scalarviz.view.frame_data import CubeValues, FrameData

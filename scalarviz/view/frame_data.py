@@ -9,6 +9,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.program import Moment
+from scalarviz.session.caption import Caption
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.plates import Layout
@@ -100,13 +101,13 @@ class Words:
 
     title    of the show; `about` is a sentence beside it
     clock    the step, written above the loss; "" where controls show it
-    caption  the operation: a title, a formula, and lines of numbers
+    caption  what the operation did, or another sentence
     """
 
     title: str = ""
     about: str = ""
     clock: str = ""
-    caption: tuple[str, str, Sequence[str]] | None = None
+    caption: Caption | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.session.caption import Caption
 from scalarviz.texts import text
 from scalarviz.view.charts import draw_loss
 from scalarviz.view.frame_data import FrameData, Words
@@ -63,14 +64,14 @@ def draw_band(
 def draw_caption(
     canvas: Canvas2D,
     box: Box,
-    caption: tuple[str, str, Sequence[str]],
+    caption: Caption,
     theme: Theme,
     scale: float = 1.0,
     *,
     short: bool = False,
 ) -> None:
     """Draw the caption: title, formula, and lines of numbers, as many as fit; `short`: a title."""
-    title, formula, numbers = caption
+    title, formula, numbers = caption.title, caption.formula, caption.numbers
     with canvas.clip(box.x, box.y, box.width, box.height):
         most = 1 if short else 2
         y = box.y + 4.0 * scale

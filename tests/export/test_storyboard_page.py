@@ -14,7 +14,7 @@ import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.export.storyboard_page import COLORS, Still, page
-from scalarviz.presenter.captions.operations import Caption
+from scalarviz.session.caption import Caption, plain_lines
 from tests.wording import refused
 
 NASTY = "<script>alert(\"1\")</script> & 'more'"
@@ -40,11 +40,13 @@ def stills() -> list[Still]:
         Still("zero_grad", Caption("All gradients are set to 0.", "grad = 0"), png((9, 9, 9)), "A"),
         Still(
             "affine 0",
-            Caption("Each adds up.", "z = w x + ... + b", ("1 * 2 = 2", "a < b")),
+            Caption("Each adds up.", "z = w x + ... + b", plain_lines("1 * 2 = 2", "a < b")),
             png((200, 90, 20), 1280, 800),
             "Plates & lines.",
         ),
-        Still(NASTY, Caption(NASTY, NASTY, (NASTY, "x" * 150)), png((20, 90, 200)), NASTY),
+        Still(
+            NASTY, Caption(NASTY, NASTY, plain_lines(NASTY, "x" * 150)), png((20, 90, 200)), NASTY
+        ),
     ]
 
 

@@ -16,8 +16,8 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.presenter.captions import moments
 from scalarviz.presenter.captions.format import both, chosen, fill, said
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.captions.operations import Caption
 from scalarviz.presenter.traced_weight import path
+from scalarviz.session.caption import Caption
 from scalarviz.texts import texts
 
 Array = npt.NDArray[np.float64]
@@ -187,7 +187,7 @@ def test_the_term_of_the_focus_sample_and_that_of_the_followed_weight_are_shown(
 
 
 def test_at_the_very_start_nothing_is_computed() -> None:
-    assert caption(rgb()) == Caption("Each cube is one weight.", "", ())
+    assert caption(rgb()) == Caption("Each cube is one weight.")
     first = walk(rgb())["zero_grad"]
     assert first.numbers == ("grad = 0 already: this is the first step",)
 

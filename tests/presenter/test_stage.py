@@ -117,12 +117,13 @@ def test_a_presentation_has_strip_and_caption_only_with_larger_letters(
 
 def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
     caption = stage.frame_data().words.caption
-    assert caption[0] == f"After 3 steps the loss is {stage.session.loss:.3g}." and caption[1]
+    assert caption.title == f"After 3 steps the loss is {stage.session.loss:.3g}."
+    assert caption.formula
     stage.silent = True
-    assert stage.frame_data().words.caption[1] == ""
+    assert stage.frame_data().words.caption.formula == ""
     stage.session.play(20.0)
     try:
-        assert stage.frame_data().words.caption[0].startswith("Each step moves")
+        assert stage.frame_data().words.caption.title.startswith("Each step moves")
     finally:
         stage.session.pause()
 

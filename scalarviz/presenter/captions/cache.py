@@ -6,15 +6,15 @@ from typing import final
 
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.captions.operations import Caption
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
+from scalarviz.session.caption import Caption
 from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Words
 
-NOTHING = Caption("", "", ())
+NOTHING = Caption("")
 
 
 @final
@@ -39,19 +39,16 @@ class Narration:
         caption = self._caption(show, motion, pinned, hint=not clock)
         return Words(show.title, show.about, step, caption)
 
-    def _caption(
-        self, show: Show, motion: Motion, pinned: int | None, *, hint: bool
-    ) -> tuple[str, str, tuple[str, ...]]:
+    def _caption(self, show: Show, motion: Motion, pinned: int | None, *, hint: bool) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
         if session.clock == Clock() and not session.playing:
-            return show.about, "", ()
+            return Caption(show.about)
         # Captions that change too quickly cannot be read.
         if not self.reading.asleep and motion.walking and not (session.playing and motion.hasty):
-            said = self.caption(pinned)
-            return said.title, said.formula, said.numbers
+            return self.caption(pinned)
         if session.playing:
-            return text("captions.playing"), "", ()
+            return Caption(text("captions.playing"))
         steps, loss = session.step_index, session.loss
         title = plural("captions.rest", steps, loss=f"{loss:.3g}") if loss == loss else show.about
-        return title, text("captions.rest.hint") if hint else "", ()
+        return Caption(title, text("captions.rest.hint") if hint else "")

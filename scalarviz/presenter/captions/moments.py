@@ -24,13 +24,13 @@ from scalarviz.presenter.captions.format import (
 from scalarviz.presenter.captions.operations import (
     BACKWARD_KINDS,
     FORWARD_KINDS,
-    Caption,
     CaptionFn,
     caption_of,
     plain,
     row_back,
 )
 from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient
+from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.session.explanation import Explanation, explain
 from scalarviz.session.session import Session
 from scalarviz.texts import plural, row_text, text
@@ -78,7 +78,7 @@ def forward(ctx: TracedWeight) -> Caption:
     says = text("captions.prediction", prediction=prediction)
     should = text("captions.target", target=target)
     formula = re.sub(r"^\w+ =", "p =", plainly.formula)
-    return Caption(text("captions.last"), formula, (*plainly.numbers, says, should))
+    return Caption(text("captions.last"), formula, (*plainly.lines, *plain_lines(says, should)))
 
 
 def loss(ctx: TracedWeight) -> Caption:
@@ -108,7 +108,7 @@ def loss(ctx: TracedWeight) -> Caption:
     total = f"L = {said(ctx.session.loss)}, {factor}{text(f'captions.loss.over.{mean}', **counts)}"
     numbers = (text("captions.loss.sample", sample=ctx.sample, errors=own), total)
     formula = text(f"captions.loss.formula.{mean}", error=error, samples=samples)
-    return Caption(text("captions.loss.title"), f"L = {factor}{formula}", numbers)
+    return Caption(text("captions.loss.title"), f"L = {factor}{formula}", plain_lines(*numbers))
 
 
 def delta(ctx: TracedWeight) -> Caption:
@@ -128,13 +128,13 @@ def delta(ctx: TracedWeight) -> Caption:
         formula, slope = f"delta = {derivative}", re.sub(r"\ba\b", "p", slope)
         numbers.append(f"{ctx.unit}: {line}")
     if ctx.operation.source not in ctx.moment.gradients:
-        return Caption(title, formula, tuple(numbers))
+        return Caption(title, formula, plain_lines(*numbers))
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     result = ctx.of_sample(ctx.numbers.gradient)[place]
     filled = fill(slope, z=z, a=a, p=a)
     numbers.append(f"{ctx.unit}: delta = {said(upstream)} * {filled} = {said(result)}")
     is_bracket = slope.startswith("(") and not ctx.is_last
-    return Caption(title, formula + (" " if is_bracket else " * ") + slope, tuple(numbers))
+    return Caption(title, formula + (" " if is_bracket else " * ") + slope, plain_lines(*numbers))
 
 
 def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
@@ -168,12 +168,12 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     title = text(f"captions.weight_gradient.{'first' if ctx.is_first else 'title'}")
     formula = f"grad += delta * {'x' if ctx.is_first else 'a'}"
     if places == 1:
-        return Caption(title, formula, (found.name, line))
+        return Caption(title, formula, plain_lines(found.name, line))
     if not places:
-        return Caption(title, formula, (found.name, text("explanation.beyond")))
+        return Caption(title, formula, plain_lines(found.name, text("explanation.beyond")))
     used = plural("captions.weight_gradient.used", places, name=found.name)
     formula = text("captions.weight_gradient.shared", formula=formula)
-    return Caption(title, formula, (used, line))
+    return Caption(title, formula, plain_lines(used, line))
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
@@ -199,7 +199,7 @@ def step(ctx: TracedWeight) -> Caption:
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(timeline.loss, again)
         lines.append(text("captions.step.loss", old=old, new=new))
-    return Caption(text("captions.step.title"), formula, tuple(lines))
+    return Caption(text("captions.step.title"), formula, plain_lines(*lines))
 
 
 def moved(found: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:

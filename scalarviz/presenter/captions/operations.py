@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,22 +18,14 @@ from scalarviz.presenter.captions.format import (
 )
 from scalarviz.presenter.paths import weights_from, weights_into
 from scalarviz.presenter.traced_weight import TracedWeight
+from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.texts import plural, row_text, text
-
-
-@dataclass(frozen=True)
-class Caption:
-    """A sentence, a formula (or ""), and up to three lines of numbers."""
-
-    title: str
-    formula: str = ""
-    numbers: tuple[str, ...] = ()
 
 
 def caption_of(key: str, *numbers: str, **fields: object) -> Caption:
     """Return the caption with the texts of a key and these lines of numbers."""
     title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
-    return Caption(title, formula, numbers)
+    return Caption(title, formula, plain_lines(*numbers))
 
 
 def weighted(ctx: TracedWeight) -> Caption:
@@ -59,7 +51,9 @@ def activation(ctx: TracedWeight) -> Caption:
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     title = ACTIVATIONS[name].caption or text("captions.activation", name=name)
     title = row_text(f"rows.activations.{name}.caption", title)
-    return Caption(title, f"a = {name}(z)", (f"{ctx.unit}: {name}({said(z)}) = {said(a)}",))
+    return Caption(
+        title, f"a = {name}(z)", plain_lines(f"{ctx.unit}: {name}({said(z)}) = {said(a)}")
+    )
 
 
 def row_formula(ctx: TracedWeight) -> Caption:
@@ -67,7 +61,7 @@ def row_formula(ctx: TracedWeight) -> Caption:
     title = row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name))
     formula = row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)")
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
-    return Caption(title, formula, (f"{listed(x)} -> {listed(y)}",))
+    return Caption(title, formula, plain_lines(f"{listed(x)} -> {listed(y)}"))
 
 
 def plain(ctx: TracedWeight) -> Caption:
@@ -76,7 +70,9 @@ def plain(ctx: TracedWeight) -> Caption:
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     kind = ctx.operation.about
     meaning = row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning)
-    return Caption(text("captions.plain", name=name), meaning, (f"{listed(x)} -> {listed(y)}",))
+    return Caption(
+        text("captions.plain", name=name), meaning, plain_lines(f"{listed(x)} -> {listed(y)}")
+    )
 
 
 def branch(ctx: TracedWeight) -> Caption:

@@ -1,0 +1,64 @@
+"""Caption: what the last operation did, as a sentence, its arithmetic, and where that is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scalarviz.model.operations import NONE
+
+Neuron = tuple[str, int]  # the name of a buffer of the program, and the place in it
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a line of a caption, such as one term of a sum.
+
+    words   its text, such as ".27 x -.105" or " + "
+    row     bank index of the weight that it is about; -1 for none
+    neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
+    mark    what is written on the weight's cube meanwhile, such as "-.028"; "" for its value
+    """
+
+    words: str
+    row: int = NONE
+    neuron: Neuron | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What an operation did, with the numbers of one sample, weight or neuron.
+
+    title    one plain sentence
+    formula  the formula without numbers, or ""
+    lines    lines of pieces: the formula with numbers; long sums leave terms out
+    whole    the same lines with all terms; empty if nothing is left out
+    rows     bank indices of weights that are spoken of, beside those of the pieces
+    neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
+    """
+
+    title: str
+    formula: str = ""
+    lines: tuple[tuple[Piece, ...], ...] = ()
+    whole: tuple[tuple[Piece, ...], ...] = ()
+    rows: tuple[int, ...] = ()
+    neurons: tuple[Neuron, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The text of each line."""
+        return tuple("".join(piece.words for piece in line) for line in self.lines)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """All pieces that are about a weight or a neuron, without repetition."""
+        every = (piece for line in self.whole or self.lines for piece in line)
+        return tuple(dict.fromkeys(p for p in every if p.row != NONE or p.neuron is not None))
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))
+
+
+def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
+    """Return lines that consist of one piece each, about nothing in the picture."""
+    return tuple((Piece(line),) for line in lines)
