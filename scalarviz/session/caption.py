@@ -35,6 +35,7 @@ class Caption:
     whole    the same lines with all terms; empty if nothing is left out
     rows     bank indices of weights that are spoken of, beside those of the pieces
     neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
+    callout  a few words that stand beside the subject in the picture, such as "neuron 3: .28"
     """
 
     title: str
@@ -43,6 +44,7 @@ class Caption:
     whole: tuple[tuple[Piece, ...], ...] = ()
     rows: tuple[int, ...] = ()
     neurons: tuple[Neuron, ...] = ()
+    callout: str = ""
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.program import Moment
-from scalarviz.session.caption import Caption
+from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.plates import Layout
@@ -32,6 +32,7 @@ class CubeValues:
     frozen         mask of the frozen parameters
     before         the colors' numbers before the step that is shown, if there is one
     grown          the color scale before and after, while it has just grown; else None
+    pushes         the gradients known in the step that is shown, NaN where they are not; or None
     """
 
     colors: FloatArray
@@ -45,6 +46,7 @@ class CubeValues:
     frozen: FloatArray | None = None
     before: FloatArray | None = None
     grown: tuple[float, float] | None = None
+    pushes: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,9 @@ class FrameData:
     hovered        `done` of the cell of the strip under the mouse, or 0
     view           box that the network fills; None: the inner one of the division
     present        whether it is a presentation: with larger letters, and without head and loss
+    hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
+    pointed        the piece of the caption under the mouse, or None
+    opened         whether the caption shows all terms
     """
 
     layout: Layout
@@ -167,6 +172,10 @@ class FrameData:
     hovered: int = 0
     view: Box | None = None
     present: bool = False
+    hover_neuron: Neuron | None = None
+    pinned_neuron: Neuron | None = None
+    pointed: Piece | None = None
+    opened: bool = False
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
