@@ -25,6 +25,7 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MUCH = 100  # characters, or items
 MOST = 2**63
 NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although float() accepts them
+BLOCK = 32_768  # numbers that are checked at a time
 LARGE = 10_000  # bits; Python does not convert larger integers to decimal
 
 
@@ -65,13 +66,26 @@ def as_batch(
             f"{who} takes {each}, or a batch of shape (batch, {columns}), "
             f"not an array of shape {shape}"
         )
-    if finite and not is_all(np.isfinite(array)):
+    if finite and not is_finite(array):
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise NotFiniteError(
             f"{who} was given {array[row, column]} at row {row}, column {column}: "
             "remove or replace what is not a finite number"
         )
     return array, single
+
+
+def is_finite(array: FloatArray) -> bool:
+    """Return whether all numbers of a 2-D array are finite.
+
+    A large array is checked some rows at a time: a temporary array of its size would be in new
+    pages of memory, which take longer than the check.
+    """
+    if array.size <= BLOCK:
+        return is_all(np.isfinite(array))
+    rows = max(1, BLOCK // array.shape[1])
+    blocks = (array[first : first + rows] for first in range(0, len(array), rows))
+    return all(is_all(np.isfinite(block)) for block in blocks)
 
 
 def is_all(marks: npt.NDArray[np.bool_]) -> bool:
