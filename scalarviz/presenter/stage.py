@@ -15,6 +15,7 @@ import numpy as np
 
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
+from scalarviz.layers.perceptron import Perceptron
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.captions.cache import Narration
@@ -24,12 +25,12 @@ from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
-from scalarviz.presenter.pointing import cube_at
+from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, same_in, target_at
 from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
-from scalarviz.session.caption import Caption
+from scalarviz.session.caption import Caption, Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
 from scalarviz.view.frame_data import CubeValues, FrameData
@@ -42,6 +43,7 @@ class Stage:
     """What is shown of a show, and how.
 
     pinned, hover  bank indices, or None
+    pinned_neuron, hover_neuron  the neuron instead, or None
     color, size    the channels
     per_layer      whether each layer has scales of its own
     help           whether the list of `keys` is shown
@@ -76,9 +78,11 @@ class Stage:
         self.present = False
         self.nodes: Callable[[Any], object] | None = None
         self.hover: int | None = None
+        self.hover_neuron: Neuron | None = None
         self.travel: Callable[[int], object] = lambda operations: None
         self._hovered = 0  # cell of the strip
         self.pinned: int | None = None
+        self.pinned_neuron: Neuron | None = None
         self._forgets = True  # whether the pinned weight's history was not recorded before
         self._layout_name = layout
         self.scales = Scales()
@@ -108,7 +112,7 @@ class Stage:
         """Show another session."""
         self.pin(None)
         self.show = Show.of(show)
-        self.hover = self._seen = None
+        self.hover = self.hover_neuron = self._seen = None
         self.release()
         self._begin(self._preset)
 
@@ -207,7 +211,7 @@ class Stage:
         """Close the help, else the card, else show the whole network as at first."""
         if self.help:
             self.help = False
-        elif self.pinned is not None:
+        elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
         else:
             self.look(self._preset)
@@ -216,7 +220,8 @@ class Stage:
 
     def hover_at(self, x: float, y: float) -> None:
         self._hovered = self.cell_at(x, y)
-        self.hover = self.cube_at(x, y)
+        found = self.target_at(x, y)
+        self.hover, self.hover_neuron = found.row, found.neuron
 
     def cell_at(self, x: float, y: float) -> int:
         """Return how many operations are done after the one in the strip at a pixel, or 0."""
@@ -232,14 +237,19 @@ class Stage:
         if (done := self.cell_at(x, y)) and self._seen is not None:
             self.travel(done - self._seen.current)
             return
-        self.pin(self.cube_at(x, y))
+        found = self.target_at(x, y)
+        self.pin(found.row if found.neuron is None else found.neuron)
 
-    def pin(self, weight: Weight | int | None) -> None:
+    def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
         """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
 
-        A history that was recorded before is kept when the weight is unpinned.
+        Of a Perceptron, or a neuron given as the name of a buffer and the place in it, the sum is
+        shown. A history that was recorded before is kept when the weight is unpinned.
         """
-        row = None if weight is None else one_row(self.session.network, weight)
+        neuron = neuron_of(self.session.network, self.plan, part)
+        self.pinned_neuron = neuron
+        no_weight = part is None or neuron is not None
+        row = None if no_weight else one_row(self.session.network, part)
         if row == self.pinned:
             return
         if self.pinned is not None and self._forgets:
@@ -251,14 +261,18 @@ class Stage:
 
     def cube_at(self, x: float, y: float) -> int | None:
         """Return the bank index of the cube at a pixel; None if there is none."""
+        return self.target_at(x, y).row
+
+    def target_at(self, x: float, y: float) -> Target:
+        """Return the cube or the neuron at a pixel."""
         if self._picture is None or self._seen is None:
-            return None
+            return NOTHING
         parts = self._seen.division(*self._extent)
         covers = parts.exhibit, parts.card
         if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
-            return None
+            return NOTHING
         see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
-        return cube_at(self._seen, see, x, y)
+        return target_at(self._seen, see, x, y)
 
     # Messages.
 
@@ -344,6 +358,8 @@ class Stage:
             self.motion.current,
             self._hovered,
             present=self.present,
+            hover_neuron=self.hover_neuron,
+            pinned_neuron=self.pinned_neuron,
         )
         self._fit(self._seen)
         return self._seen
@@ -374,7 +390,9 @@ class Stage:
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""
-        self.plan = layout_of(self.session, self._layout_name, self._shape)
+        before, self.plan = self.plan, layout_of(self.session, self._layout_name, self._shape)
+        self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
+        self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
         self.eyes.follow(self.plan)
         if self._picture is not None:
             self._picture.program = self.reading.program

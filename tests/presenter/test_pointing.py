@@ -235,3 +235,94 @@ def test_the_pointer_asks_nothing_of_the_session(
     monkeypatch.setattr(stage.reading, "refresh", lambda: pytest.fail("it looked again"))
     stage.hover_at(*cubes[3])
     assert stage.hover == 3
+
+
+# Neurons.
+
+
+def spheres(stage: Stage, size: tuple[int, int]) -> dict[tuple[str, int], tuple[float, float]]:
+    """Where each sphere is seen, the 1 of the biases as the place after the last."""
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
+    return {
+        (line.values, i): tuple(xy)
+        for line in stage.plan.neurons
+        for points in [[*line.points, *([] if line.one is None else [line.one])]]
+        for i, xy in enumerate(see(np.array(points)).xy.tolist())
+    }
+
+
+@pytest.mark.parametrize("layout", ["beads", "crossbar", "posters"])
+def test_each_sphere_is_found_where_it_is_seen_and_pinned_by_a_click(
+    studio: Studio, colours: sv.Session, layout: str
+) -> None:
+    colours.advance(3)
+    stage, size = Stage(colours, layout=layout), (1280, 800)
+    for now in (0.0, 5.0):
+        studio.stage(stage, now, size)
+    found = spheres(stage, size)
+    assert len(found) == 14 + 2 * (layout == "beads")
+    for neuron, place in found.items():
+        stage.hover_at(*place)
+        assert (stage.hover, stage.hover_neuron) == (None, neuron)
+    stage.pin(40)
+    stage.click(*found["tanh 0", 3])
+    assert (stage.pinned, stage.pinned_neuron) == (None, ("tanh 0", 3))
+    assert stage.session.pinned == [] and stage.frame_data().pinned_neuron == ("tanh 0", 3)
+    stage.pin(40)
+    assert (stage.pinned, stage.pinned_neuron) == (40, None)
+    stage.pin(("tanh 0", 5))
+    stage.restore()
+    assert (stage.pinned, stage.pinned_neuron) == (None, None)
+
+
+def test_the_pixel_of_an_image_is_found(studio: Studio) -> None:
+    net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3), sv.Flatten((2, 4, 4)), sv.Dense(32, 2)], seed=0)
+    stage = Stage(sv.Session(net, (np.eye(36)[:4], np.eye(2)[[0, 1, 0, 1]]), engine="python"))
+    for now in (0.0, 5.0):
+        studio.stage(stage, now, (1280, 800))
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 1280, 800)
+    maps = next(line for line in stage.plan.neurons if line.shape == (2, 4, 4))
+    for place, (x, y) in enumerate(see(maps.points).xy.tolist()):
+        stage.hover_at(x, y)
+        assert stage.hover_neuron == (maps.values, place)
+    stage.hover_at(-1.0, -1.0)
+    assert stage.hover_neuron is None
+
+
+def test_the_nearer_one_of_a_cube_and_a_sphere_is_found(studio: Studio, stage: Stage) -> None:
+    """Cubes of the second wall cover an output when one looks along the flow."""
+    stage = Stage(stage.session)
+    studio.stage(stage, 0.0, (1280, 800))
+    stage.orbit(-400.0, 0.0)
+    studio.stage(stage, 9.0, (1280, 800))
+    found, covered = spheres(stage, (1280, 800)), 0
+    for neuron, place in found.items():
+        stage.hover_at(*place)
+        assert (stage.hover is None) == (stage.hover_neuron is not None)
+        covered += stage.hover_neuron != neuron
+    assert 0 < covered < len(found)
+
+
+def test_a_perceptron_is_pinned_as_its_neuron(stage: Stage) -> None:
+    layers = stage.session.network.layers
+    stage.pin(layers[0].perceptrons[3])
+    assert stage.pinned_neuron == ("tanh 0", 3) and stage.pinned is None
+    stage.pin(layers[1].perceptrons[2])
+    assert stage.pinned_neuron == ("sigmoid 1", 2)
+    with refused(OwnershipError, "Perceptron"):
+        stage.pin(sv.Perceptron(3))
+    with refused(InputError, "'tanh 7'"):
+        stage.pin(("tanh 7", 0))
+    with refused(InputError, "99"):
+        stage.pin(("tanh 0", 99))
+    assert stage.pinned_neuron == ("sigmoid 1", 2)
+
+
+def test_a_pinned_neuron_stays_pinned_when_its_activation_changes(
+    studio: Studio, stage: Stage
+) -> None:
+    stage.pin(("tanh 0", 3))
+    stage.session.set_activation(0, "relu")
+    stage.session.advance(1)
+    studio.stage(stage, 0.0, SIZE)
+    assert stage.frame_data().pinned_neuron == ("relu 0", 3)

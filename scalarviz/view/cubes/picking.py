@@ -22,24 +22,43 @@ def half_sides(sizes: FloatArray, top: float) -> FloatArray:
     return sides
 
 
-def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: Half) -> int:
-    """Return the bank index of the cube seen at (x, y), or NONE.
+def ray_at(matrix: FloatArray, x: float, y: float) -> tuple[FloatArray, FloatArray]:
+    """Return the nearest point seen at (x, y), and the way from it to the farthest one.
 
-    plates   the plates to search
     matrix   (4, 4), from space to clip coordinates
     x, y     the place in the picture, -1 to 1 to the right and up
-    half     half(plate, index) returns half the side of a cube, in a cell of at least 1
     """
     inverse = np.linalg.inv(matrix)
     behind = inverse @ [x, y, 1.0, 1.0]
     before = inverse @ [x, y, -1.0, 1.0]
     far, near = behind[:3] / behind[3], before[:3] / before[3]
-    best, nearest = NONE, np.inf
+    return near, far - near
+
+
+def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: Half) -> int:
+    """Return the bank index of the cube seen at (x, y), or NONE; see `nearest`.
+
+    matrix   (4, 4), from space to clip coordinates
+    x, y     the place in the picture, -1 to 1 to the right and up
+    """
+    return nearest(plates, *ray_at(matrix, x, y), half)[0]
+
+
+def nearest(
+    plates: Sequence[Plate], start: FloatArray, ray: FloatArray, half: Half
+) -> tuple[int, float]:
+    """Return the bank index of the first cube on a ray, or NONE, and its distance in rays.
+
+    plates      the plates to search
+    start, ray  where the ray begins, and its way
+    half        half(plate, index) returns half the side of a cube, in a cell of at least 1
+    """
+    best, least = NONE, np.inf
     for plate in plates:
-        found, at = walk(plate, near, far - near, half)
-        if found != NONE and at < nearest:
-            best, nearest = found, at
-    return best
+        found, at = walk(plate, start, ray, half)
+        if found != NONE and at < least:
+            best, least = found, at
+    return best, float(least)
 
 
 def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
