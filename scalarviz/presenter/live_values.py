@@ -29,6 +29,7 @@ Value = TypeVar("Value")
 # In larger banks, a sample is followed only while the session rests, and numbers are copied only
 # after the clock has moved.
 LARGE = 300_000
+Sample = tuple[SamplePass, FloatArray | None]
 POINTS = 700  # of a curve
 
 
@@ -40,7 +41,9 @@ class LiveValues:
     program  of the network at that time: changing activations replaces it
     way      the focus sample's pass; empty for an expression
     place    the clock: step, operation, and number of the branch
-    held     whether the focus sample is shown as before the clock moved
+    leaps    changes when the clock moves by more than single operations
+    held     the focus sample that is shown instead of the present one, while the light that
+             brings its numbers is still on its way; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
     """
 
@@ -56,15 +59,16 @@ class LiveValues:
         self._marked: tuple[Exhibit | None, tuple[FloatArray, ...], Exhibit | None]
         self._marked = (None, (), None)
         self.target: FloatArray | None = None
-        self.held = self.asleep = False
-        self._before: tuple[SamplePass, FloatArray | None] = (self.way, self.target)
+        self.asleep = False
+        self.held: Sample | None = None
         self._snapshot = session.snapshot()
         self._snapshot.request()
         at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
         self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
         self.since = here.clock.step
-        self.key = key_of(here)
+        self.key, self.leaps = key_of(here), here.leaps
+        self._leapt = False  # whether the last move was by more than operations
         self._twins: dict[bool, tuple[Any, Any]] = {}
         self._asking, self._curving, self._following = Throttle(), Throttle(), Throttle()
         self._exhibit_key: Any = None
@@ -91,30 +95,45 @@ class LiveValues:
         return self._refining or any(answer.pending for answer in self.answers)
 
     @property
+    def sample(self) -> Sample:
+        """The pass of the focus sample, and its targets."""
+        return self.way, self.target
+
+    @property
     def place(self) -> tuple[int, int, int]:
         return self.key[0], self.key[1], self.key[3]
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
+        shot, playing = self._snapshot, self.session.playing
         here, program = self.session.timeline.here, self.session.network.program
+        old, found = self.numbers, self.numbers
+        if playing:  # the numbers and the clock of one moment
+            if not shot.ready:
+                return self._go_on()
+            found, here = shot.read(), shot.moment
+            shot.request()
+            if len(old.value) <= LARGE and shot.ready:  # it is idle between two operations
+                found, here = shot.read(), shot.moment
         if self.moments is not here.moments and self.moments != here.moments:
             if program.moments != here.moments:  # an earlier step is being looked up
                 return
             self.program, self.moments = program, here.moments
-        key, old, shot = key_of(here), self.numbers, self._snapshot
-        if self.session.playing:
-            if shot.ready:
-                self.numbers = shot.read()
-                shot.request()
-        elif key != self.key or len(old.value) <= LARGE:  # also finds writes from outside
+        key = key_of(here)
+        if not playing and (key != self.key or len(old.value) <= LARGE):
             if shot.ready:  # else the copy already requested is used
                 shot.request()
-            if shot.ready:
-                self.numbers = shot.read()
+            if shot.ready:  # also finds writes from outside
+                found = shot.read()
+        self.numbers = found
         if key != self.key:
             self.last, self.since = old, self.key[0]
-            self._before = self.way, self.target
-        self.key = key
+            self._leapt = here.leaps != self.leaps
+        self.key, self.leaps = key, here.leaps
+        return self._go_on()
+
+    def _go_on(self) -> None:
+        """Compute what follows from the numbers."""
         self._follow()
         self._look()
 
@@ -150,8 +169,10 @@ class LiveValues:
 
     def _follow_now(self, session: Session, trainer: Trainer) -> None:
         """Send the focus sample through the network, and its gradient back."""
-        clock, bank = session.clock, session.network.bank
-        step = 0 if session.playing else max(0, clock.step - (clock.operation == 0))
+        bank, (now, operation, *_) = session.network.bank, self.key
+        # While whole steps play, the sample stays the same, so that one sees what is learned.
+        leaps = session.playing and self._leapt
+        step = 0 if leaps else max(0, now - (operation == 0))
         batches = trainer.batches
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
         if self._batch.pending or batch is None:
@@ -159,7 +180,7 @@ class LiveValues:
         inputs, targets = batch
         focus = min(session.focus, len(inputs) - 1)
         # A replaced optimizer counts its steps from 0.
-        taken = bank.step_count - (0 if session.playing else clock.step - step)
+        taken = bank.step_count - (0 if leaps else now - step)
         place = SampleContext(bank.state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs[focus], place)
         self.target = np.asarray(targets[focus], np.float64)
@@ -172,7 +193,7 @@ class LiveValues:
 
     def buffers(self, done: int) -> Buffers:
         """Return the sample after `done` moments of the step; 0: after all of them."""
-        way, target = self._before if self.held else (self.way, self.target)
+        way, target = self.held or self.sample
         if not way.values:
             return Buffers()
         known, flows = {self.program.inputs.name}, set[str]()
@@ -198,7 +219,7 @@ class LiveValues:
     def exhibit(self) -> Exhibit | None:
         """What is learned, with a mark at the focus sample."""
         made = self._exhibit
-        way, target = self._before if self.held else (self.way, self.target)
+        way, target = self.held or self.sample
         ends = [way.values.get(end.name) for end in (self.program.inputs, self.program.outputs)]
         if made is None or target is None or ends[0] is None or ends[1] is None:
             return made

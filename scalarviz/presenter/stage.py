@@ -234,8 +234,8 @@ class Stage:
             if box.has(x, y):
                 self.messages.press(name)
                 return
-        if (done := self.cell_at(x, y)) and self._seen is not None:
-            self.travel(done - self._seen.current)
+        if done := self.cell_at(x, y):
+            self.travel(done - self.motion.coming)
             return
         found = self.target_at(x, y)
         self.pin(found.row if found.neuron is None else found.neuron)
@@ -340,6 +340,7 @@ class Stage:
                 frozen if frozen.any() else None,
                 mixed.before,
                 scales.grown(self._now),
+                self.motion.pushes,
             ),
             reading.buffers(self.motion.done),
             reading.curve(),

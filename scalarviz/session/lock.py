@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import final
+from typing import Any, final
 
 from scalarviz.checks.numbers import not_copied
 from scalarviz.engines.common.cores import Guard
@@ -98,11 +98,20 @@ class SessionLock:
 
 @final
 class SharedSnapshot(Snapshot):
-    """Snapshot of a bank that is filled in between two portions of training, without waiting."""
+    """Snapshot of a bank that is filled in between two portions of training, without waiting.
 
-    def __init__(self, session_lock: SessionLock, bank: Bank) -> None:
+    session_lock  of the session
+    bank          whose numbers are copied
+    where         returns the moment of the session; `moment` is that of the last copy
+    """
+
+    def __init__(
+        self, session_lock: SessionLock, bank: Bank, where: Callable[[], Any] = lambda: None
+    ) -> None:
         self._session_lock = session_lock
         self._bank = bank
+        self._where = where
+        self.moment: Any = None
         self._copy: HostSnapshot | None = None
 
     __reduce_ex__ = not_copied(
@@ -117,6 +126,7 @@ class SharedSnapshot(Snapshot):
         """Copy the numbers; the caller must hold the lock."""
         copy = HostSnapshot(self._bank)
         copy.request()
+        self.moment = self._where()
         self._copy = copy
         return copy
 

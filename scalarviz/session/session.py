@@ -155,11 +155,13 @@ class Session(SessionState):
         clock = Clock(size(step, "step", least=0))
         check_losses(clock.step)
         with self.doing():
+            self.timeline.leaps += 1
             self.timeline.go(clock)
 
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""
         with self.doing():
+            self.timeline.leaps += 1
             self.timeline.go(Clock())
             if self.timeline.branch.end > Clock():
                 self.timeline.fork()
@@ -200,7 +202,8 @@ class Session(SessionState):
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
         `read()` waits for it.
         """
-        return SharedSnapshot(self._session_lock, self.network.bank)
+        timeline = self.timeline
+        return SharedSnapshot(self._session_lock, self.network.bank, lambda: timeline.here)
 
     # Actions of the user.
 

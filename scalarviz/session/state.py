@@ -80,23 +80,23 @@ class SessionState(ABC):
     @property
     def done(self) -> str:
         """Name of the moment that the clock has just passed; "" at the very start."""
-        clock, _, moments, _ = self.timeline.here
-        before = moments[clock.operation - 1].name
-        return before if clock.operation or clock.step else ""
+        here = self.timeline.here
+        before = here.moments[here.clock.operation - 1].name
+        return before if here.clock.operation or here.clock.step else ""
 
     @final
     @property
     def next(self) -> str:
         """Name of the moment that comes next."""
-        clock, _, moments, _ = self.timeline.here
-        return moments[clock.operation].name
+        here = self.timeline.here
+        return here.moments[here.clock.operation].name
 
     @final
     @property
     def phase(self) -> str:
         """Phase of the moment that comes next."""
-        clock, _, moments, _ = self.timeline.here
-        return moments[clock.operation].phase
+        here = self.timeline.here
+        return here.moments[here.clock.operation].phase
 
     @final
     @property

@@ -28,12 +28,16 @@ MOST_STEPS = 100_000  # at most in one portion
 
 
 class Here(NamedTuple):
-    """A consistent view of a Timeline for other threads; replaced as a whole, never changed."""
+    """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
+
+    `leaps` counts the moves by more than single operations, such as whole steps.
+    """
 
     clock: Clock
     branch: Branch
     moments: tuple[Moment, ...]
     loss: float
+    leaps: int
 
 
 @final
@@ -48,6 +52,7 @@ class Timeline:
         self.keyframes = Keyframes(memory)
         self.keyframes.add(self.branch, trainer.frame(0))
         self.loss = np.nan
+        self.leaps = 0
         self.pace = 1.0  # steps that take about PORTION
         self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
@@ -58,7 +63,7 @@ class Timeline:
         self.here = self._here()
 
     def _here(self) -> Here:
-        return Here(self.clock, self.branch, self.trainer.moments, self.loss)
+        return Here(self.clock, self.branch, self.trainer.moments, self.loss, self.leaps)
 
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
@@ -67,12 +72,13 @@ class Timeline:
 
     def _is_shown(self) -> bool:
         """Whether `here` has the present state; it is often asked to be shown again."""
-        clock, branch, moments, loss = self.here
+        clock, branch, moments, loss, leaps = self.here
         return (
             clock is self.clock
             and branch is self.branch
             and moments is self.trainer.moments
             and loss is self.loss
+            and leaps == self.leaps
         )
 
     @property
@@ -264,6 +270,16 @@ class Timeline:
                 self.forward(now)
             finally:
                 self._asking = False
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Publish nothing in this block but its end, such as the replay that goes back."""
+        asking, self._asking = self._asking, True
+        try:
+            yield
+        finally:
+            self._asking = asking
+            self.show()
 
     # Actions of the user.
 

@@ -15,6 +15,7 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
             after = timeline.after_operation() if unit == "operation" else after_phase(timeline)
             timeline.forward(after)
     else:
+        timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         target = Clock((timeline.clock.step // steps + count) * steps)
         check_losses(target.step)
@@ -24,13 +25,16 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
 def back(timeline: Timeline, count: int, unit: str) -> None:
     """Go back by `count` units, at most to the start."""
     if unit == "operation":
-        back_operations(timeline, count)
+        with timeline.unseen():
+            back_operations(timeline, count)
     elif unit == "phase":
-        for _ in range(count):
-            if timeline.clock == Clock():
-                break
-            back_phase(timeline)
+        with timeline.unseen():
+            for _ in range(count):
+                if timeline.clock == Clock():
+                    break
+                back_phase(timeline)
     else:
+        timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         begun = timeline.clock.step + (timeline.clock.operation > 0)
         timeline.go(Clock(max(0, -(-begun // steps) - count) * steps))

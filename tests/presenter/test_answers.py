@@ -108,6 +108,9 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
     assert time.perf_counter() - start < SOON and stages[0].tick(1.0)
     wait_for(lambda: (stages[0].frame_data(), not stages[0].reading.pending)[1])
     gate.seconds = 0.0
+    seen(stages[1])
+    for stage in stages:
+        stage.tick(9.0)  # to the last operation
     words, *others = seen(stages[1])
     now, *same = seen(stages[0])
     assert str(same) == str(others) and now.caption == words.caption

@@ -45,6 +45,22 @@ def test_numbers_are_those_of_the_last_look(reading: LiveValues) -> None:
     np.testing.assert_array_equal(reading.last.value, before)
 
 
+def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
+    session, seen = reading.session, {}
+    session.play(400.0, "operation")
+    wait_for(lambda: session.step_index > 4)
+    while session.step_index < 20:
+        reading.refresh()
+        seen[reading.place] = reading.numbers.value
+    session.pause()
+    assert len({operation for _, operation, _ in seen}) > 1
+    for step, operation, _ in seen:
+        session.seek(step)
+        if operation:
+            session.advance(operation, "operation")
+        np.testing.assert_array_equal(session.network.bank.value, seen[step, operation, 0])
+
+
 def test_an_edit_is_seen_at_once(reading: LiveValues) -> None:
     reading.session.edit(7, 0.25)
     reading.refresh()

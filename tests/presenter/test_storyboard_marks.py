@@ -124,6 +124,7 @@ def test_the_gradient_comes_back_as_dots_on_the_neurons(walk: Walk) -> None:
     known = {}
     for name in NAMES:
         walk.go_to(name)
+        walk.look(1.0)
         known[name] = set(walk.stage.frame_data().buffers.flows)
     assert all(not known[name] for name in NAMES[:6]) and not known["step"]
     assert known["delta 1"] == {"sigmoid 1", "affine 1"}

@@ -1055,3 +1055,48 @@ def test_data_that_fails_leaves_the_numbers_where_the_clock_is() -> None:
     assert s.step_index == 0 and (s.network.bank.value == start).all()
     s.advance(5)
     assert s.step_index == 5 and not s.current_branch.journal
+
+
+def test_leaps_are_told_from_single_operations() -> None:
+    """A picture animates operations, and not what is done by whole steps."""
+    s = session()
+    leaps, seen = s.timeline.here.leaps, []
+    count = len(s.operations)
+    for move in (
+        lambda: s.advance(3, "operation"),
+        lambda: s.advance(1, "phase"),
+        lambda: s.back(2, "operation"),
+        lambda: s.advance(2 * count, "operation"),
+        lambda: s.advance(1),
+        lambda: s.back(1),
+        lambda: s.seek(1),
+        lambda: s.reset(),
+    ):
+        move()
+        seen.append(s.timeline.here.leaps != leaps)
+        leaps = s.timeline.here.leaps
+    assert seen == [False] * 4 + [True] * 4
+
+
+def test_going_back_by_an_operation_publishes_its_end_alone() -> None:
+    s = session()
+    s.advance(2)
+    s.advance(4, "operation")
+    seen, show = [], s.timeline.show
+
+    def noted() -> None:
+        show()
+        seen.append(s.timeline.here.clock.place)
+
+    s.timeline.show = noted
+    s.back(2, "operation")
+    assert set(seen) == {(2, 4), (2, 2)}
+
+
+def test_a_snapshot_says_of_which_moment_it_is() -> None:
+    s = session()
+    shot = s.snapshot()
+    s.advance(2, "operation")
+    shot.request()
+    s.advance(2, "operation")
+    assert shot.moment.clock.place == (0, 2) and s.clock.place == (0, 4)
