@@ -56,10 +56,10 @@ def as_batch(
     else:
         array = as_floats(x, who)
     shape = array.shape
-    single = array.ndim == 1
+    single = len(shape) == 1
     if single:
         array = array[np.newaxis]
-    if array.ndim != 2 or array.size == 0 or (width is not None and array.shape[1] != width):
+    if array.ndim != 2 or array.size == 0 or (width is not None and shape[-1] != width):
         each = "a sample" if width is None else f"a sample of {width}"
         columns = "numbers" if width is None else width
         raise ShapeError(
@@ -81,16 +81,11 @@ def is_finite(array: FloatArray) -> bool:
     A large array is checked some rows at a time: a temporary array of its size would be in new
     pages of memory, which take longer than the check.
     """
-    if array.size <= BLOCK:
-        return is_all(np.isfinite(array))
+    if array.size <= BLOCK:  # bytes tell a microsecond faster than `all` of a small array
+        return b"\0" not in np.isfinite(array).tobytes()
     rows = max(1, BLOCK // array.shape[1])
     blocks = (array[first : first + rows] for first in range(0, len(array), rows))
-    return all(is_all(np.isfinite(block)) for block in blocks)
-
-
-def is_all(marks: npt.NDArray[np.bool_]) -> bool:
-    """Return `marks.all()`, which takes numpy a microsecond more for a small array."""
-    return b"\0" not in marks.tobytes()
+    return all(np.isfinite(block).all() for block in blocks)
 
 
 def as_floats(x: object, who: str) -> FloatArray:

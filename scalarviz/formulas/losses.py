@@ -265,15 +265,27 @@ class Loss:
         rows: Mapping[str, LossRow | RowLossRow] = LOSSES
         if not isinstance(name, str) or name not in LOSSES:
             rows = {**LOSSES, **ROW_LOSSES}
-        self.row = pick(rows, name, "loss")
-        self.factor = number(factor, "the factor of a loss", 0.0, open_low=True)
-        self.mean = pick(MEANS, mean, "mean of a loss")
-        self._stack: list[tuple[FloatArray, FloatArray, bool]] = []
+        self._begin(
+            pick(rows, name, "loss"),
+            number(factor, "the factor of a loss", 0.0, open_low=True),
+            pick(MEANS, mean, "mean of a loss"),
+        )
 
     @staticmethod
     def of(loss: str | Loss) -> Loss:
         """Return `loss` if it is a Loss, else the Loss of that name."""
-        return loss if isinstance(loss, Loss) else Loss(loss)
+        if isinstance(loss, Loss):
+            return loss
+        row = LOSSES.get(loss) if isinstance(loss, str) else None
+        if row is None:
+            return Loss(loss)
+        made = Loss.__new__(Loss)  # without the checks of numbers that are not given
+        made._begin(row)
+        return made
+
+    def _begin(self, row: LossRow | RowLossRow, factor: float = 1.0, mean: Mean = "all") -> None:
+        self.row, self.factor, self.mean = row, factor, mean
+        self._stack: list[tuple[FloatArray, FloatArray, bool]] = []
 
     @property
     def name(self) -> str:

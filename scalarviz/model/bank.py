@@ -297,7 +297,7 @@ class Bank:
 
     def count_of_steps(self) -> tuple[int, npt.NDArray[np.bool_]]:
         """Return the number of steps taken, and the mask of rows that have taken the last."""
-        return self.step_count, self._moved.copy()
+        return self._step_count, self._moved.copy()
 
     def restore_count(self, count: tuple[int, npt.NDArray[np.bool_]]) -> None:
         """Restore a `count` that `count_of_steps` returned."""

@@ -446,6 +446,25 @@ def test_a_train_step_has_the_bits_of_one_on_an_engine_made_anew(engine: str) ->
 
 
 @every_engine
+def test_a_train_step_leaves_the_arrays_of_earlier_ones_alone(engine: str) -> None:
+    net = sv.Network([2, 4, 3], engine=engine)
+    pairs = [(np.full((5, 2), k, np.float32), np.full((5, 3), k, np.float32)) for k in (0, 1, 2)]
+    for pair in pairs:
+        net.train_step(*pair)
+    assert [(x.mean(), y.mean()) for x, y in pairs] == [(0, 0), (1, 1), (2, 2)]
+
+
+@every_engine
+def test_a_number_too_large_for_the_network_is_refused_by_a_kept_run(engine: str) -> None:
+    net = sv.Network([2, 4, 3], engine=engine)
+    net.train_step(INPUTS, TARGETS)
+    before = net.bank.value.tobytes()
+    with pytest.raises(GradientError):
+        net.train_step(np.full(INPUTS.shape, 1e300), TARGETS)
+    assert net.bank.value.tobytes() == before
+
+
+@every_engine
 def test_arrays_that_kernels_cannot_read_as_they_are_have_the_same_answers(engine: str) -> None:
     inputs, targets = INPUTS.astype(np.float32), TARGETS.astype(np.float32)
     read_only = inputs.copy()

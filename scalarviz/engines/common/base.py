@@ -145,6 +145,15 @@ class Engine(ABC):
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(rows, self.bank.dtype)
 
+    @final
+    def copy(self, rows: FloatArray, to: FloatArray) -> None:
+        """Copy rows to an array of the bank's dtype; too large numbers become inf."""
+        if rows.dtype == self._dtype:
+            to[...] = rows
+        else:
+            with np.errstate(over="ignore"):
+                to[...] = rows
+
 
 class Outcome(NamedTuple):
     """Result of some steps.

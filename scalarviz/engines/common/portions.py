@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
@@ -13,6 +15,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import empty_losses
 
+NO_LOSSES = np.empty(0)
 SECONDS = 0.05  # about what a portion takes, and the most that is repeated
 
 
@@ -29,7 +32,7 @@ def steps_until(
     ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
 ) -> FloatArray:
     """`take_steps` with Ctrl-C delayed, except while a portion runs."""
-    losses = empty_losses(steps)
+    losses = empty_losses(steps) if steps > 1 else NO_LOSSES
     done, kept, pace = 0, 0, 1
     before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
     while True:

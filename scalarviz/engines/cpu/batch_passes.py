@@ -87,6 +87,9 @@ class BatchPasses:
         errors[:] = 0.0
         if work.precision.mixed:
             work.rounding()["round_bank"].call(job.address)
-        with self._guard:
+        if self._guard is None:
             self._call(job.address)
+        else:
+            with self._guard:
+                self._call(job.address)
         return errors

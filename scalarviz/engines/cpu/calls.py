@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, final
 
@@ -115,10 +115,10 @@ class CpuCalls:
         """Whether the chunks of a batch are worth several cores."""
         return count_chunks(samples) > 1 and samples * self.program.products > WORTH_CORES
 
-    def guard(self, samples: int) -> AbstractContextManager[object]:
-        """Return a context manager for calls of kernels on a batch of a size."""
+    def guard(self, samples: int) -> AbstractContextManager[object] | None:
+        """Return a context manager for calls of kernels on a batch of a size, or None for none."""
         cores = self._splits(samples) or self.together(samples)
-        return ONE_AT_A_TIME if cores else nullcontext()
+        return ONE_AT_A_TIME if cores else None
 
     @property
     def loss_scale(self) -> float:

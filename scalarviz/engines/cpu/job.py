@@ -75,7 +75,7 @@ class CpuJob:
 
     def set_room(self, room: Room) -> None:
         """Use these workspaces, which the caller keeps: they may be large."""
-        self.record.room, self.batch.errors = ctypes.addressof(room.record), room.errors_at
+        self.record.room, self.batch.errors = room.record_at, room.errors_at
 
     def set_halves(self, halves: FloatArray) -> None:
         """Let passes read weights that are rounded to half, which are written to `halves`."""

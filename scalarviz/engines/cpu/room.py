@@ -55,3 +55,4 @@ class Room:
             gradients=partial.shape[1],
             chunks=len(partial),
         )
+        self.record_at = ctypes.addressof(self.record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import final
 
 import numpy as np
@@ -78,14 +79,25 @@ class CpuRun(Run):
             places = min(count_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
         self._sizes = batches.size, places
         self._job: CpuJob | None = None
+        self._has_copies = False  # of inputs and targets, which `resume` fills
+        self._loss = ctypes.c_double()  # of a single step
+        self._loss_at = ctypes.addressof(self._loss)
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
         batches = self.batches
         if loss.key != self._loss_key or inputs.shape != batches.inputs.shape:
             return False
-        batches.inputs, batches.targets, self.loss_function = inputs, targets, loss
-        if self._job is not None and self._drawn is batches:
-            self._set_addresses(self._job, batches)
+        self.loss_function = loss
+        if not self._has_copies:
+            dtype = self.engine.bank.dtype
+            batches.inputs = np.empty(inputs.shape, dtype)
+            batches.targets = np.empty(targets.shape, dtype)
+            self._has_copies = True
+            if self._job is not None and self._drawn is batches:
+                self._set_addresses(self._job, batches)
+        # A copy of few numbers takes less time than to ask for an address.
+        self.engine.copy(inputs, batches.inputs)
+        self.engine.copy(targets, batches.targets)
         return True
 
     def _take_room(self) -> Room:
@@ -164,17 +176,25 @@ class CpuRun(Run):
         if batches is not self._drawn:
             self._set_samples(job, batches)
         room = self._take_room()
-        losses = np.empty(count)
+        losses, before = np.empty(count), bank.step_count
         job.set_room(room)
         progress = job.progress
-        progress.first, progress.steps, progress.losses = first, count, address(losses)
-        progress.count, progress.taken, progress.result = bank.step_count, 0, NONE
-        with self._guard:
+        progress.first, progress.steps = first, count
+        progress.losses = self._loss_at if count == 1 else address(losses)
+        progress.count, progress.taken, progress.result = before, 0, NONE
+        if self._guard is None:
             self._train.call(job.address)
+        else:
+            with self._guard:
+                self._train.call(job.address)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
-        bank.count_steps(progress.count - bank.step_count)
+        bank.count_steps(progress.count - before)
         taken, bad = progress.taken, progress.result
+        if count == 1:
+            losses[0] = self._loss.value
+        if taken == count:
+            return Outcome(losses)
         if bad == OVERFLOW:
             error = self.engine.bad_update(optimizer, bank.step_count - 1)
             return Outcome(losses[:taken], overflow=error)
