@@ -22,7 +22,7 @@ from scalarviz.controller.export import Exports
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.options import Options, Recipe, rate_now, settings_now
 from scalarviz.controller.picture import PictureProtocol
-from scalarviz.controller.play import Playing, Walk
+from scalarviz.controller.play import READABLE, Playing, Walk
 from scalarviz.controller.precompile import kind_of, kinds_of_run
 from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.undo import Undo, as_number
@@ -129,14 +129,14 @@ class Controller:
     @computes
     def play(self) -> None:
         """Play in the background."""
-        self.walk.left = 0
+        self.walk.stop()
         self.stage.offer({})
         with self._report_errors():
             self.playing.play()
 
     def pause(self) -> None:
         """Pause; report the error that has stopped the training, if there is one."""
-        self.walk.left = 0
+        self.walk.stop()
         self._stop(self.playing.pause)
 
     def _stop(self, pause: Callable[[], None]) -> None:
@@ -203,6 +203,24 @@ class Controller:
             session = self.session
             go = session.advance if direction > 0 else session.back
             self.do(partial(go, 1, "operation"))
+        else:
+            self.walk.end()
+
+    @computes
+    def slow_step(self) -> None:
+        """Do the operations up to the end of a step slowly; then go on if it plays."""
+        session = self.session
+        then = self._go_on if session.playing else None
+        self._stand_still()
+        left = len(session.operations) - session.clock.operation
+        self.walk.begin(left, READABLE, then)
+        self._walk_on()
+
+    def _go_on(self) -> None:
+        """Play as before, up to the same step."""
+        until = self.playing.until
+        self.play()
+        self.playing.until = until
 
     @computes
     def _go(self, direction: int, times: int, unit: Unit) -> None:

@@ -5,11 +5,13 @@ Window, notebook, keyboard and help are built from it. A new control is a new ro
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.controller.control import (
     DIGITS,
+    PER_DECADE,
     Control,
     LogScale,
     Scale,
@@ -24,8 +26,15 @@ from scalarviz.view.scene.layout import LAYOUTS
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
-SPEEDS = LogScale(1.0, 1e5, endless=True)  # steps a second; its right end is as fast as possible
+FASTEST = 1e5  # steps a second on a slider; its right end is as fast as possible
+SLOWEST = 0.25  # operations a second
 RATES = LogScale(1e-6, 100.0)
+
+
+def speeds(state: State) -> LogScale:
+    """Return the scale of speeds, in steps a second; 1, 10, ... are among its places."""
+    place = round(PER_DECADE * math.log10(SLOWEST / state.operations))
+    return LogScale(10.0 ** (place / PER_DECADE), FASTEST, endless=True)
 
 
 def play_or_pause(state: State) -> str:
@@ -137,10 +146,10 @@ CONTROLS = table(
         Control(
             "speed",
             "slider",
-            "Steps a second; at the right end flat out",
+            "Steps a second; at the left end an operation in 4 s, at the right end flat out",
             lambda controller, speed: controller.set_speed(speed),
             lambda state: state.speed,
-            scale=lambda state: SPEEDS,
+            scale=speeds,
             primary=True,
             label="Speed",
         ),
@@ -197,6 +206,16 @@ CONTROLS = table(
             menu="Time",
             key=".",
             help="back and on by one operation",
+        ),
+        Control(
+            "slow step",
+            "button",
+            "Do the next step slowly, then go on",
+            lambda controller, _: controller.slow_step(),
+            menu="Time",
+            text="The next step slowly",
+            key="s",
+            help="do the next step slowly, then go on",
         ),
         Control(
             "reset",

@@ -20,6 +20,7 @@ SLOW = 3.0  # steps a second, up to which single operations are shown
 LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
 OPERATION = 0.45  # seconds for each operation of a walk
 LONGEST_WALK = 3.0  # seconds
+READABLE = 1.2  # seconds for each operation of a step that is to be read
 APART = 0.1  # seconds between two measurements of the speed
 
 
@@ -34,12 +35,25 @@ class Walk:
         self.left = 0
         self._pause = 0.0
         self._last = 0.0
+        self._then: Callable[[], None] | None = None
 
-    def begin(self, operations: int) -> None:
-        """Begin with the first operation, which is due at once."""
+    def begin(
+        self, operations: int, pause: float | None = None, then: Callable[[], None] | None = None
+    ) -> None:
+        """Begin with the first operation, which is due at once.
+
+        operations  how many, negative back
+        pause       seconds for each; None: short, and shorter for many
+        then        called at the end of the last one
+        """
         self.left = operations
-        self._pause = min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
+        self._pause = pause or min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
         self._last = -math.inf
+        self._then = then
+
+    def stop(self) -> None:
+        """Leave out the rest."""
+        self.left, self._then = 0, None
 
     def due(self) -> int:
         """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
@@ -49,6 +63,13 @@ class Walk:
         direction = 1 if self.left > 0 else -1
         self.left -= direction
         return direction
+
+    def end(self) -> None:
+        """Do what is to follow, once, if the last operation was long enough ago."""
+        if self._then is None or self.left or perf_counter() - self._last < self._pause:
+            return
+        then, self._then = self._then, None
+        then()
 
 
 @final
@@ -80,7 +101,7 @@ class Playing:
         self._played = 0.0  # seconds before the last pause
         self._since = 0.0
         self._long: Clock | None = None  # clock within a step that took longer than AT_ONCE
-        self._seen: deque[tuple[float, int]] = deque(maxlen=11)
+        self._seen: deque[tuple[float, float]] = deque(maxlen=11)
 
     def play(self) -> None:
         """Play in the background."""
@@ -119,9 +140,10 @@ class Playing:
 
     def measured(self) -> float:
         """Return the measured steps a second since the last pause."""
-        now = perf_counter()
+        now, clock = perf_counter(), self.session.clock
         if not self._seen or now - self._seen[-1][0] > APART:
-            self._seen.append((now, self.session.step_index))
+            part = clock.operation / len(self.session.operations)
+            self._seen.append((now, clock.step + part))
         (before, first), (after, last) = self._seen[0], self._seen[-1]
         return max(0.0, (last - first) / (after - before)) if after > before else 0.0
 

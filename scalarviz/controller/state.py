@@ -64,6 +64,7 @@ class State:
     unit: str
     units: tuple[str, ...]
     clock: Clock
+    operations: int  # of a step
     end: int  # last step of the branch
     done: str
     loss: float
@@ -122,6 +123,11 @@ class State:
     def pace(self) -> str:
         """The speed in words: as measured while it plays, else as wanted."""
         speed = self.measured or self.speed
+        if self.speed is not None and self.speed < 1.0:  # single operations are seen
+            rate = self.speed * self.operations
+            if rate < 1.0:
+                return text("where.operation", seconds=1.0 / rate)
+            return text("where.operations", rate=rate)
         if speed is None:
             return text("where.flat_out")
         return f"{speed:,.0f}/s" if speed >= 100.0 else f"{speed:.3g}/s"
@@ -165,6 +171,7 @@ def state_of(controller: Controller) -> State:
         unit=controller.unit,
         units=units_of(session),
         clock=timeline.clock,
+        operations=len(timeline.here.moments),
         end=timeline.branch.end.step,
         done=session.done,
         loss=session.loss,

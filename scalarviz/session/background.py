@@ -42,8 +42,8 @@ class Player:
         if speed is not None:
             speed = number(speed, "the speed", 0.0, open_low=True)
         self._raise_error()
-        weak = WeakMethod(portion)
-        job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed)
+        weak, begins = WeakMethod(portion), not self.playing
+        job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed, begins)
         self._thread.start(resting(job, self._session_lock))
 
     def pause(self, timeout: float | None = None) -> None:
@@ -74,9 +74,9 @@ def flat_out(portion: WeakMethod[Portion], unit: str) -> Job:
         yield 0.0
 
 
-def at_speed(portion: WeakMethod[Portion], unit: str, speed: float) -> Job:
-    """Job: advance at a mean rate of `speed` units per second."""
-    start, done = time.perf_counter(), 0
+def at_speed(portion: WeakMethod[Portion], unit: str, speed: float, begins: bool) -> Job:
+    """Job: advance at a mean rate of `speed` units per second; if it `begins`, first at once."""
+    start, done = time.perf_counter() - begins / speed, 0
     while go_on := portion():
         due = int((time.perf_counter() - start) * speed) - done
         if due > speed * BEHIND + 1:

@@ -283,6 +283,85 @@ def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller:
     assert controller.state.pace == "100/s"
 
 
+def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None:
+    count = len(controller.session.operations)
+    scale = CONTROLS["speed"].scale(controller.state)
+    slowest = scale.number(0)
+    assert slowest == pytest.approx(0.25 / count, rel=0.05)
+    assert scale.number(scale.last) is None and scale.place(slowest) == 0
+    assert scale.number(scale.place(1e5)) == 1e5
+    for speed, words in (
+        (slowest, "an operation in 4 s"),
+        (0.5 / count, "an operation in 2 s"),
+        (6.0 / count, "6 operations/s"),
+        (1.0, "1/s"),
+        (3.0, "3/s"),
+    ):
+        controller.set_speed(speed)
+        assert controller.state.pace == words
+
+
+def test_slow_playing_goes_by_operations(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(sv.Session, "play", lambda self, *given: asked.append(given))
+    count = len(controller.session.operations)
+    controller.set_speed(0.25 / count)
+    controller.play()
+    controller.set_speed(3.0)
+    controller.set_speed(4.0)
+    assert asked == [(0.25, "operation"), (3.0 * count, "operation"), (4.0, "step")]
+
+
+class Slow:
+    """A controller whose time is set by hand; `places` are those of its session."""
+
+    def __init__(self, controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.controller, self.clock = controller, Ticks()
+        self.places: list[tuple[int, int]] = []
+        monkeypatch.setattr(play, "perf_counter", self.clock)
+
+    def watch(self, seconds: float) -> None:
+        end = self.clock.now + seconds
+        while self.clock.now < end:
+            self.clock.now += 0.05
+            self.controller.attend()
+            place = self.controller.session.clock.place
+            if not self.places or self.places[-1] != place:
+                self.places.append(place)
+
+
+def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
+    assert controller.press("s")
+    slow.watch(play.READABLE * (count - 1) - 0.2)
+    assert slow.places == [(0, done) for done in range(1, count)]
+    slow.watch(10.0)
+    assert slow.places[-1] == (1, 0) and not controller.session.playing
+
+
+def test_it_is_read_while_it_plays_which_goes_on_then(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
+    controller.set_speed(200.0)
+    controller.playing.until = 10**6
+    controller.play()
+    wait(lambda: controller.session.step_index > 3)
+    controller.slow_step()
+    assert not controller.session.playing
+    step = controller.session.step_index
+    slow.watch(play.READABLE * (count - 0.5))
+    places = [*((step, done) for done in range(1, count)), (step + 1, 0)]
+    assert slow.places == places and not controller.session.playing
+    slow.watch(2.0)
+    assert controller.session.playing
+    assert controller.state.speed == 200.0 and controller.playing.until == 10**6
+    controller.slow_step()
+    controller.pause()  # whatever else is done ends it
+    slow.watch(30.0)
+    assert not controller.session.playing
+
+
 # The end of a run.
 
 

@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import RATES, SPEEDS
+from scalarviz.controller.controls import RATES, speeds
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
@@ -97,13 +97,13 @@ def test_showing_a_state_does_nothing_to_the_training(controls: NotebookControls
 
 
 def test_speeds(controls: NotebookControls) -> None:
-    speed = controls.made["speed"]
-    assert speed.value == speed.max == SPEEDS.last
-    speed.value = SPEEDS.place(50.0)
+    speed, scale = controls.made["speed"], speeds(controls.controller.state)
+    assert speed.value == speed.max == scale.last
+    speed.value = scale.place(50.0)
     assert controls.controller.playing.speed == 50.0
     controls.controller.set_speed(640.0)
     again(controls)
-    assert speed.value == SPEEDS.place(640.0) and controls.made["pace"].value == "640/s"
+    assert speed.value == scale.place(640.0) and controls.made["pace"].value == "640/s"
     speed.value = speed.max
     assert controls.controller.playing.speed is None
 

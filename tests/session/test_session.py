@@ -595,6 +595,17 @@ def test_it_keeps_its_speed(playing: sv.Session) -> None:
     playing.pause()
 
 
+def test_slow_playing_begins_at_once(playing: sv.Session) -> None:
+    there = playing.clock.place
+    playing.play(0.01, "operation")
+    wait_for(lambda: playing.clock.place != there)
+    there = playing.clock.place
+    playing.play(0.02, "operation")  # another speed is no new beginning
+    time.sleep(0.1)
+    playing.pause()
+    assert playing.clock.place == there
+
+
 def test_what_one_does_while_it_plays_is_journalled(playing: sv.Session) -> None:
     playing.play()
     wait_for(lambda: playing.step_index > 200)
