@@ -32,6 +32,7 @@ class Theme:
     ink     text; `quiet` is less important text, `faint` are unimportant lines
     accent  pinned and selected things, and buttons
     light   what is computed now
+    push    arrows of the way back on cubes
     wire    wires; `lit` are those of what is looked at
     panel   background of texts and curves, `rim` its border
     ghost   curve of the other branch
@@ -46,6 +47,7 @@ class Theme:
     faint: str
     accent: str
     light: str
+    push: str
     lit: str
     wire: str
     panel: str
@@ -88,6 +90,7 @@ THEMES = table(
             faint="#39424f",
             accent="#a586ff",
             light="#ffffff",
+            push="#b9a0ff",
             lit="#fff0be",
             wire="#556072",
             panel="#141922e8",
@@ -114,6 +117,7 @@ THEMES = table(
             faint="#c3cad4",
             accent="#6b46d9",
             light="#000000",
+            push="#4a22c8",
             lit="#3d2f00",
             wire="#a2abb8",
             panel="#f6f7f9e8",

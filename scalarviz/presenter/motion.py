@@ -12,11 +12,8 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.model.program import Moment, Program
-from scalarviz.presenter.channels import Source, largest, read
+from scalarviz.presenter.channels import Source, read
 from scalarviz.presenter.live_values import LiveValues, Sample
-from scalarviz.presenter.scales import stop_above
-from scalarviz.texts import text
-from scalarviz.view.scene.plates import Plate
 
 LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
 SLOWEST = 2.4  # seconds for one operation while it plays slowly
@@ -46,13 +43,11 @@ class Passage:
 
 @dataclass(frozen=True)
 class Mixed:
-    """What cubes show during an operation; `before` only for a step."""
+    """What cubes show during an operation; `before` only for a step whose sizes show it, too."""
 
     colors: FloatArray
     sizes: FloatArray
     before: FloatArray | None = None
-    size_name: str = ""
-    size_scales: FloatArray | None = None
 
 
 @final
@@ -214,23 +209,7 @@ class Motion:
         done = passage.number - (part < ARRIVES)
         return max(1, done) % len(self.reading.moments)
 
-    @property
-    def pushes(self) -> FloatArray | None:
-        """The gradients that are known in the step that is shown, NaN where they are not."""
-        reading, current = self.reading, self.current
-        grad = self._waiting[0].after.grad if len(self._waiting) > 1 else reading.numbers.grad
-        if not self._waiting or not current or len(grad) > FINE:
-            return None
-        pushes = np.full(len(grad), np.nan)
-        for moment in reading.moments[:current]:
-            if moment.kind == "weight gradient":
-                rows = reading.program.operations[moment.operation].parameters
-                pushes[rows] = grad[rows]
-            elif moment.kind == "backward":
-                pushes[:] = grad
-        return pushes
-
-    def mixed(self, color: str, size: str, source: Source, plates: Sequence[Plate]) -> Mixed:
+    def mixed(self, color: str, size: str, source: Source) -> Mixed:
         """Return what cubes show now."""
         passage = self._shown
         if passage is not None and len(self._waiting) > 1:  # the present numbers come later
@@ -246,12 +225,16 @@ class Motion:
             for numbers in (passage.before, passage.after)
         )
         first, last = read(color, old), read(color, new)
-        if passage.moment.kind == "step":
-            change = passage.after.value - passage.before.value
-            scales = np.full(len(plates), stop_above(largest(change)) or 1.0)
-            name = text("legend.change_in_step")
-            return Mixed(mixture(first, last, part), change, first, name, scales)
-        return Mixed(mixture(first, last, part), between(read(size, old), read(size, new), part))
+        colors = mixture(first, last, part)
+        if size != color:
+            return Mixed(colors, mixture(read(size, old), read(size, new), part))
+        return Mixed(colors, colors, first if passage.moment.kind == "step" else None)
+
+    @property
+    def gradients(self) -> tuple[FloatArray, FloatArray]:
+        """The gradients before and after the operation that is shown."""
+        passage, now = self._shown, self.reading.numbers.grad
+        return (now, now) if passage is None else (passage.before.grad, passage.after.grad)
 
 
 @dataclass(frozen=True)
@@ -326,22 +309,9 @@ def sorted_ends(
 
 
 def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
-    """Interpolate colors; what is not finite gives NaN until the end."""
+    """Interpolate; what is not finite gives NaN until the end."""
     if part >= 1.0:
         return last
     with np.errstate(invalid="ignore", over="ignore"):
         found: FloatArray = first + part * (last - first)
     return found
-
-
-def between(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
-    """Interpolate sizes logarithmically, as they are drawn."""
-    # Sizes far below the largest are drawn smallest: they grow from there.
-    sizes = np.abs(np.concatenate([first, last]))
-    least = 1e-4 * float(sizes[np.isfinite(sizes)].max(initial=0.0))
-    if part >= 1.0 or least == 0.0:
-        return last
-    with np.errstate(invalid="ignore"):  # keeps infinities and NaN
-        a, b = (np.log10(np.maximum(np.abs(each), least)) for each in (first, last))
-        mixed: FloatArray = 10.0 ** (a + part * (b - a))
-    return mixed

@@ -26,6 +26,7 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, same_in, target_at
+from scalarviz.presenter.pushes import pushes
 from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
@@ -323,24 +324,32 @@ class Stage:
         since = reading.before()[1] if self._inspects else 0
         moment, part = self.motion.shown()
         scales, plates = self.scales, self.plan.plates
-        mixed = self.motion.mixed(scales.color, scales.size, source, plates)
+        mixed = self.motion.mixed(scales.color, scales.size, source)
         scales.follow(source, plates, self._now)
         frozen = np.asarray(session.network.bank.frozen)
+        pushed = pushes(
+            reading.program,
+            reading.moments,
+            self.motion.current,
+            part,
+            *self.motion.gradients,
+            frozen,
+        )
         self._seen = FrameData(
             self.plan,
             CubeValues(
                 mixed.colors,
                 mixed.sizes,
                 scales.color,
-                mixed.size_name or scales.size,
+                scales.size,
                 scales.of(scales.color, plates),
-                scales.of(scales.size, plates) if mixed.size_scales is None else mixed.size_scales,
+                scales.of(scales.size, plates),
                 scales.per_layer,
                 scales.clipped(plates, mixed.colors),
                 frozen if frozen.any() else None,
                 mixed.before,
                 scales.grown(self._now),
-                self.motion.pushes,
+                pushed,
             ),
             reading.buffers(self.motion.done),
             reading.curve(),

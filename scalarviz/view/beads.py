@@ -11,14 +11,20 @@ from scalarviz.draw2d.batch import color
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.frame_data import FrameData
-from scalarviz.view.lights import Lights
+from scalarviz.view.lights import Glow, Lights, Span
 from scalarviz.view.neuron_colors import faded, painted
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.plates import Fan, Layout, Neurons, Wires
 
-BEHIND = 0.9  # as far as the corner of a cube is from its middle
+BEHIND = 3.0  # so far behind their places that they do not cross what is near
 THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
 FADED = 0.5  # brightness of a line that is repeated in the next row
+# By kind of operation: whether the wires before and behind the cubes carry numbers back.
+WAYS = {
+    "forward": (False, False),
+    "input gradient": (True, True),
+    "weight gradient": (False, True),
+}
 ONE = 0.3  # share of the ink in the color of the sphere "1"
 
 
@@ -65,8 +71,8 @@ def beads_of(
     ones = ones_of(layout, theme, scale)
     wires = [
         part
-        for bundle, span in zip(layout.wires, lit.wires, strict=True)
-        for part in wires_of(bundle, span, theme, scale)
+        for bundle, glow in zip(layout.wires, lit.wires, strict=True)
+        for part in wires_of(bundle, glow, theme, scale)
     ]
     wires += fans_of(frame_data, theme, scale)
     starts, ends, colors, widths = joined(wires, 4)
@@ -124,14 +130,17 @@ def ones_of(layout: Layout, theme: Theme, scale: float) -> tuple[FloatArray, ...
 
 
 def wires_of(
-    bundle: Wires, span: tuple[float, float] | None, theme: Theme, scale: float
+    bundle: Wires, glow: Glow | None, theme: Theme, scale: float
 ) -> list[tuple[FloatArray, ...]]:
-    """Return the wires of a bundle, and their lit part."""
-    found = [strokes(bundle.start, bundle.end, theme.wire, THIN * scale)]
-    if span is not None:
+    """Return the wires of a bundle, brighter if they take part, and the light running on them."""
+    if glow is None:
+        return [strokes(bundle.start, bundle.end, theme.wire, THIN * scale)]
+    paint = theme.accent if glow.back else theme.light
+    found = [strokes(bundle.start, bundle.end, paint + "58", THIN * scale)]
+    if glow.span[0] < glow.span[1]:
         way = bundle.end - bundle.start
-        first, last = bundle.start + span[0] * way, bundle.start + span[1] * way
-        found.append(strokes(first, last, theme.light + "c0", 1.5 * THIN * scale))
+        first, last = bundle.start + glow.span[0] * way, bundle.start + glow.span[1] * way
+        found.append(strokes(first, last, paint + "e0", 2.0 * THIN * scale))
     return found
 
 
@@ -141,17 +150,59 @@ def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tup
 
 
 def fans_of(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[FloatArray, ...]]:
-    """Return the bright wires of the sums to which the hovered and the pinned weight belong."""
-    found = []
+    """Return the bright wires of the sums of what is hovered and pinned, and of the caption."""
+    found = told_wires(frame_data, theme, scale)
+    layout = frame_data.layout
     for card in (frame_data.hover, frame_data.pinned):
-        fan = None if card is None else frame_data.layout.fan_of(card.row)
+        fan = None if card is None else layout.fan_of(card.row)
         if card is not None and fan is not None:
             whole, unit = fan
             own = whole.unit_before(card.row)
             for start, end in halves(whole, unit):
                 found.append(strokes(start, end, theme.lit + "90", 0.6 * LIT * scale))
                 found.append(strokes(start[[own]], end[[own]], theme.lit, 1.4 * LIT * scale))
+    for neuron in (frame_data.hover_neuron, frame_data.pinned_neuron):
+        into = None if neuron is None else layout.fan_into(neuron)
+        if into is not None:
+            for start, end in halves(*into):
+                found.append(strokes(start, end, theme.lit, 0.8 * LIT * scale))
     return found
+
+
+def told_wires(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[FloatArray, ...]]:
+    """Return the wires through the cubes that the caption of an operation is about.
+
+    Those that carry numbers back have the color of the way back.
+    """
+    moment, caption = frame_data.moment, frame_data.words.caption
+    if moment is None or caption is None or moment.kind not in WAYS:
+        return []
+    paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
+    spans = told_spans(moment.kind, frame_data.part)
+    found = []
+    for row in dict.fromkeys([piece.row for piece in caption.pieces] + list(caption.rows)):
+        fan = frame_data.layout.fan_of(row)
+        if fan is None:
+            continue
+        (whole, unit), own = fan, fan[0].unit_before(row)
+        for (start, end), paint, (first, last) in zip(
+            halves(whole, unit), paints, spans, strict=True
+        ):
+            if first < last:
+                begin, way = start[[own]], end[[own]] - start[[own]]
+                ends = begin + first * way, begin + last * way
+                found.append(strokes(*ends, paint, LIT * scale))
+    return found
+
+
+def told_spans(kind: str, part: float) -> tuple[Span, Span]:
+    """Return which parts of the wires before and behind a cube are lit: light leaves a trail."""
+    early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
+    if kind == "forward":
+        return (0.0, early), (0.0, late)
+    if kind == "input gradient":
+        return (1.0 - late, 1.0), (1.0 - early, 1.0)
+    return (0.0, early), (1.0 - early, 1.0)
 
 
 def halves(fan: Fan, unit: int) -> list[tuple[FloatArray, FloatArray]]:

@@ -1,4 +1,4 @@
-"""Marks on single cubes: pinned, hovered, frozen, and changed by a step."""
+"""Marks on single cubes and neurons: pinned, hovered, spoken of, and frozen."""
 
 from __future__ import annotations
 
@@ -7,34 +7,92 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.model.operations import NONE
+from scalarviz.session.caption import Neuron
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
-from scalarviz.view.neuron_colors import readable
+from scalarviz.view.lights import BACK
 from scalarviz.view.scene.frame import Projection
-from scalarviz.view.scene.plates import Plate
 
-FROZEN, ARROWS = 14.0, 11.0  # least pixels of a cube, and per cell, at which each is drawn
-MOST_ARROWS = 1500
+FROZEN = 14.0  # least pixels of a frozen cube at which it is marked
+MARKED = 64  # cubes of a caption that are marked
+MOST = 1500  # frozen cubes that are marked
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
 
 def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw boxes around the hovered and the pinned cube, and mark frozen cubes."""
+    """Mark cubes and neurons that are hovered, pinned or spoken of, and frozen cubes."""
+    draw_told(canvas, see, frame_data, theme)
     if frame_data.hover is not None:
         mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
     if frame_data.pinned is not None:
         mark(canvas, see, frame_data, frame_data.pinned.row, theme.accent, 2.2)
     if frame_data.cubes.frozen is not None:
-        for row in np.flatnonzero(frame_data.cubes.frozen)[:MOST_ARROWS].tolist():
+        for row in np.flatnonzero(frame_data.cubes.frozen)[:MOST].tolist():
             hold(canvas, see, frame_data, row, theme)
+
+
+def draw_told(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Mark what the caption of an operation is about, and what is hovered and pinned."""
+    caption, moment = frame_data.words.caption, frame_data.moment
+    if moment is not None and caption is not None:
+        light = theme.accent if moment.kind in BACK else theme.light
+        for neuron in caption.neurons[:1]:
+            ring(canvas, see, frame_data, neuron, light, 3.0)
+        for row in caption.rows[:MARKED]:
+            mark(canvas, see, frame_data, row, light, 2.0)
+    if frame_data.hover_neuron is not None:
+        ring(canvas, see, frame_data, frame_data.hover_neuron, theme.ink, 1.6)
+    if frame_data.pinned_neuron is not None:
+        ring(canvas, see, frame_data, frame_data.pinned_neuron, theme.accent, 3.0)
+    pointed = frame_data.pointed
+    if pointed is not None and pointed.row != NONE:
+        mark(canvas, see, frame_data, pointed.row, theme.light, 3.0)
+    if pointed is not None and pointed.neuron is not None:
+        ring(canvas, see, frame_data, pointed.neuron, theme.light, 3.0)
+
+
+def ring(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    neuron: Neuron,
+    color: str,
+    width: float,
+) -> None:
+    """Draw a ring around a neuron's sphere, or a frame around its image."""
+    found = frame_data.layout.line_of(neuron)
+    if found is None:
+        return
+    line, place = found
+    if line.shape:
+        corners = line.corners()[place // (line.shape[1] * line.shape[2])]
+        left, right, low = see(corners).xy
+        path = np.array([left, right, right + low - left, low, left])
+        if np.isfinite(path).all():
+            canvas.line(path, color, width=width)
+        return
+    seen = see(line.points[place])
+    if np.isfinite(seen.xy).all():
+        radius = line.radius * float(seen.unit[0]) + 1.5 + 0.5 * width
+        depth = np.maximum(see(line.points[place] + line.radius * see.camera.toward).depth, -1.0)
+        canvas.discs(seen.xy, [radius], None, outline=color, line=width, depth=depth)
 
 
 def mark(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, color: str, width: float
 ) -> None:
-    seen = see(corners_of(frame_data, row, half_of(frame_data, row) + 0.03))
-    if len(seen.xy) == 8 and np.isfinite(seen.xy).all():
+    corners = corners_of(frame_data, row, half_of(frame_data, row) + 0.03)
+    edges_of(canvas, see, corners, color, width)
+
+
+def edges_of(
+    canvas: Canvas2D, see: Projection, corners: FloatArray, color: str, width: float
+) -> None:
+    """Draw the edges of a box, (8, 3), in space."""
+    seen = see(corners) if len(corners) == 8 else None
+    if seen is not None and np.isfinite(seen.xy).all():
         pairs = np.array([*EDGES, (3, 7)])
         depth = np.maximum(seen.depth[pairs] - 2e-3, -1.0)
         canvas.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
@@ -73,55 +131,3 @@ def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
         return np.zeros((0, 3))
     plate, i, j = found
     return plate.corners_of(i, j, half * plate.unit)
-
-
-def draw_changes(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, part: float, theme: Theme
-) -> None:
-    """Draw a step: each cube's old color around it, and an arrow up or down."""
-    before = frame_data.cubes.before
-    if before is None or len(before) > MOST_ARROWS:
-        return
-    for i, plate in enumerate(frame_data.layout.plates):
-        draw_changes_of(canvas, see, frame_data, i, plate, before, part, theme)
-
-
-def draw_changes_of(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    number: int,
-    plate: Plate,
-    before: FloatArray,
-    part: float,
-    theme: Theme,
-) -> None:
-    row, column, rows = plate.cells()
-    old, new = before[rows], frame_data.cubes.colors[rows]
-    middle = see(plate.point(column + 0.5, row + 0.5, HALF))
-    scale = float(frame_data.cubes.color_scales[number])
-    outlines = theme.map(old, scale)
-    fills = theme.map(new, scale)
-    for i in range(len(rows)):
-        unit = float(middle.unit[i])
-        x, y = middle.xy[i].tolist()
-        if not np.isfinite(x) or unit < ARROWS:
-            continue
-        side = 0.92 * unit
-        canvas.box(
-            x - side / 2,
-            y - side / 2,
-            side,
-            side,
-            None,
-            radius=0.1 * unit,
-            outline=outlines[i],
-            line=max(1.5, 0.06 * unit),
-        )
-        change = float(new[i] - old[i])
-        if change:
-            reach = 0.24 * unit * part * (1.0 if change > 0.0 else -1.0)
-            head = max(4.0, 0.22 * unit)
-            ink = readable(fills[i])
-            width = max(1.2, 0.05 * unit)
-            canvas.arrow((x, y + reach), (x, y - reach), ink, width=width, head=head)

@@ -17,25 +17,36 @@ from scalarviz.view.cubes.shaders import DIM as DIM
 from scalarviz.view.scene.plates import Layout, Plate, Wires
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
-GLOW = 0.22  # white light on an active plate
-FLASH = 0.75
+FLASH = 0.45  # light on cubes that are touched
+MOVED = 0.5  # part of a step from which on the new numbers are there
+PULSE = 0.4  # length of the light that runs along a wire, as a share of it
 Span = tuple[float, float]  # start and end of the lit part of a wire
 
 
 @dataclass(frozen=True)
+class Glow:
+    """The light on a bundle of wires: where it runs, and whether it is that of the way back."""
+
+    span: Span
+    back: bool = False
+
+
+@dataclass
 class Lights:
     """Brightness of plates and rows of neurons, and the light on them.
 
-    plates   brightness; `white`, white light; `sweeps`, running light (see cubes.shaders)
+    plates   brightness; `white`, light on all cubes; `sweeps`, running light (see cubes.shaders)
     neurons  brightness, in the order of the layout
-    wires    the lit part of each bundle, or None
+    wires    the light on each bundle that takes part, else None
+    back     whether the light is that of the way back
     """
 
     plates: FloatArray
     white: FloatArray
     sweeps: FloatArray
     neurons: FloatArray
-    wires: list[Span | None]
+    wires: list[Glow | None]
+    back: bool = False
 
 
 def lights(layout: Layout, program: Program | None, moment: Moment | None, part: float) -> Lights:
@@ -54,12 +65,13 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
     many = sum(plate.size for plate in layout.plates) > SMALL
     shown.plates[:] = DIM_SMALL if many else DIM
     shown.neurons[:] = DIM
+    shown.back = moment.kind in BACK
     KINDS[moment.kind](layout, program, moment, part, shown)
     return shown
 
 
 def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """Light down the columns, then along the rows."""
+    """Light along the wires to the cubes, which it touches, and on to the sums."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     if operation.kind != "activation":
@@ -67,14 +79,26 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
     other = operation.other
     if other is not None and other.offset < operation.target.offset:  # computed before
         light_neurons(layout, shown, other.name)
-    down, out = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
-    for i, plate in own_plates(layout, moment):
-        shown.plates[i] = 1.0
-        shown.white[i] = GLOW * (1.0 - part)
-        across, along = axes(plate)
-        shown.sweeps[i] = run(*across, down, part) if part < 0.5 else run(*along, out, part)
+    touch_cubes(layout, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
-        shown.wires[j] = (0.0, down) if bundle.outgoing else (0.0, out) if out else None
+        shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
+
+
+def touch_cubes(layout: Layout, moment: Moment, part: float, shown: Lights) -> None:
+    """Light cubes as they are touched: where they hang on wires all at once, on trays in turn."""
+    for i, plate in own_plates(layout, moment):
+        if shown.back and plate.role not in ("weight", "gain"):
+            continue
+        shown.plates[i] = 1.0
+        if layout.fans:
+            shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+            continue
+        across, along = axes(plate)
+        if shown.back:
+            across, along = along, across
+        at = min(1.0, 2.0 * part) if part < 0.5 else 2.0 * part - 1.0
+        shown.sweeps[i] = run(*(across if part < 0.5 else along), 1.0 - at if shown.back else at)
+        shown.sweeps[i][3] *= part < 1.0
 
 
 def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
@@ -91,46 +115,38 @@ def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: 
 def weight_gradient(
     layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
 ) -> None:
-    """Rows and columns meet, and all cubes of the plate flash."""
+    """What came in meets what comes back at each cube."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
-    if moment.operation > program.first_parameters:
-        light_neurons(layout, shown, operation.source.name)
+    light_neurons(layout, shown, operation.source.name)
     for i, _ in own_plates(layout, moment):
         shown.plates[i] = 1.0
-        shown.white[i] = FLASH * max(0.0, 1.0 - abs(4.0 * part - 1.0)) + 0.1 * (part > 0.5)
+        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
     for j, bundle in own_wires(layout, moment):
-        meets = min(1.0, 4.0 * part)
-        if not bundle.outgoing:
-            shown.wires[j] = (1.0 - meets, 1.0)
-        elif moment.operation > program.first_parameters:
-            shown.wires[j] = (0.0, meets)
+        if bundle.outgoing:
+            shown.wires[j] = Glow(pulse(part, 0.0, 0.45))
+        else:
+            shown.wires[j] = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
 
 
 def input_gradient(
     layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
 ) -> None:
-    """Light back along the rows, then up the columns."""
+    """Light back along the wires, through the cubes, to what came in."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     light_neurons(layout, shown, operation.source.name)
     if operation.other is not None:
         light_neurons(layout, shown, operation.other.name)
-    back, up = min(1.0, 2.0 * part), max(0.0, 2.0 * part - 1.0)
-    for i, plate in own_plates(layout, moment):
-        if plate.role not in ("weight", "gain"):
-            continue
-        shown.plates[i] = 1.0
-        shown.white[i] = GLOW * (1.0 - part)
-        across, along = axes(plate)
-        shown.sweeps[i] = (
-            run(*along, 1.0 - back, part) if part < 0.5 else run(*across, 1.0 - up, part)
-        )
+    touch_cubes(layout, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
-        if not bundle.outgoing:
-            shown.wires[j] = (1.0 - back, 1.0)
-        elif up:
-            shown.wires[j] = (1.0 - up, 1.0)
+        first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
+        shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
+
+
+def step(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """All cubes move; neurons rest."""
+    shown.plates[:] = 1.0
 
 
 KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
@@ -139,7 +155,9 @@ KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
     "delta": delta,
     "weight gradient": weight_gradient,
     "input gradient": input_gradient,
+    "step": step,
 }
+BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
 
 
 def axes(plate: Plate) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -148,10 +166,16 @@ def axes(plate: Plate) -> tuple[tuple[float, int], tuple[float, int]]:
     return (columns, rows) if plate.turned else (rows, columns)
 
 
-def run(axis: float, count: int, at: float, part: float) -> list[float]:
-    """Return a running light at share `at` of an axis; it is off at the end of the operation."""
-    width = max(1.0, 0.12 * count)
-    return [axis, at * count, width, 0.8 * (part < 1.0)]
+def run(axis: float, count: int, at: float) -> list[float]:
+    """Return a running light at share `at` of an axis."""
+    return [axis, at * count, max(1.0, 0.12 * count), 0.8]
+
+
+def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> Span:
+    """Return where light is that runs along a wire between two parts of the operation."""
+    head = (1.0 + PULSE) * min(1.0, max(0.0, (part - first) / (last - first)))
+    span = (1.0, 1.0) if part >= last else (max(0.0, head - PULSE), min(1.0, head))
+    return (1.0 - span[1], 1.0 - span[0]) if reverse else span
 
 
 def own_plates(layout: Layout, moment: Moment) -> list[tuple[int, Plate]]:

@@ -13,12 +13,14 @@ from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.model.program import Program
 from scalarviz.view import overlay
 from scalarviz.view.beads import beads_of
+from scalarviz.view.callout import draw_callout
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
-from scalarviz.view.highlights import draw_changes, draw_marks
+from scalarviz.view.highlights import draw_marks
 from scalarviz.view.inspector import draw_hover, draw_inspector
 from scalarviz.view.legend import draw_legend
 from scalarviz.view.lights import Lights, lights
+from scalarviz.view.moves import draw_ghosts, draw_pushes
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.picture_scene import CUBES, PictureScene
 from scalarviz.view.scene.camera import Camera
@@ -102,11 +104,12 @@ class Picture:
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
             draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
-            if frame_data.moment is not None and frame_data.moment.kind == "step":
-                draw_changes(canvas, see, frame_data, frame_data.part, self.theme)
+            draw_pushes(canvas, see, frame_data, self.theme, division.scale)
+            draw_ghosts(canvas, see, frame_data, self.theme)
             if self._is_about_outputs(frame_data):
                 draw_errors(canvas, see, frame_data, self.theme)
             draw_marks(canvas, see, frame_data, self.theme)
+            draw_callout(canvas, see, frame_data, self.theme, division.scale)
         self._write(canvas, division, frame_data, see)
         self.words = canvas.words
         return canvas
@@ -146,7 +149,8 @@ class Picture:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
-        cubes.lights(lit.plates, lit.white, lit.sweeps)
+        color = self.theme.accent if lit.back else "#ffffff"
+        cubes.lights(lit.plates, lit.white, lit.sweeps, color)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes; a new one if the layout has changed."""

@@ -85,7 +85,6 @@ def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
     stage.session.advance(1, "operation")
     studio.stage(stage, 10.0, SIZE)
     studio.stage(stage, 20.0, SIZE)
-    assert stage.frame_data().cubes.size == "change in this step"
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
     shown = stage.frame_data().cubes
     part = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))

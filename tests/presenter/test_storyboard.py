@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.view.lights import DIM
+from scalarviz.view.lights import DIM, FLASH
 from tests.studio import Studio, above_number, assert_dimmed, at, lit, shade
 from tests.walk import NAMES, SIZE, Walk, biases, faded
 
@@ -25,7 +25,7 @@ BRIGHT = {
 # And which buffers' neurons are.
 NEURONS = {
     "zero_grad": {"inputs", "tanh 0", "sigmoid 1"},
-    "step": {"inputs", "tanh 0", "sigmoid 1"},
+    "step": set(),
     "affine 0": {"inputs", "tanh 0"},
     "tanh 0": {"tanh 0"},
     "affine 1": {"tanh 0", "sigmoid 1"},
@@ -35,8 +35,9 @@ NEURONS = {
     "weight gradient 1": {"tanh 0", "sigmoid 1"},
     "input gradient 1": {"tanh 0", "sigmoid 1"},
     "delta 0": {"tanh 0"},
-    "weight gradient 0": {"tanh 0"},
+    "weight gradient 0": {"inputs", "tanh 0"},
 }
+VIOLET = THEMES["dark"].accent
 EMPTY = rgb((THEMES["dark"].tray,))[0] * 255.0  # a neuron whose number is not computed yet
 
 
@@ -52,16 +53,14 @@ def test_what_takes_no_part_is_dim(walk: Walk) -> None:
         seen.append(name)
         pixels, colors = walk.look(1.0), walk.colors()
         if name == "step":
-            continue  # an arrow lies on each cube
+            continue  # numbers lie on the cubes
         for layer, row, _, index, xy in walk.cubes():
             bias = row >= 0 and index in biases(walk)
             bright = layer in BRIGHT.get(name, ()) and not (bias and name == "input gradient 1")
             if not bright:
                 assert_dimmed(at(pixels, xy), colors[index], "dark")
                 continue
-            white = 0.1 if name.startswith("weight") else 0.0  # it has just flashed
-            expected = colors[index] + white * (255.0 - colors[index])
-            np.testing.assert_allclose(at(pixels, xy), expected, atol=2.5)
+            np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)
         assert walk.stage.frame_data().moment.name == name
     assert seen == NAMES
 
@@ -84,11 +83,11 @@ def test_the_neurons_at_work_are_bright_and_show_what_was_computed_last(walk: Wa
                 np.testing.assert_allclose(at(pixels, place), lit(faded(own, bright)), atol=8)
 
 
-def whiteness(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
-    """How far each cube's color is on its way to white; those at forty percent are left out."""
+def whiteness(walk: Walk, pixels: np.ndarray, light: str = "#ffffff") -> dict[int, float]:
+    """How far each cube's color is on its way to the light's, by default white."""
     colors, found = walk.colors(), {}
     for _, _, _, index, xy in walk.cubes():
-        room = 255.0 - colors[index]
+        room = 255.0 * rgb((light,))[0] - colors[index]
         found[index] = float(((at(pixels, xy) - colors[index]) @ room) / (room @ room))
     return found
 
@@ -119,23 +118,24 @@ def test_light_runs_back_where_the_gradient_by_the_inputs_is_made(walk: Walk) ->
     plate = next(p for p in walk.stage.plan.plates if p.layer == 1 and p.role == "weight")
     peaks = []
     for part in (0.1, 0.25, 0.4, 0.6, 0.75, 0.9):
-        white = whiteness(walk, walk.look(part))
+        white = whiteness(walk, walk.look(part), VIOLET)
         grid = np.array([[white[plate.index_of(r, c)] for c in range(8)] for r in range(3)])
         peaks.append(int(np.argmax(grid.mean(axis=0 if part < 0.5 else 1))))
     assert peaks[0] > peaks[1] > peaks[2] and peaks[3] >= peaks[4] >= peaks[5]
     assert peaks[3] > peaks[5]
 
 
-def test_all_cubes_flash_where_rows_and_columns_meet(walk: Walk) -> None:
+def test_all_cubes_flash_violet_where_rows_and_columns_meet(walk: Walk) -> None:
     for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
         walk.go_to(name)
-        course = [whiteness(walk, walk.look(part)) for part in (0.0, 0.25, 0.5, 0.8)]
+        course = [whiteness(walk, walk.look(part), VIOLET) for part in (0.0, 0.25, 0.5, 0.8)]
         own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
         means = [np.mean([white[index] for index in own]) for white in course]
-        assert means[1] > 0.6 and means[0] < 0.1 and 0.0 <= means[2] < 0.15 and means[3] < 0.15
+        assert means[2] == pytest.approx(FLASH, abs=0.05)
+        assert max(means[0], means[1], means[3]) < 0.05
 
 
-def test_wires_at_work_are_white_as_far_as_light_has_come(walk: Walk) -> None:
+def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:
     walk.go_to("affine 0")
     wires = [w for w in walk.stage.plan.wires if w.operation == 0 and w.outgoing]
     start, end = wires[0].start[1], wires[0].end[1]
@@ -151,10 +151,10 @@ def test_wires_at_work_are_white_as_far_as_light_has_come(walk: Walk) -> None:
         between = np.abs(rows - np.round(rows)) < 0.1
         return light[between & (rows > 0.5)]
 
-    before, half = brightness(0.02), brightness(0.25)
-    count = len(half)
-    assert before.max() < 120 and half[: count // 3].min() > 150 and half[-count // 3 :].max() < 120
-    assert brightness(0.5).min() > 150
+    before, late = brightness(0.0), brightness(0.3)
+    count = len(late)
+    assert before.max() < 120 and late[: count // 3].max() < 120
+    assert late[count // 2 : -count // 10].min() > 150 and brightness(0.6).max() < 120
 
 
 # Back.

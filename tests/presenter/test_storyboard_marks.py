@@ -5,6 +5,7 @@ import pytest
 
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import LEAST
 from scalarviz.view.neuron_colors import short
 from scalarviz.view.scene.layout_builder import RIM as RADIUS
@@ -17,10 +18,18 @@ def walk(studio: Studio) -> Walk:
     return Walk(studio)
 
 
+def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no arrows beside the cubes whose widths are measured."""
+    monkeypatch.setattr("scalarviz.presenter.stage.pushes", lambda *given: None)
+
+
 # Sizes.
 
 
-def test_zero_grad_shrinks_every_cube_to_the_smallest(walk: Walk) -> None:
+def test_zero_grad_shrinks_every_cube_to_the_smallest(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_arrows(monkeypatch)
     walk.stage.size = "gradient"
     before = widths(walk, walk.look(1.0))
     assert walk.go() == "zero_grad"
@@ -29,10 +38,14 @@ def test_zero_grad_shrinks_every_cube_to_the_smallest(walk: Walk) -> None:
         assert begin[index] == pytest.approx(before[index], abs=0.08)
         assert end[index] == pytest.approx(LEAST, abs=0.08)
         assert end[index] - 0.08 <= half[index] <= begin[index] + 0.08
-    assert np.mean(list(half.values())) < np.mean(list(begin.values())) - 0.1
+    means = [np.mean(list(each.values())) for each in (begin, half, end)]
+    assert means[0] - 0.03 > means[1] > means[2] + 0.03
 
 
-def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(walk: Walk) -> None:
+def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_arrows(monkeypatch)
     walk.stage.size = "gradient"
     for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
         walk.go_to(name)
@@ -52,35 +65,43 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(walk: Walk) -> None
         assert parts.max() > 0.5
 
 
-def test_a_step_has_an_arrow_and_the_old_color_around_the_new_one(walk: Walk) -> None:
-    walk.session.learning_rate = 30.0  # so that colors change
+def test_each_cube_is_pushed_by_an_arrow_up_or_down(walk: Walk) -> None:
+    """Its head is where it points to: there is more of it."""
     walk.go_to("weight gradient 0")
-    old, value = walk.colors(), walk.session.network.bank.value.copy()
-    assert walk.go() == "step"
-    pixels, new = walk.look(1.0), walk.colors()
-    change = walk.session.network.bank.value - value
-    unit = walk.unit()
-    frame_data = walk.stage.frame_data()
-    np.testing.assert_allclose(frame_data.cubes.sizes, change, atol=1e-7)
-    assert frame_data.cubes.size == "change in this step" and (change != 0.0).all()
-    assert np.abs(old - new).max(axis=1).max() > 100
+    pixels, unit = walk.look(1.0), walk.unit()
+    shown = walk.stage.frame_data().cubes
+    push = rgb((THEMES["dark"].push,))[0] * 255.0
+    ways, half = [], half_sides(shown.sizes, float(shown.size_scales[0]))
     for _, _, _, index, (x, y) in walk.cubes():
-        side = 0.46 * unit - 1.0
-        for place in ((x - side, y + 4.0), (x + 4.0, y - side), (x + side, y + 4.0)):
-            i, j = int(place[1]), int(place[0])
-            around = pixels[i - 1 : i + 2, j - 1 : j + 2].reshape(-1, 3)
-            assert np.abs(around - old[index]).max(axis=1).min() < 16
-        middle = pixels[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2].reshape(-1, 3)
-        ink = middle[np.argmax(np.abs(middle - new[index]).max(axis=1))]
-        assert np.abs(ink - new[index]).max() > 60 and np.ptp(ink) < 40
-        # The head is where the arrow points to: there is more of it.
-        reach = int(0.25 * unit)
-        rows = pixels[int(y) - reach : int(y) + reach + 1, int(x) - reach : int(x) + reach + 1]
-        dark = (np.abs(rows - ink).max(axis=2) < 20).sum(axis=1)  # the tray is lighter
-        above, below = dark[:reach].sum(), dark[-reach:].sum()
-        assert above != below and (above > below) == (change[index] > 0.0)
-    words = walk.stage.picture().words
-    assert any("change in this step" in each for each in words)
+        left, reach = round(x + half[index] * unit), round(0.5 * unit)
+        around = pixels[round(y) - reach : round(y) + reach, left - 6 : left + 7]
+        inked = (np.abs(around - push).max(axis=2) < 24).sum(axis=1)
+        above, below = inked[:reach].sum(), inked[reach:].sum()
+        assert above + below > 10
+        if abs(int(above) - int(below)) > 2:
+            ways.append((above > below) == (shown.pushes[index] < 0.0))
+    assert len(ways) > 40 and np.mean(ways) > 0.95
+
+
+def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
+    walk.session.learning_rate = 30.0  # so that sizes change
+    walk.go_to("weight gradient 0")
+    old = walk.session.network.bank.value.copy()
+    assert walk.go() == "step"
+    pixels, unit = walk.look(1.0), walk.unit()
+    shown = walk.stage.frame_data().cubes
+    assert shown.pushes is None and shown.sizes is shown.colors
+    np.testing.assert_array_equal(shown.before, old)
+    was, now = (half_sides(each, float(shown.size_scales[0])) for each in (old, shown.sizes))
+    tray, seen = rgb((THEMES["dark"].tray,))[0] * 255.0, 0
+    for _, _, _, index, (x, y) in walk.cubes():
+        if (was - now)[index] * unit < 2.0:
+            continue  # only those that have shrunk stand free on the tray
+        seen += 1
+        edge = round(x - was[index] * unit)
+        column = pixels[round(y) + 4, edge - 2 : edge + 3]
+        assert np.abs(column - tray).max() > 60
+    assert seen > 3
 
 
 # Neurons.

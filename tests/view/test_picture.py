@@ -12,6 +12,7 @@ import scalarviz as sv
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.view import overlay
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Words
@@ -206,7 +207,8 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
 
 
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
-    caption = ("affine 0", "z = w x + b", ["= .1 * .2 + .3 * .4 + .5 * .6 = " + "1 + " * 40])
+    line = "= .1 * .2 + .3 * .4 + .5 * .6 = " + "1 + " * 40
+    caption = Caption("affine 0", "z = w x + b", plain_lines(line))
     words = Words("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
     chips = [("a message that is far too long " * 5, "press"), ("short", "")]
     frame_data = sight_of(
@@ -244,8 +246,9 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
 def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
     studio: Studio, picture: Picture, size: tuple[int, int], pinned: bool
 ) -> None:
+    caption = Caption("A caption of some words", "f(x)", plain_lines("1", "2"))
     frame_data = sight_of(
-        words=Words("It learns", "", "", ("A caption of some words", "f(x)", ["1", "2"])),
+        words=Words("It learns", "", "", caption),
         chips=[("something that goes on for a while, and is said", "press"), ("short", "undo")],
         offers=["go on for 2,000 steps", "start again"],
         pinned=Card(3, "a weight", [("value", "1")], ["a line"]) if pinned else None,
@@ -301,11 +304,11 @@ def test_the_help_is_written_whole_within_the_picture(
 
 
 def test_a_caption_that_is_too_long_leaves_out_its_formula_first() -> None:
-    numbers = ["perceptron 1: " + "0.1 * 0.2 + " * 6 + "0.3 = 0.5"]
+    numbers = plain_lines("perceptron 1: " + "0.1 * 0.2 + " * 6 + "0.3 = 0.5")
     for width, formula in ((900.0, True), (420.0, False)):
         canvas = Canvas2D(1280, 800)
         box = Box(20.0, 700.0, width, 80.0)
-        overlay.draw_caption(canvas, box, ("A title", "z = w x + b", numbers), DARK)
+        overlay.draw_caption(canvas, box, Caption("A title", "z = w x + b", numbers), DARK)
         assert ("z = w x + b" in canvas.words) == formula
         assert " ".join(" ".join(canvas.words).split()).endswith("0.3 = 0.5")
 

@@ -9,6 +9,7 @@ uniform vec2 u_numbers_size;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
 uniform vec3 u_tray;
+uniform vec3 u_light;
 uniform float u_ids;
 varying vec3 v_place;
 varying vec3 v_ray;
@@ -83,7 +84,7 @@ float light_at(vec2 place) {
 }
 
 vec3 lit(vec3 color, vec2 place) {
-    return mix(color, vec3(1.0), clamp(light_at(place), 0.0, 1.0));
+    return mix(color, u_light, clamp(light_at(place), 0.0, 1.0));
 }
 
 // One mip level at a place: mean color times coverage, and coverage.

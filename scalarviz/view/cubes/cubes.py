@@ -131,13 +131,21 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._fresh = False
         self._changed = True
 
-    def lights(self, dim: Any = 1.0, white: Any = 0.0, sweep: Any = (0.0, 0.0, 1.0, 0.0)) -> None:
+    def lights(
+        self,
+        dim: Any = 1.0,
+        white: Any = 0.0,
+        sweep: Any = (0.0, 0.0, 1.0, 0.0),
+        color: str = "#ffffff",
+    ) -> None:
         """Set the light on each plate; see `shaders`.
 
         dim    brightness, 1 (the default) or less
-        white  white light, 0 (the default) to 1
+        white  light on all cubes, 0 (the default) to 1
         sweep  running light: axis, position, width and strength; by default none
+        color  of the light; by default "#ffffff"
         """
+        self.shared_program["u_light"] = rgb((color,))[0]
         self._table[:, 2, 1] = dim
         self._table[:, 2, 2] = white
         self._table[:, 3] = sweep

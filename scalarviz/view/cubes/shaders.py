@@ -12,7 +12,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    1 if there is a tray, brightness (1, or less where inactive), white light, mip levels
+    looks    1 if there is a tray, brightness (1, or less where inactive), light, mip levels
     sweep    running light: axis (0 none, 1 over columns, 2 over rows), position, width, strength
     means    mip levels: corner in the texture, columns and rows of level 1
     sides    light on the sides of the cubes: +columns, -columns, +rows, -rows

@@ -328,6 +328,26 @@ class Layout:
                 return fan, unit
         return None
 
+    def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
+        """Return the row of a neuron (buffer, place), and which one it is; None without."""
+        for line in self.neurons:
+            if neuron[0] in line.buffers and not line.again and neuron[1] < len(line.points):
+                return line, neuron[1]
+        return None
+
+    def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
+        """Return the fan of wires that end at a neuron (buffer, place), and its unit there."""
+        found = self.line_of(neuron)
+        if found is None:
+            return None
+        line, place = found
+        for fan in self.fans:
+            apart = fan.ends - line.points[place]
+            near = np.flatnonzero((np.abs(apart) < 1e-9).all(axis=1))
+            if len(near):
+                return fan, int(near[0])
+        return None
+
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
         """Return the plate, row and column of a bank index; None if it is on no plate."""
         for plate in self.plates:

@@ -1,0 +1,119 @@
+"""The callout: a few words beside the neuron or cube that the caption is about."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.frame_data import FrameData
+from scalarviz.view.highlights import corners_of
+from scalarviz.view.labels import obstacles
+from scalarviz.view.lights import BACK
+from scalarviz.view.numbers import marks_of
+from scalarviz.view.scene.frame import Box, Projection
+
+SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
+KNOWN = 0.8  # part of an operation from which on its result is known
+
+
+def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
+    """Return the box around what the caption is about; None if that is not in the picture."""
+    caption = frame_data.words.caption
+    if caption is None:
+        return None
+    for neuron in caption.neurons[:1]:
+        found = frame_data.layout.line_of(neuron)
+        if found is not None:
+            line, place = found
+            seen = see(line.points[place])
+            x, y = seen.xy[0].tolist()
+            half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
+            return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
+    for row in caption.rows[:1]:
+        corners = corners_of(frame_data, row, 0.42)
+        xy = see(corners).xy if len(corners) else np.zeros((0, 2))
+        if len(xy) and np.isfinite(xy).all():
+            low, high = xy.min(axis=0), xy.max(axis=0)
+            return Box(float(low[0]), float(low[1]), *(high - low).tolist())
+    return None
+
+
+def draw_callout(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> Box | None:
+    """Write beside the subject of an operation what it is and has; return the box of the words."""
+    caption, moment = frame_data.words.caption, frame_data.moment
+    if moment is None or caption is None or not caption.callout or frame_data.part < KNOWN:
+        return None
+    subject = subject_of(frame_data, see)
+    if subject is None:
+        return None
+    size, pad, gap = SIZE * scale, PAD * scale, GAP * scale
+    wide = canvas.measure(caption.callout, size=size, bold=True) + 2.0 * pad
+    high = size + 1.4 * pad
+    spheres = obstacles(see, frame_data, scale).spheres
+    box = place_for(subject, wide, high, gap, see, spheres, told_boxes(frame_data, see))
+    light = theme.accent if moment.kind in BACK else theme.light
+    canvas.box(*box.place, theme.panel[:7], radius=0.4 * high, outline=light, line=1.5 * scale)
+    base = box.y + 0.5 * high + 0.36 * size
+    x = box.x + pad
+    canvas.text(x, base, caption.callout, size=size, color=theme.ink, bold=True)
+    return box
+
+
+def place_for(
+    subject: Box,
+    wide: float,
+    high: float,
+    gap: float,
+    see: Projection,
+    spheres: FloatArray,
+    others: list[Box],
+) -> Box:
+    """Return where the words cover little of spheres and other boxes: above, below, or aside."""
+    middle = subject.y + 0.5 * (subject.height - high)
+    level = subject.x + 0.5 * (subject.width - wide)
+    left, right = subject.x - gap - wide, subject.right + gap
+    above, below = subject.y - gap - high, subject.bottom + gap
+    view = see.box
+    boxes = []
+    for x, y in (
+        (level, above),
+        (left, middle),
+        (right, middle),
+        (left, above),
+        (right, above),
+        (level, below),
+        (left, below),
+        (right, below),
+    ):
+        x = min(max(x, view.x), max(view.x, view.right - wide))
+        y = min(max(y, view.y), max(view.y, view.bottom - high))
+        boxes.append(Box(x, y, wide, high))
+    costs = [covered(box, subject, spheres, others) for box in boxes]
+    return boxes[int(np.argmin(costs))]
+
+
+def covered(box: Box, subject: Box, spheres: FloatArray, others: list[Box]) -> float:
+    """Return how much of spheres and boxes, and above all of the subject, a box would cover."""
+    x, y, radius = spheres.T
+    parts = np.column_stack([x - radius, y - radius, x + radius, y + radius]).tolist()
+    parts += [[each.x, each.y, each.right, each.bottom] for each in others]
+    low_x, low_y, high_x, high_y = np.array(parts).reshape(-1, 4).T
+    wide = np.minimum(box.right, high_x) - np.maximum(box.x, low_x)
+    high = np.minimum(box.bottom, high_y) - np.maximum(box.y, low_y)
+    own = box.meets(subject) * 1e6
+    return own + float((np.maximum(wide, 0.0) * np.maximum(high, 0.0)).sum())
+
+
+def told_boxes(frame_data: FrameData, see: Projection) -> list[Box]:
+    """Return the boxes of the cubes with the arithmetic of the caption."""
+    found = []
+    for row in marks_of(frame_data):
+        xy = see(corners_of(frame_data, row, 0.42)).xy
+        if len(xy) and np.isfinite(xy).all():
+            low, high = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+            found.append(Box(low[0], low[1], high[0] - low[0], high[1] - low[1]))
+    return found

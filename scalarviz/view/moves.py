@@ -1,0 +1,101 @@
+"""What moves cubes: the push of each gradient, and the old size beside the new one at the step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import Theme
+from scalarviz.view.cubes.picking import half_sides
+from scalarviz.view.frame_data import FrameData
+from scalarviz.view.highlights import edges_of
+from scalarviz.view.numbers import marks_of
+from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.plates import Plate
+
+LEAST = 11.0  # pixels of a cell from which on its cube has an arrow
+MOST = 1500  # arrows
+SHORTEST, LONGEST = 0.3, 0.95  # of an arrow, as shares of a cell
+SEEN = 1.0  # least pixels by which a cube has grown or shrunk for a ghost
+
+
+def draw_pushes(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> None:
+    """Draw the way each cube is pushed: up if its number is to grow, longer for a larger gradient.
+
+    An arrow stands at the right edge of its cube; one with the arithmetic of the caption has none.
+    """
+    pushes = frame_data.cubes.pushes
+    if pushes is None:
+        return
+    known = np.abs(pushes[np.isfinite(pushes)])
+    top = float(known.max(initial=0.0))
+    if top == 0.0:
+        return
+    told, left = [*marks_of(frame_data)], MOST
+    for number, plate in enumerate(frame_data.layout.plates):
+        unit = see(plate.point(plate.columns / 2.0, plate.rows / 2.0)).unit[0]
+        if not unit * plate.unit >= LEAST or left <= 0:
+            continue
+        row, column, rows = plate.cells()
+        pushed = np.isfinite(pushes[rows]) & (pushes[rows] != 0.0) & ~np.isin(rows, told)
+        row, column, rows = row[pushed][:left], column[pushed][:left], rows[pushed][:left]
+        left -= len(rows)
+        half = half_sides(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
+        push = -pushes[rows] / top
+        draw_arrows(canvas, see, plate, (row, column), half * plate.unit, push, theme, scale)
+
+
+def draw_arrows(
+    canvas: Canvas2D,
+    see: Projection,
+    plate: Plate,
+    cells: tuple[FloatArray, FloatArray],
+    half: FloatArray,
+    push: FloatArray,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the arrows of some cubes of a plate; `push` is from -1 to 1."""
+    row, column = cells
+    wide, high = plate.cell
+    front = see(plate.point(column + 0.5, row + 0.5, half))
+    none = np.zeros_like(half)
+    ways = [(half / wide, none), (-half / wide, none), (none, half / high), (none, -half / high)]
+    edges = [see(plate.point(column + 0.5 + x, row + 0.5 + y, half)).xy for x, y in ways]
+    right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
+    nearest = see(plate.point(column + 0.5, row + 0.5, 1.8 * half))
+    length = (SHORTEST + (LONGEST - SHORTEST) * np.sqrt(np.abs(push))) * plate.unit * front.unit
+    length *= np.sign(push)
+    x, y = right.T
+    sizes = front.unit * plate.unit
+    for i in np.flatnonzero(np.isfinite(x + y)).tolist():
+        depth = max(float(nearest.depth[i]) - 1e-4, -1.0)
+        start, end = (x[i], y[i] + 0.5 * length[i]), (x[i], y[i] - 0.5 * length[i])
+        width = max(1.6 * scale, 0.055 * float(sizes[i]))
+        head = min(max(5.0 * scale, 0.2 * float(sizes[i])), abs(float(length[i])))
+        rim = 1.2 * scale
+        way = rim * float(np.sign(length[i]))
+        outer = (start[0], start[1] + way), (end[0], end[1] - 1.6 * way)
+        canvas.arrow(
+            *outer, theme.ground, width=width + 2.0 * rim, head=head + 2.6 * rim, depth=depth
+        )
+        canvas.arrow(start, end, theme.push, width=width, head=head, depth=depth)
+
+
+def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw the outline of each cube as it was before the step, where the difference is seen."""
+    before = frame_data.cubes.before
+    if before is None or len(before) > MOST:
+        return
+    cubes = frame_data.cubes
+    for number, plate in enumerate(frame_data.layout.plates):
+        row, column, rows = plate.cells()
+        top = float(cubes.size_scales[number])
+        old, new = half_sides(before[rows], top), half_sides(cubes.sizes[rows], top)
+        unit = see(plate.point(column + 0.5, row + 0.5)).unit * plate.unit
+        for i in np.flatnonzero(2.0 * np.abs(new - old) * unit >= SEEN).tolist():
+            corners = plate.corners_of(int(row[i]), int(column[i]), float(old[i]) * plate.unit)
+            edges_of(canvas, see, corners, theme.light + "b0", 1.2)
