@@ -17,6 +17,7 @@ from scalarviz.view.scene.plates import Plate
 LEAST = 11.0  # pixels of a cell from which on its cube has an arrow
 MOST = 1500  # arrows
 SHORTEST, LONGEST = 0.3, 0.95  # of an arrow, as shares of a cell
+NEARER = 1.2  # how far before its cube an arrow is
 SEEN = 1.0  # least pixels by which a cube has grown or shrunk for a ghost
 
 
@@ -66,7 +67,8 @@ def draw_arrows(
     ways = [(half / wide, none), (-half / wide, none), (none, half / high), (none, -half / high)]
     edges = [see(plate.point(column + 0.5 + x, row + 0.5 + y, half)).xy for x, y in ways]
     right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
-    nearest = see(plate.point(column + 0.5, row + 0.5, 1.8 * half))
+    # Before the cubes beside its own, too.
+    nearest = see(plate.point(column + 0.5, row + 0.5, half) + NEARER * see.camera.toward)
     length = (SHORTEST + (LONGEST - SHORTEST) * np.sqrt(np.abs(push))) * plate.unit * front.unit
     length *= np.sign(push)
     x, y = right.T

@@ -232,7 +232,7 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
 
 
 def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the error of each output beside it, as a bar and a number."""
+    """Draw how far each output is off its target, as a bar and a number."""
     target, lines = frame_data.buffers.target, frame_data.layout.neurons
     if target is None or not lines:
         return
@@ -247,18 +247,23 @@ def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     colors = theme.map(np.sign(errors) * 0.8)
     apart = seen.xy[-1] - seen.xy[0]
     in_a_row = abs(apart[0]) >= abs(apart[1])
+    room = abs(float(apart[0])) / max(1, len(values) - 1) if in_a_row and len(values) > 1 else 1e9
+    scale = canvas.scale
     for i, error in enumerate(errors.tolist()):
         x, y = seen.xy[i].tolist()
-        reach = 1.1 * seen.unit[i] * abs(error) / top + 2.0
-        low = line.radius * seen.unit[i] + 6.0
+        reach = 0.8 * seen.unit[i] * abs(error) / top + 2.0
+        low = line.radius * seen.unit[i] + 6.0 * scale
         wide = 0.3 * seen.unit[i]
-        words = f"{short(values[i])} - {short(target[i])}"
-        size = float(round(min(12.0, 0.24 * seen.unit[i])))
+        size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * seen.unit[i]))))
+        words = text("outputs.off", error=short(abs(error)))
+        if canvas.measure(words, size=size) > 0.95 * room:
+            words = short(abs(error))
         if in_a_row:
+            low += 15.0 * scale * bool(line.names)
             canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
-            below = y + low + reach + size + 2.0
-            canvas.text(x, below, short(error), size=size, color=theme.ink, anchor="center")
+            below, anchor = y + low + reach + size + 2.0, "center"
         else:
             canvas.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
-            words = f"{words} = {short(error)}"
-            canvas.text(x + low + reach + 5.0, y + 0.35 * size, words, size=size, color=theme.ink)
+            x, below, anchor = x + low + reach + 5.0, y + 0.35 * size, "left"
+        ink, halo = theme.ink, theme.ground
+        canvas.text(x, below, words, size=size, color=ink, anchor=anchor, outline=halo)

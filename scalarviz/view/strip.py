@@ -89,15 +89,22 @@ def lit_of(cells: Sequence[Cell], current: int) -> Cell | None:
 def fitting(
     cells: tuple[Cell, ...], current: int, room: float, scale: float, ratio: float
 ) -> list[Cell]:
-    """Return the cells to draw: all with names, else one a layer, else some with "…" between."""
+    """Return the cells to draw: all with names, else those of the current layer and one for each
+    other layer, else one a layer, else some with "…" between.
+    """
     canvas = Canvas2D(1.0, 1.0, ratio)  # measures letters
     named = [
         replace(cell, layer="") if i and cells[i - 1].key == cell.key else cell
         for i, cell in enumerate(cells)
     ]
-    joined = [list(group)[-1] for _, group in groupby(cells, lambda cell: cell.key)]
-    joined = [replace(cell, name="") if cell.layer else cell for cell in joined]
-    for shown in (named, joined):
+    own = next((cell.key for cell in cells if cell.done == current), None)
+    joined, open_one = list[Cell](), list[Cell]()  # one cell a layer; all of the current layer
+    for key, group in groupby(named, lambda cell: cell.key):
+        parts = list(group)
+        whole = replace(parts[-1], layer=parts[0].layer, name="") if parts[0].layer else parts[-1]
+        joined.append(whole)
+        open_one += parts if key == own else [whole]
+    for shown in (named, open_one, joined):
         if width_of(canvas, shown, scale) <= room:
             return shown
     order = by_distance(joined, current)

@@ -134,7 +134,7 @@ def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
         if frame_data.buffers.target is None:
             continue
         errors = frame_data.buffers.values["sigmoid 1"] - frame_data.buffers.target
-        below = see(outputs.points).xy + np.array([0.0, RADIUS * walk.unit() + 7.5])
+        below = see(outputs.points).xy + np.array([0.0, RADIUS * walk.unit() + 22.5])
         for place, error in zip(below, errors, strict=True):
             bar = shade("dark", np.sign(error) * 0.8)
             shown = np.abs(at(pixels, place) - bar).max() < 8
