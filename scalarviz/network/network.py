@@ -159,11 +159,11 @@ class Network(Model):
         targets    shape (batch, outputs) or (outputs,)
         loss       a name or a Loss; by default "mse"
         optimizer  an Optimizer; by default SGD(0.01)
-        steps      number of steps, at least 1
+        steps      number of steps, at least 0, which changes nothing
 
         Returns a float64 array of shape (steps,).
         """
-        return self._train(inputs, targets, loss, optimizer, size(steps, "steps"))
+        return self._train(inputs, targets, loss, optimizer, size(steps, "steps", least=0))
 
     def _train(
         self,
@@ -177,6 +177,8 @@ class Network(Model):
         self.check_loss(loss)
         widths = self.inputs, self.outputs
         batch, wanted = as_pairs(inputs, targets, widths, "the network", copy=False)
+        if not steps:
+            return np.zeros(0)
         engine = self._engine
         run = engine.take_run(batch, wanted, loss)
         losses = take_steps(engine, run, optimizer, steps)

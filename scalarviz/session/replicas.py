@@ -106,8 +106,8 @@ class Replicas:
         return [network.bank for network in self.networks]
 
     def advance(self, n: int = 1) -> None:
-        """Take `n` steps with all networks; Ctrl-C ends it after a whole step."""
-        left, first = size(n, "n"), self.step_index
+        """Take `n` steps, at least 0, with all networks; Ctrl-C ends it after a whole step."""
+        left, first = size(n, "n", least=0), self.step_index
         check_losses(first + left, len(self))
         with self._session_lock.taken(), CtrlC() as ctrl_c:
             if left and not first:

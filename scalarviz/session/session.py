@@ -134,21 +134,23 @@ class Session(SessionState):
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
         """Advance by `n` of a `unit`.
 
-        n     number of units, at least 1; by default 1
+        n     number of units, at least 0, which changes nothing; by default 1
         unit  "operation", "phase", "sample", "step", the default, or "epoch"
 
         Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
         infinite; the session then stands before that step.
         """
         self.timeline.check_unit(unit)
-        with self.doing():
-            advance(self.timeline, size(n, "n"), unit)
+        if size(n, "n", least=0):
+            with self.doing():
+                advance(self.timeline, int(n), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, at most to the start; arguments as in `advance`."""
         self.timeline.check_unit(unit)
-        with self.doing():
-            back(self.timeline, size(n, "n"), unit)
+        if size(n, "n", least=0):
+            with self.doing():
+                back(self.timeline, int(n), unit)
 
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at `step`, an integer from 0, before the actions there."""

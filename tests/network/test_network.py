@@ -210,6 +210,23 @@ def test_evaluation_leaves_nothing_behind() -> None:
         net.backward([1.0])
 
 
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_no_steps_change_nothing(engine: str) -> None:
+    net = sv.Network([3, 8, 3], "tanh").to(engine)
+    x = np.random.default_rng(0).random((4, 3))
+    net.train_step(x, 1 - x, "mse", sv.Adam(0.1))
+    before = [net.bank.value.copy(), net.bank.grad.copy(), net.bank.slots["m"].copy()]
+    losses = net.train(x, 1 - x, "mse", sv.Adam(0.1), steps=0)
+    assert losses.shape == (0,) and losses.dtype == np.float64
+    after = [net.bank.value, net.bank.grad, net.bank.slots["m"]]
+    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+    assert net.bank.step_count == 1
+    with refused(ShapeError, "(4, 2)"):  # arguments are checked all the same
+        net.train(x[:, :2], 1 - x, steps=0)
+    with refused(InputError, "not -1"):
+        net.train(x, 1 - x, steps=-1)
+
+
 def test_training_leaves_nothing_behind() -> None:
     net = sv.Network([2, 3, 1])
     for _ in range(100):

@@ -435,7 +435,7 @@ def mistake(user: User) -> None:
     wrong: list[Callable[[], Any]] = [
         lambda: s.edit(0, float("nan")),
         lambda: s.edit(10**6, 1.0),
-        lambda: s.advance(0),
+        lambda: s.advance(-1),
         lambda: s.seek(-1),
         lambda: s.switch(10**6),
         lambda: s.freeze("all"),  # type: ignore[arg-type]

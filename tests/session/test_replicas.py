@@ -107,6 +107,8 @@ def test_points_and_mixed_precision_have_replicas_too() -> None:
 def test_what_each_says() -> None:
     replicas = sv.replicate(session(), range(3))
     replicas.advance(10)
+    replicas.advance(0)
+    assert replicas.step_index == 10 and replicas.losses.shape == (3, 10)
     outputs = replicas.outputs(PLACES)
     assert outputs.shape == (3, 4, 1)
     assert (outputs[1] == replicas.networks[1].copy().to("cpu")(PLACES)).all()

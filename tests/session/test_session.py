@@ -402,7 +402,8 @@ def test_bad_arguments_change_nothing() -> None:
     before = state(s)
     other = sv.Network([2, 2])
     for call, error, value in [
-        (lambda: s.advance(0), InputError, "not 0"),
+        (lambda: s.advance(-1), InputError, "not -1"),
+        (lambda: s.back(-1), InputError, "not -1"),
         (lambda: s.advance(1, "week"), InputError, "'week'"),  # type: ignore[arg-type]
         (lambda: s.seek(-1), InputError, "not -1"),
         (lambda: s.edit(99, 0.0), ShapeError, "99"),
@@ -421,6 +422,20 @@ def test_bad_arguments_change_nothing() -> None:
             call()
         assert state(s) == before
     assert len(s.branches) == 1 and not s.current_branch.journal
+
+
+@pytest.mark.parametrize("unit", ["operation", "phase", "step", "epoch"])
+@pytest.mark.parametrize("operations", [0, 5])
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_moving_by_none_changes_nothing(unit: Any, operations: int, engine: str) -> None:
+    s = session(engine)
+    s.advance(4)
+    s.advance(operations, "operation")
+    before, moves = state(s), s.timeline.leaps
+    s.advance(0, unit)
+    s.back(0, unit)
+    assert state(s) == before
+    assert s.timeline.leaps == moves and len(s.branches) == 1
 
 
 def test_what_does_not_fit_is_refused_at_the_start() -> None:
