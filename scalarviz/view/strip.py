@@ -98,24 +98,40 @@ def fitting(
         for i, cell in enumerate(cells)
     ]
     own = next((cell.key for cell in cells if cell.done == current), None)
-    joined, open_one = list[Cell](), list[Cell]()  # one cell a layer; all of the current layer
-    for key, group in groupby(named, lambda cell: cell.key):
-        parts = list(group)
-        whole = replace(parts[-1], layer=parts[0].layer, name="") if parts[0].layer else parts[-1]
+    # One cell a layer; all of the current layer among them; and these alone.
+    joined, open_one, mine = list[Cell](), list[Cell](), list[Cell]()
+    for key, group in groupby(zip(cells, named, strict=True), lambda pair: pair[0].key):
+        pairs = list(group)
+        last = pairs[-1][0]
+        whole = replace(last, name="") if last.layer else last
         joined.append(whole)
-        open_one += parts if key == own else [whole]
-    for shown in (named, open_one, joined):
+        open_one += [cell for _, cell in pairs] if key == own else [whole]
+        mine += [cell for _, cell in pairs] if key == own else []
+    for shown in (named, open_one):
         if width_of(canvas, shown, scale) <= room:
             return shown
-    order = by_distance(joined, current)
+    if current:
+        shown = shortened(canvas, open_one, current, room, scale)
+        if all(cell in shown for cell in mine):
+            return shown
+    return shortened(canvas, joined, current, room, scale)
+
+
+def shortened(
+    canvas: Canvas2D, cells: list[Cell], current: int, room: float, scale: float
+) -> list[Cell]:
+    """Return cells with "…" instead of as few of them as the room makes necessary."""
+    if width_of(canvas, cells, scale) <= room:
+        return cells
+    order = by_distance(cells, current)
     fewest, most = 1, len(order)
     while fewest < most:  # the fewest cells to leave out
         middle = (fewest + most) // 2
-        if width_of(canvas, without(joined, order[:middle]), scale) <= room:
+        if width_of(canvas, without(cells, order[:middle]), scale) <= room:
             most = middle
         else:
             fewest = middle + 1
-    kept = without(joined, order[:fewest])
+    kept = without(cells, order[:fewest])
     return kept if width_of(canvas, kept, scale) <= room else []
 
 
