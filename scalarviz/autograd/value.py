@@ -138,7 +138,7 @@ class Value:
     __slots__ = ("__dict__", "__weakref__", "_data", "_formula", "_x", "_y", "grad")
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
-        item, numpy, detach = Absent(), Absent(), Absent()
+        numpy, detach = Absent(), Absent()
         value, gradient, requires_grad = Elsewhere(), Elsewhere(), Elsewhere()
 
     if TYPE_CHECKING:
@@ -235,6 +235,20 @@ class Value:
 
     def __float__(self) -> float:
         return float(self.data)
+
+    def __int__(self) -> int:
+        return int(self.data)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.data, digits)
+
+    def __format__(self, spec: str) -> str:
+        """Format the number, as in f"{v:.3f}"; without a `spec`, the formula, as `str` does."""
+        return format(self.data, spec) if spec else str(self)
+
+    def item(self) -> float:
+        """Return the number, `data`, as in PyTorch."""
+        return self.data
 
     def backward(self, create_graph: bool = False) -> None:
         """Add to the gradient of every leaf the derivative of this Value with respect to it.

@@ -228,9 +228,9 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "summary": "write print(net)",
         **dict.fromkeys(("lr", "learningrate", "optimizer"), "write net.step(sv.SGD(lr))"),
     },
-    "Weight": dict.fromkeys(("item", "numpy", "detach"), "value"),
+    "Weight": dict.fromkeys(("numpy", "detach"), "value"),
     "Value": {
-        **dict.fromkeys(("item", "numpy"), "write value.data, or float(value)"),
+        "numpy": "write value.data, or float(value)",
         "detach": "write sv.Value(value.data)",
         "value": "data",
         "gradient": "grad",

@@ -109,7 +109,7 @@ class Weight(Part):
     __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
-        item, numpy, detach = Absent(), Absent(), Absent()
+        numpy, detach = Absent(), Absent()
 
     @answered
     def __init__(self, value: float, *, dtype: str = "float64") -> None:
@@ -254,6 +254,20 @@ class Weight(Part):
         return abs(self.as_value())
 
     def __float__(self) -> float:
+        return self.value
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
+    def __format__(self, spec: str) -> str:
+        """Format the number, as in f"{w:.3f}"; without a `spec`, as `str` does."""
+        return format(self.value, spec) if spec else str(self)
+
+    def item(self) -> float:
+        """Return the number, `value`, as in PyTorch."""
         return self.value
 
     def forget(self) -> None:

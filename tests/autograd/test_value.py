@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scalarviz.autograd.value import Value, maximum, minimum, where
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import OPERATIONS
+from scalarviz.model.weight import Weight
 from tests.autograd import value_methods
 from tests.strategies import OPERATORS
 from tests.wording import refused
@@ -342,6 +343,36 @@ def test_nothing_but_a_number_equals_a_value() -> None:
 def test_it_is_a_float_where_one_is_asked_for() -> None:
     assert float(Value(2)) == 2.0
     assert math.exp(Value(0.0)) == 1.0
+
+
+def leaf(number: float) -> Value:
+    return Value(number)
+
+
+def result(number: float) -> Value:
+    return Value(number / 2) * 2
+
+
+def weight(number: float) -> Weight:
+    return Weight(number)
+
+
+def in_expression(number: float) -> Value:
+    return Weight(number).as_value()
+
+
+@pytest.mark.parametrize("make", [leaf, result, weight, in_expression])
+@pytest.mark.parametrize("number", [2.5, -1234.5678])
+def test_it_is_the_number_where_one_is_asked_for(
+    make: Callable[[float], Value | Weight], number: float
+) -> None:
+    x = make(number)
+    assert x.item() == number and type(x.item()) is float
+    assert int(x) == int(number) and type(int(x)) is int
+    assert round(x) == round(number) and type(round(x)) is int
+    assert round(x, 1) == round(number, 1) and round(x, -2) == round(number, -2)
+    assert f"{x:.2f} {x:>12,.1f} {x:e}" == f"{number:.2f} {number:>12,.1f} {number:e}"
+    assert f"{x}" == str(x)
 
 
 @pytest.mark.parametrize("scalar", [np.float64(3), np.float32(3), np.int64(3), np.uint8(3)])

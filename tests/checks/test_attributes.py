@@ -181,8 +181,8 @@ def test_the_errors_go_through_a_pickle() -> None:
         ("Network", "named_parameters"),
         ("Network", "fit"),
         ("Network", "paramters"),
-        ("Weight", "item"),
-        ("Value", "item"),
+        ("Weight", "numpy"),
+        ("Value", "numpy"),
         ("Value", "detach"),
         ("SGD", "step"),
         ("SGD", "zero_grad"),
@@ -230,12 +230,12 @@ def test_classes_of_users_may_call_things_as_they_like() -> None:
 
 
 def test_a_name_is_absent_from_the_class_too() -> None:
-    assert not hasattr(sv.Value, "item") and not hasattr(sv.Weight, "item")
+    assert not hasattr(sv.Value, "numpy") and not hasattr(sv.Weight, "numpy")
     x = sv.Value(1.0)
-    x.item = 3  # type: ignore[attr-defined]  # what one hangs on a Value is there
-    assert x.item == 3  # type: ignore[attr-defined]
+    x.numpy = 3  # type: ignore[attr-defined]  # what one hangs on a Value is there
+    assert x.numpy == 3  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
-        sv.Weight(1.0).item = 3  # type: ignore[attr-defined]
+        sv.Weight(1.0).numpy = 3  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("make", ALL.values(), ids=ALL)

@@ -148,3 +148,14 @@ def test_a_leaf_of_a_class_of_the_users_own() -> None:
 
     with refused(InputError, "Value(data=1.0, grad=0)"):
         compile(lambda x: Own(1.0) * x, 1)
+
+
+@pytest.mark.parametrize("read", [int, round, Value.item, "{:.2f}".format])
+def test_a_symbol_has_no_number_to_read(read: Any) -> None:
+    with refused(InputError, "Recorded(x0)"):
+        record_function(lambda x: x * read(x), recorded_inputs(1))
+
+
+def test_a_symbol_can_be_printed_within_a_text() -> None:
+    (x,) = recorded_inputs(1)
+    assert f"the input {x}" == "the input x0"
