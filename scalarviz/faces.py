@@ -61,7 +61,7 @@ def watch(
                     None, the default: fitted to the screen, and (800, 500) in a notebook
     play            False: start paused; None, the default: play at once in a window, and in a
                     notebook when its button is pressed
-    tour            True: show the first step operation by operation; by default False
+    tour            True: show the tour of ten seconds first; by default False
     reduced_motion  True: no animations; by default False
     present         True: for an audience: larger letters, no title and no loss; in a window no
                     controls until the mouse is at its lower end; by default False

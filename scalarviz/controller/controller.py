@@ -19,10 +19,11 @@ from typing import Any, TypeVar, cast, final
 from scalarviz.controller import keys
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
+from scalarviz.controller.guide import Guide
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.options import Options, Recipe, rate_now, settings_now
 from scalarviz.controller.picture import PictureProtocol
-from scalarviz.controller.play import READABLE, Playing, Walk
+from scalarviz.controller.play import Playing
 from scalarviz.controller.precompile import kind_of, kinds_of_run
 from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.undo import Undo, as_number
@@ -54,6 +55,7 @@ def computes(command: CommandT) -> CommandT:
         try:
             return command(controller, *given, **named)
         finally:
+            controller.guide.interrupt()
             controller.look_at_kernels()  # the command may have changed what is needed
 
     return cast(CommandT, done)
@@ -94,7 +96,7 @@ class Controller:
         self.fill_screen: Callable[[], None] = lambda: None
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
-        self.walk = Walk()
+        self.guide: Guide = Guide(self)
         self.options = Options(recipe, show)
         self.changes = Undo(show.session)
         self.exports = Exports()
@@ -129,14 +131,14 @@ class Controller:
     @computes
     def play(self) -> None:
         """Play in the background."""
-        self.walk.stop()
+        self.guide.stop()
         self.stage.offer({})
         with self._report_errors():
             self.playing.play()
 
     def pause(self) -> None:
         """Pause; report the error that has stopped the training, if there is one."""
-        self.walk.stop()
+        self.guide.stop()
         self._stop(self.playing.pause)
 
     def _stop(self, pause: Callable[[], None]) -> None:
@@ -151,7 +153,7 @@ class Controller:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
         playing = self.playing
         self.hand.attend()
-        self._walk_on()
+        self.guide.attend()
         self.measured = playing.measured() if self.session.playing else 0.0
         self._rename()
         if self.warming.attend():
@@ -192,35 +194,14 @@ class Controller:
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
         self._stand_still()
-        self.walk.begin(operations)
-        self._walk_on()
-
-    def _walk_on(self) -> None:
-        """Do the next operation of a walk if it is due."""
-        if self.hand.busy or self.warming.held:
-            return
-        if direction := self.walk.due():
-            session = self.session
-            go = session.advance if direction > 0 else session.back
-            self.do(partial(go, 1, "operation"))
-        else:
-            self.walk.end()
+        self.guide.travel(operations)
 
     @computes
     def slow_step(self) -> None:
         """Do the operations up to the end of a step slowly; then go on if it plays."""
-        session = self.session
-        then = self._go_on if session.playing else None
+        plays = self.session.playing
         self._stand_still()
-        left = len(session.operations) - session.clock.operation
-        self.walk.begin(left, READABLE, then)
-        self._walk_on()
-
-    def _go_on(self) -> None:
-        """Play as before, up to the same step."""
-        until = self.playing.until
-        self.play()
-        self.playing.until = until
+        self.guide.slow_step(plays=plays)
 
     @computes
     def _go(self, direction: int, times: int, unit: Unit) -> None:
@@ -257,6 +238,7 @@ class Controller:
 
     def set_speed(self, speed: float | None) -> None:
         """Set the steps a second; None for as fast as possible."""
+        self.guide.interrupt()
         with self._report_errors():
             self.playing.set_speed(speed)
 

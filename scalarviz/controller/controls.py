@@ -426,6 +426,14 @@ CONTROLS = table(
             menu="View",
             text="Fit colours",
         ),
+        Control(
+            "tour",
+            "button",
+            "The tour: a step in ten seconds",
+            lambda controller, _: controller.guide.show_tour(),
+            menu="Help",
+            text="Tour",
+        ),
         Control("keys", "button", "Keys", toggle_help, menu="Help", key="?", help="this help"),
         Control(
             "full screen",

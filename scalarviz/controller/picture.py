@@ -25,6 +25,7 @@ class PictureProtocol(Protocol):
     keys: list[tuple[str, str]]  # for the help
     travel: Callable[[int], object]  # called with a number of operations to go
     patience: float  # seconds to wait for results of the session
+    part_of_tour: str  # the part of the tour that the caption is of, or ""
     status: str  # message that stays until it is cleared
     asleep: bool  # whether to compute nothing
 

@@ -1,8 +1,7 @@
-"""Playing: a session that advances by itself, its speed, and where it stops; and walks."""
+"""Playing: a session that advances by itself, its speed, and where it stops."""
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
@@ -18,58 +17,7 @@ from scalarviz.session.session import Session
 FASTEST = 1e5  # steps a second; a faster opening goes on at full speed
 SLOW = 3.0  # steps a second, up to which single operations are shown
 LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
-OPERATION = 0.45  # seconds for each operation of a walk
-LONGEST_WALK = 3.0  # seconds
-READABLE = 1.2  # seconds for each operation of a step that is to be read
 APART = 0.1  # seconds between two measurements of the speed
-
-
-@final
-class Walk:
-    """A way of some operations, forward or back, slow enough that each is seen.
-
-    left  number of operations that are still to be done, negative back; 0 at its end
-    """
-
-    def __init__(self) -> None:
-        self.left = 0
-        self._pause = 0.0
-        self._last = 0.0
-        self._then: Callable[[], None] | None = None
-
-    def begin(
-        self, operations: int, pause: float | None = None, then: Callable[[], None] | None = None
-    ) -> None:
-        """Begin with the first operation, which is due at once.
-
-        operations  how many, negative back
-        pause       seconds for each; None: short, and shorter for many
-        then        called at the end of the last one
-        """
-        self.left = operations
-        self._pause = pause or min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
-        self._last = -math.inf
-        self._then = then
-
-    def stop(self) -> None:
-        """Leave out the rest."""
-        self.left, self._then = 0, None
-
-    def due(self) -> int:
-        """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
-        if not self.left or perf_counter() - self._last < self._pause:
-            return 0
-        self._last = perf_counter()
-        direction = 1 if self.left > 0 else -1
-        self.left -= direction
-        return direction
-
-    def end(self) -> None:
-        """Do what is to follow, once, if the last operation was long enough ago."""
-        if self._then is None or self.left or perf_counter() - self._last < self._pause:
-            return
-        then, self._then = self._then, None
-        then()
 
 
 @final

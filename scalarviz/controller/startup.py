@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
 from typing import final
 
+from scalarviz.controller import tour as tours
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.tour import Tour
 from scalarviz.errors import ScalarvizError
-from scalarviz.session.branches import Clock
 from scalarviz.texts import text
 
 
 @final
 class Opening:
-    """At the start, kernels are compiled if needed, the first step is shown, and playing begins.
+    """At the start, kernels are compiled if needed, and the tour is shown, or playing begins.
 
     controller  the controller
-    tour        whether the first step is shown by operations; None: only the first time
-    play        whether it plays in the end
-
-    Any action of the user ends the tour.
+    tour        whether the tour is shown; None: only the first time on this machine, and only at
+                the start of a training
+    play        whether it plays without a tour, or when that is skipped
     """
 
     def __init__(
         self, controller: Controller, tour: bool | None = None, *, play: bool = True
     ) -> None:
         self.controller = controller
-        self._session = controller.session
-        self.tour = Tour(controller.session, tour)
+        begins = controller.session.step_index == 0
+        self._tours = begins and not tours.was_seen() if tour is None else tour
         self._plays = play
-        self._left: Clock | None = None  # clock at the end of the tour's last action
         if controller.warming.said:
             held = controller.warming.held
             controller.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
@@ -39,32 +34,16 @@ class Opening:
     def attend(self) -> None:
         """Do what is due; called several times a second from the first picture on."""
         controller = self.controller
-        if controller.session is not self._session:
-            self._session = controller.session
-            self.tour.active = False
-        try:
-            if not controller.warming.held:
-                self._go_on()
-        except ScalarvizError as error:
-            self.tour.active = False
-            controller.tell_error(error)
-
-    def _go_on(self) -> None:
-        controller, session = self.controller, self.controller.session
-        if self.tour.active and controller.hand.busy:
+        if controller.warming.held or not (self._tours or self._plays):
             return
-        if self.tour.active:
-            if session.playing or self._left not in (None, session.clock):
-                self.tour.active = self._plays = False
+        tours, plays = self._tours, self._plays
+        self._tours = self._plays = False
+        try:
+            if controller.session.playing:
                 return
-            if self._left is None:
-                controller.tell(text("notices.tour"), text("notices.skip"), controller.play)
-            self.tour.attend(perf_counter(), self._do)
-            self._left = session.clock
-        elif self._plays:
-            self._plays = False
-            if not session.playing:
+            if tours:
+                controller.guide.show_tour(controller.play if plays else lambda: None)
+            else:
                 controller.play()
-
-    def _do(self, command: Callable[[], None]) -> None:
-        self.controller.do(command, lambda _: setattr(self, "_left", self.controller.session.clock))
+        except ScalarvizError as error:
+            controller.tell_error(error)

@@ -1,20 +1,27 @@
-"""Tour: shows the first step of a training operation by operation, once."""
+"""Tour: the first ten seconds of a training, as a schedule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import final
 
 from scalarviz.engines.codegen.cache_files import cache_folder
-from scalarviz.session.session import Session
+from scalarviz.model.program import Moment
 
-Do = Callable[[Callable[[], None]], object]
-
-OPENING, OPERATION = 3.0, 1.4  # seconds
-MOST = 40  # most operations of a step for a tour
+# When each part of the tour ends, in seconds.
+STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0
+PARTS = {
+    "stand": STAND,
+    "forward": FORWARD,
+    "error": ERROR,
+    "backward": BACKWARD,
+    "step": STEP,
+    "faster": END,
+}
+SPEEDS = 1.0, 3.0, 10.0, 30.0  # steps a second at the end, for equally long
+LATE = 1.0  # seconds after the end, from which steps that are still due are left out
 SEEN = "tour-seen"
 
 
@@ -25,47 +32,68 @@ def was_seen() -> bool:
     return False
 
 
+def note_seen() -> None:
+    """Note that the tour was shown on this machine."""
+    with suppress(OSError):
+        seen().touch()
+
+
 def seen() -> Path:
     return cache_folder() / SEEN
 
 
 @final
 class Tour:
-    """Takes a session through one step over time.
+    """One step in its operations, and then some more, faster and faster.
 
-    session  the session
-    wanted   True, False, or None for the first time on this machine only
+    moments  of the step; however many they are, the tour takes ten seconds
+
+    `count` tells it what has been done.
     """
 
-    def __init__(self, session: Session, wanted: bool | None) -> None:
-        fits = session.step_index == 0 and len(session.operations) <= MOST
-        self.active = fits and (not was_seen() if wanted is None else wanted)
-        self.session = session
-        self._next: float | None = None
+    def __init__(self, moments: Sequence[Moment]) -> None:
+        kinds = [moment.kind for moment in moments]
+        loss = kinds.index("loss")
+        self._times = [
+            STAND,  # clears the gradients, together with the first operation
+            *(spread(STAND, FORWARD, loss - 1)),
+            FORWARD,
+            *(spread(ERROR, BACKWARD, len(kinds) - loss - 2)),
+            BACKWARD,
+        ]
+        self._operations = self._steps = 0
 
-    def attend(self, now: float, do: Do = lambda command: command()) -> bool:
-        """Do what is due through `do`; return whether the tour has just ended."""
-        if not self.active:
-            return False
-        if self._next is None:
-            self._next = now + OPENING
-        if now < self._next:
-            return False
-        if self.session.step_index > 0:
-            self._end()
-            return True
-        do(partial(self.session.advance, 1, "operation"))
-        self._next = now + OPERATION * (1.5 if self.session.step_index > 0 else 1.0)
-        return False
+    def due(self, seconds: float) -> tuple[int, int]:
+        """Return how many steps, or else how many operations, are due after so many seconds."""
+        operations = sum(time <= seconds for time in self._times) - self._operations
+        if operations:
+            return 0, operations
+        if seconds > END + LATE:
+            return 0, 0
+        return steps_after(seconds) - self._steps, 0
 
-    def skip(self) -> None:
-        """End the tour; the rest of the step is done at once."""
-        if self.active:
-            if self.session.step_index == 0 and self.session.clock.operation:
-                self.session.advance(1)
-            self._end()
+    def count(self, steps: int, operations: int) -> None:
+        """Note what has been done."""
+        self._steps += steps
+        self._operations += operations
 
-    def _end(self) -> None:
-        self.active = False
-        with suppress(OSError):
-            seen().touch()
+    def part(self, seconds: float) -> str:
+        """Return the name of the part that is shown after so many seconds."""
+        return next((name for name, end in PARTS.items() if seconds < end), "faster")
+
+    def is_over(self, seconds: float) -> bool:
+        """Return whether nothing more is due."""
+        return seconds >= END and not any(self.due(seconds))
+
+
+def spread(start: float, end: float, count: int) -> list[float]:
+    """Return times for so many operations, the first at the start."""
+    return [start + (end - start) * i / count for i in range(count)]
+
+
+def steps_after(seconds: float) -> int:
+    """Return the number of steps, after the first one, that are done after so many seconds."""
+    each, done = (END - STEP) / len(SPEEDS), 0.0
+    for i, speed in enumerate(SPEEDS):
+        done += speed * min(each, max(0.0, seconds - STEP - i * each))
+    return int(done + 1e-9)

@@ -49,7 +49,7 @@ def watch(
     recipe          makes the options of the scene available
     size            width and height of the picture in pixels; by default (800, 500)
     play            whether it plays at once; by default when its button is pressed
-    tour            whether the first step is shown by operations then
+    tour            whether the tour of ten seconds is shown then
     reduced_motion  whether animations are off
     present         whether letters are larger, without title and loss
     nodes           called with the view of each picture that is made

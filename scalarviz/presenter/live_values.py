@@ -216,6 +216,11 @@ class LiveValues:
     # What is learned.
 
     @property
+    def learned(self) -> Exhibit | None:
+        """What is learned, without a mark."""
+        return self._exhibit
+
+    @property
     def exhibit(self) -> Exhibit | None:
         """What is learned, with a mark at the focus sample."""
         made = self._exhibit

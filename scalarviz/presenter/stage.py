@@ -54,6 +54,7 @@ class Stage:
     nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
+    part_of_tour   the part of the tour that the caption is of, or ""
     status         message that stays until it is cleared
     asleep         whether to compute nothing, while kernels are compiled
     """
@@ -77,6 +78,7 @@ class Stage:
         self.help = False
         self.silent = False
         self.present = False
+        self.part_of_tour = ""
         self.nodes: Callable[[Any], object] | None = None
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
@@ -354,7 +356,11 @@ class Stage:
             reading.buffers(self.motion.done),
             reading.curve(),
             self.narration.words(
-                self.show, self.motion, self.pinned, clock=self.silent or self.present
+                self.show,
+                self.motion,
+                self.pinned,
+                clock=self.silent or self.present,
+                tour=self.part_of_tour,
             ),
             moment,
             part,

@@ -111,7 +111,7 @@ WATCHING = {
     "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
     "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto"),
     "terminal": Option(bool, False, "draw in the terminal, not in a window"),
-    "tour": Option(bool, False, "show the first step operation by operation, as the first time"),
+    "tour": Option(bool, False, "show the tour of ten seconds, as the first time"),
     "present": Option(
         bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
     ),

@@ -45,7 +45,7 @@ def watch(
     theme           "dark", "light", or "auto" for the system's
     keep            saves the session
     recipe          makes the options of the scene available
-    tour            True: show the first step by operations; else only the first time on this
+    tour            True: show the tour of ten seconds; else only the first time on this
                     machine
     reduced_motion  True: no animations; else as the system is set
     play            whether it plays by itself; the default

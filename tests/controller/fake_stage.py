@@ -27,7 +27,7 @@ class FakeStage:
         self.per_layer = False
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
-        self.status = ""
+        self.status = self.part_of_tour = ""
         self.asleep = False
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []

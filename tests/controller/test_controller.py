@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller import export, play, startup
+from scalarviz.controller import export, guide, play
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of
@@ -74,7 +74,7 @@ def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
 
     def walk(operations: int) -> None:
         controller.stage.travel(operations)
-        while controller.walk.left or controller.hand.busy:
+        while controller.guide.walk.left or controller.hand.busy:
             controller.attend()
             if not seen or seen[-1] != controller.session.clock.place:
                 seen.append(controller.session.clock.place)
@@ -93,7 +93,7 @@ def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> 
         controller.stage.travel(5)
         controller.attend()
         command()
-        assert controller.walk.left == 0
+        assert controller.guide.walk.left == 0
         controller.pause()
 
 
@@ -318,7 +318,7 @@ class Slow:
     def __init__(self, controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self.controller, self.clock = controller, Ticks()
         self.places: list[tuple[int, int]] = []
-        monkeypatch.setattr(play, "perf_counter", self.clock)
+        monkeypatch.setattr(guide, "perf_counter", self.clock)
 
     def watch(self, seconds: float) -> None:
         end = self.clock.now + seconds
@@ -333,7 +333,7 @@ class Slow:
 def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
     assert controller.press("s")
-    slow.watch(play.READABLE * (count - 1) - 0.2)
+    slow.watch(guide.READABLE * (count - 1) - 0.2)
     assert slow.places == [(0, done) for done in range(1, count)]
     slow.watch(10.0)
     assert slow.places[-1] == (1, 0) and not controller.session.playing
@@ -350,7 +350,7 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     controller.slow_step()
     assert not controller.session.playing
     step = controller.session.step_index
-    slow.watch(play.READABLE * (count - 0.5))
+    slow.watch(guide.READABLE * (count - 0.5))
     places = [*((step, done) for done in range(1, count)), (step + 1, 0)]
     assert slow.places == places and not controller.session.playing
     slow.watch(2.0)
@@ -785,59 +785,26 @@ def test_a_video_and_a_page_of_what_was_done_are_exported(controller: Any, tmp_p
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     clock = Ticks()
-    monkeypatch.setattr(startup, "perf_counter", clock)
+    monkeypatch.setattr(guide, "perf_counter", clock)
     monkeypatch.setattr("scalarviz.controller.tour.seen", lambda: tmp_path / "seen")
     return clock
 
 
-def test_the_first_step_is_shown_by_operations_and_then_it_plays(
-    controller: Any, ticks: Ticks
-) -> None:
-    opening = Opening(controller, None)
-    places = []
-    for seconds in range(40):
-        ticks.now = float(seconds)
-        opening.attend()
-        places.append(controller.session.clock.place)
-        if controller.session.playing:
-            break
-    operations = len(controller.session.operations)
-    shown = list(dict.fromkeys(places))
-    assert shown[: operations + 1] == [*((0, done) for done in range(operations)), (1, 0)]
+def test_without_a_tour_it_plays_once(controller: Any, ticks: Ticks) -> None:
+    opening = Opening(controller, False)
+    opening.attend()
     assert controller.session.playing
     controller.pause()
     opening.attend()
     assert not controller.session.playing, "it plays by itself only once"
-    assert not Opening(controller, None).tour.active
-
-
-def test_whoever_does_something_has_seen_enough(controller: Any, ticks: Ticks) -> None:
-    opening = Opening(controller, True)
-    opening.attend()
-    ticks.now = 4.0
-    opening.attend()
-    assert controller.session.clock.operation == 1
-    controller.operation(-1)
-    ticks.now = 40.0
-    for _ in range(3):
-        opening.attend()
-    assert controller.session.clock.place == (0, 0) and not controller.session.playing
-
-
-def test_the_tour_is_skipped_by_what_is_offered_with_it(controller: Any, ticks: Ticks) -> None:
-    opening = Opening(controller, True)
-    opening.attend()
-    assert controller.stage.action == "skip"
-    controller.stage.then()
-    opening.attend()
-    assert controller.session.playing and not opening.tour.active
 
 
 def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
-    opening = Opening(controller, True)
-    opening.attend()
-    controller.stage.then()
-    opening.attend()
+    Opening(controller, True).attend()
+    for seconds in range(15):
+        ticks.now = float(seconds)
+        controller.attend()
+    assert controller.stage.part_of_tour == "end"
     assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
 
 

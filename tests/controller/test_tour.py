@@ -1,71 +1,261 @@
-"""The tour of the first step."""
+"""The tour: the first ten seconds of a training."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller import tour
-from scalarviz.controller.tour import OPENING, OPERATION, Tour
+from scalarviz.controller import guide, tour
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.startup import Opening
+from scalarviz.controller.tour import (
+    BACKWARD,
+    END,
+    ERROR,
+    FORWARD,
+    SPEEDS,
+    STAND,
+    STEP,
+    Tour,
+    steps_after,
+)
+from scalarviz.presenter.show import Show
+from tests.controller.fake_stage import FakeStage
+
+FRAME = 0.05
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tour, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("scalarviz.controller.hand.AT_ONCE", 10.0)
 
 
-@pytest.fixture
-def session() -> sv.Session:
-    net = sv.Network([2, 2, 1], "tanh", seed=0)
+def session_of(sizes: list[int]) -> sv.Session:
+    net = sv.Network(sizes, "tanh", seed=0)
     data = [[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]
     return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="python")
 
 
-def test_the_tour_goes_through_one_step_operation_by_operation(session: sv.Session) -> None:
-    going = Tour(session, None)
-    assert going.active and not going.attend(0.0) and session.step_index == 0
-    assert not going.attend(OPENING - 0.1) and not session.clock.operation
-    now, done = OPENING, []
-    while not going.attend(now):
-        done.append(session.done)
-        now += OPERATION
-    assert list(dict.fromkeys(done)) == session.operations
-    assert session.step_index == 1 and not session.clock.operation and not going.active
+class Watcher:
+    """A controller whose time is set by hand, and what is seen of it."""
+
+    def __init__(self, session: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stage = FakeStage(Show(session))
+        self.controller = Controller(Show(session), self.stage)  # type: ignore[arg-type]
+        self.session, self.now = session, 0.0
+        self.opening: Opening | None = None
+        self.seen: list[tuple[float, str, str]] = []
+        monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
+
+    def watch(self, seconds: float, frame: float = FRAME) -> None:
+        end = self.now + seconds - 0.5 * frame
+        while self.now < end:
+            if self.opening is not None:
+                self.opening.attend()
+            self.controller.attend()
+            done = self.session.done if self.session.step_index < 2 else "more"
+            self.seen.append((self.now, self.stage.part_of_tour, done))
+            self.now += frame
+
+    def at(self, seconds: float) -> tuple[str, str]:
+        """The part of the tour, and the last operation, at a time."""
+        return next(seen[1:] for seen in reversed(self.seen) if seen[0] <= seconds + 1e-9)
+
+    @property
+    def places(self) -> list[str]:
+        return list(dict.fromkeys(done for _, _, done in self.seen))
 
 
-def test_it_is_shown_once_on_a_machine_unless_somebody_asks(session: sv.Session) -> None:
-    Tour(session, None).skip()
-    session.seek(0)
-    assert not Tour(session, None).active
-    assert Tour(session, True).active and not Tour(session, False).active
+@pytest.fixture
+def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
+    made = Watcher(session_of([2, 2, 1]), monkeypatch)
+    yield made
+    made.session.pause()
 
 
-def test_skipping_finishes_the_step(session: sv.Session) -> None:
-    going = Tour(session, True)
-    going.attend(0.0)
-    going.attend(OPENING)
-    going.attend(OPENING + OPERATION)
-    assert session.clock.operation == 2
-    going.skip()
-    assert (session.step_index, session.clock.operation) == (1, 0) and not going.active
-    going.skip()  # nothing more
-    assert session.step_index == 1
+def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> None:
+    watcher.opening = Opening(watcher.controller, None)
+    watcher.watch(12.0)
+    session = watcher.session
+    names = session.operations
+    assert watcher.places[: len(names)] == ["", *names[1:]]
+    for seconds, part, done in (
+        (STAND - 0.1, "stand", ""),
+        (FORWARD - 0.1, "forward", names[names.index("loss") - 1]),
+        (FORWARD + 0.1, "error", "loss"),
+        (ERROR - 0.1, "error", "loss"),
+        (BACKWARD - 0.1, "backward", names[-2]),
+        (BACKWARD + 0.1, "step", "step"),
+        (STEP - 0.1, "step", "step"),
+        (END - 0.1, "faster", "more"),
+        (END + 0.1, "end", "more"),
+    ):
+        assert watcher.at(seconds) == (part, done), seconds
+    assert session.clock.place == (1 + steps_after(END), 0) == (23, 0)
+    assert not session.playing and watcher.stage.offers == {}
+    assert len(session.branches) == 1 and len(session.losses) == 23
 
 
-def test_it_is_not_for_a_training_that_has_begun_nor_for_a_very_deep_network(
-    session: sv.Session,
+def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
+    other = session_of([2, 2, 1])
+    other.advance(23)
+    Opening(watcher.controller, True)
+    watcher.controller.guide.show_tour()
+    watcher.watch(12.0, frame=0.31)  # however often it is looked at
+    assert list(watcher.session.losses) == list(other.losses)
+
+
+def test_speed_rises_at_the_end() -> None:
+    each = (END - STEP) / len(SPEEDS)
+    done = [steps_after(STEP + each * i) for i in range(5)]
+    assert done == [0, 0, 2, 7, 22] and steps_after(99.0) == 22
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_however_many_operations_there_are_it_takes_ten_seconds(
+    count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session.advance(1)
-    assert not Tour(session, None).active
-    deep = sv.Network([2] * 30, "tanh", seed=0)
-    s = sv.Session(deep, ([[0.0, 1.0]], [[1.0, 0.0]]), engine="python")
-    assert not Tour(s, None).active
+    watcher = Watcher(session_of([2] * count + [1]), monkeypatch)
+    watcher.controller.guide.show_tour()
+    watcher.watch(12.0, frame=0.01)
+    names = watcher.session.operations
+    assert watcher.at(FORWARD - 0.02) == ("forward", names[names.index("loss") - 1])
+    assert watcher.at(BACKWARD - 0.02) == ("backward", names[-2])
+    assert watcher.at(END + 0.1)[0] == "end"
+
+
+def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
+    watcher.opening = Opening(watcher.controller, True)
+    watcher.watch(3.0)
+    assert watcher.session.clock.operation and list(watcher.stage.offers) == ["Skip the tour"]
+    offers, watcher.stage.offers = dict(watcher.stage.offers), {}
+    monkey: Any = watcher.stage
+    monkey.click = lambda x, y: offers["Skip the tour"]()  # as Messages do it
+    watcher.controller.click(1.0, 1.0)
+    assert watcher.session.step_index >= 1 and watcher.session.playing
+    assert watcher.stage.part_of_tour == "" and watcher.controller.guide.tour is None
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda c: c.operation(-1),
+        lambda c: c.operation(+1),
+        lambda c: c.set_rate(0.25),
+        lambda c: c.click(5.0, 5.0),
+        lambda c: c.next_sample(),
+        lambda c: c.set_speed(3.0),
+        lambda c: c.session.advance(1, "operation"),  # a cell of a notebook
+    ],
+)
+def test_any_action_ends_it_and_nothing_is_lost(
+    watcher: Watcher, act: Callable[[Any], None]
+) -> None:
+    watcher.opening = Opening(watcher.controller, True)
+    watcher.watch(3.0)
+    there = watcher.session.clock.place
+    assert there[1] > 1
+    act(watcher.controller)
+    watcher.watch(20.0)
+    assert abs(watcher.session.clock.operation - there[1]) <= 1 and watcher.session.step_index == 0
+    assert watcher.stage.part_of_tour == "" and watcher.stage.offers == {}
+    assert len(watcher.session.branches) == 1
+
+
+def test_space_ends_it_and_plays_on(watcher: Watcher) -> None:
+    watcher.opening = Opening(watcher.controller, True)
+    watcher.watch(3.0)
+    watcher.controller.press("space")
+    assert watcher.session.playing and watcher.stage.part_of_tour == ""
+
+
+def test_its_last_sentence_stays_until_something_is_done(watcher: Watcher) -> None:
+    watcher.controller.guide.show_tour()
+    watcher.watch(30.0)
+    assert watcher.stage.part_of_tour == "end"
+    watcher.controller.operation(+1)
+    assert watcher.stage.part_of_tour == ""
+
+
+def test_it_can_be_seen_again_from_where_the_training_stands(watcher: Watcher) -> None:
+    session, row = watcher.session, CONTROLS["tour"]
+    session.advance(40)
+    session.back(10)
+    session.advance(2, "operation")
+    assert row.menu == "Help"
+    row.set(watcher.controller, 1)
+    watcher.watch(12.0)
+    assert session.step_index == 31 + 23 and len(session.branches) == 1
+    assert watcher.stage.part_of_tour == "end"
+    assert watcher.at(BACKWARD - 0.1)[0] == "backward"
+
+
+def test_skipped_it_plays_on_if_it_played(watcher: Watcher) -> None:
+    watcher.controller.play()
+    CONTROLS["tour"].set(watcher.controller, 1)
+    assert not watcher.session.playing
+    watcher.watch(2.0)
+    watcher.controller.guide.skip()
+    assert watcher.session.playing
+    watcher.controller.pause()
+    CONTROLS["tour"].set(watcher.controller, 1)
+    watcher.watch(2.0)
+    watcher.controller.guide.skip()
+    watcher.controller.guide.skip()  # nothing more
+    assert not watcher.session.playing
+
+
+def test_a_step_that_is_refused_ends_it(watcher: Watcher) -> None:
+    watcher.controller.guide.show_tour()
+    watcher.watch(7.9)
+    watcher.session.network.bank.value[:] = 3e38
+    watcher.watch(10.0)
+    assert watcher.controller.guide.tour is None and watcher.stage.notices
+
+
+def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def begins(wanted: bool | None, steps: int = 0) -> bool:
+        watcher = Watcher(session_of([2, 2, 1]), monkeypatch)
+        if steps:
+            watcher.session.advance(steps)
+        watcher.opening = Opening(watcher.controller, wanted, play=False)
+        watcher.watch(0.2)
+        shown = watcher.controller.guide.tour is not None
+        watcher.controller.guide.stop()
+        return shown
+
+    assert not begins(None, steps=1) and begins(None)
+    assert not begins(None) and begins(True) and begins(True, steps=1) and not begins(False)
 
 
 def test_a_cache_that_cannot_be_written_shows_it_again(
-    session: sv.Session, monkeypatch: pytest.MonkeyPatch
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tour, "seen", lambda: Path("/nowhere/at/all"))
-    Tour(session, None).skip()
-    session.seek(0)
-    assert Tour(session, None).active
+    watcher.controller.guide.show_tour()
+    watcher.controller.guide.skip()
+    assert not tour.was_seen()
+
+
+def test_it_waits_for_kernels(watcher: Watcher) -> None:
+    watcher.controller.warming.held = True
+    watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]
+    watcher.controller.guide.show_tour()
+    assert watcher.controller.guide.tour is None and "kernels" in watcher.stage.notices[-1]
+
+
+def test_each_part_has_operations_of_its_own() -> None:
+    moments = session_of([2, 2, 1]).timeline.here.moments
+    going, done = Tour(moments), 0
+    for seconds in (0.9, 1.0, 3.49, 3.5, 4.49, 4.5, 6.99, 7.0):
+        steps, operations = going.due(seconds)
+        going.count(steps, operations)
+        done += operations
+        assert not steps
+    assert done == len(moments) and going.due(9.0) == (2, 0)

@@ -6,6 +6,7 @@ from typing import final
 
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
@@ -33,10 +34,22 @@ class Narration:
         said = self.reading.ask(self._said, key, lambda: caption(session, pinned))
         return NOTHING if self._said.pending else said
 
-    def words(self, show: Show, motion: Motion, pinned: int | None, *, clock: bool) -> Words:
-        """Return all texts of a picture; `clock` says whether the step is one of them."""
+    def words(
+        self, show: Show, motion: Motion, pinned: int | None, *, clock: bool, tour: str = ""
+    ) -> Words:
+        """Return all texts of a picture.
+
+        show    the show
+        motion  has the operation that is shown
+        pinned  bank index of the pinned weight, or None
+        clock   whether the step is one of the texts
+        tour    the part of the tour that the caption is of; "" for none
+        """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        caption = self._caption(show, motion, pinned, hint=not clock)
+        if tour:
+            caption = tour_caption(tour, self.reading)
+        else:
+            caption = self._caption(show, motion, pinned, hint=not clock)
         return Words(show.title, show.about, step, caption)
 
     def _caption(self, show: Show, motion: Motion, pinned: int | None, *, hint: bool) -> Caption:

@@ -69,6 +69,10 @@ class Exhibit(ABC):
         """Return a summary in plain text."""
         return []
 
+    def verdict(self) -> str:
+        """Return how many of the samples are right, in words; "" if that has no meaning."""
+        return ""
+
     def lines(self, width: int, room: int) -> int:
         """Return the wanted number of lines, of `room` available."""
         return min(room * 2 // 3, 16)

@@ -190,6 +190,11 @@ class Plane(Exhibit):
             x, y = place(self.focus[np.newaxis])[0].tolist()
             paint_frame(canvas, x, y, 1.9 * radius, theme.ink)
 
+    def verdict(self) -> str:
+        count = len(self.outputs)
+        right = count - int(self.wrong.sum()) if count else 0
+        return text("exhibits.right", right=right, count=count) if count else ""
+
     def _paint_foot(self, canvas: Canvas2D, box: Box, theme: Theme, *, answers: bool) -> None:
         """Draw the key, how many samples are right, and the answers."""
         size = letter_size(canvas)
@@ -198,9 +203,7 @@ class Plane(Exhibit):
         y = box.y + line
         if len(self.outputs):
             y += 1.2 * line
-            count = len(self.outputs)
-            words = text("exhibits.right", right=count - int(self.wrong.sum()), count=count)
-            words = canvas.fit(words, box.width, size=1.2 * size, bold=True)
+            words = canvas.fit(self.verdict(), box.width, size=1.2 * size, bold=True)
             base = y - 0.2 * line
             canvas.text(box.x, base, words, size=1.2 * size, color=theme.ink, bold=True)
         for i, answer in enumerate(self.answers if answers else ()):

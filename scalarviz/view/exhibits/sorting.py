@@ -108,6 +108,9 @@ class Sorting(Exhibit):
             return [said]
         return [text("exhibits.sorting.worst", right=said, true=true, taken=taken, times=times)]
 
+    def verdict(self) -> str:
+        return self._right()
+
     def _right(self) -> str:
         table = self.confusion
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}

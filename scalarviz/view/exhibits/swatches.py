@@ -28,6 +28,7 @@ LEAST, GOOD = 5, 8  # lines
 # frame of a row at both sides, and the width of a row with it.
 GAP, BETWEEN, FRAME = 14.0 / 44.0, 0.24, 0.14
 ROW = 3.0 + BETWEEN + 2.0 * FRAME
+NEARLY = 0.1  # distance of each channel from its target below which a color is nearly right
 PALE = 1.5  # contrast to the ground below which swatches have an outline
 WIDEST = 1.35  # width of a swatch relative to its height, at most
 
@@ -45,6 +46,11 @@ class Swatches(Exhibit):
     targets: FloatArray
     title: str = ""
     focus: int | None = None
+
+    def verdict(self) -> str:
+        off = np.abs(self.outputs - self.targets).max(axis=1)
+        right = int(np.count_nonzero(off < NEARLY))
+        return text("exhibits.nearly_right", right=right, count=len(off))
 
     def lines(self, width: int, room: int) -> int:
         return min(GOOD, max(LEAST, room // 3))

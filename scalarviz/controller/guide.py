@@ -1,0 +1,199 @@
+"""Guide: what goes on by itself while one looks: ways of some operations, and the tour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, final
+
+from scalarviz.controller.tour import Tour, note_seen
+from scalarviz.session.branches import Clock
+from scalarviz.session.session import Unit
+from scalarviz.texts import text
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Controller
+
+OPERATION = 0.45  # seconds for each operation of a walk
+LONGEST_WALK = 3.0  # seconds
+READABLE = 1.2  # seconds for each operation of a step that is to be read
+
+
+@final
+class Walk:
+    """A way of some operations, forward or back, slow enough that each is seen.
+
+    left  number of operations that are still to be done, negative back; 0 at its end
+    """
+
+    def __init__(self) -> None:
+        self.left = 0
+        self._pause = 0.0
+        self._last = 0.0
+        self._then: Callable[[], None] | None = None
+
+    def begin(
+        self, operations: int, pause: float | None = None, then: Callable[[], None] | None = None
+    ) -> None:
+        """Begin with the first operation, which is due at once.
+
+        operations  how many, negative back
+        pause       seconds for each; None: short, and shorter for many
+        then        called at the end of the last one
+        """
+        self.left = operations
+        self._pause = pause or min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
+        self._last = -math.inf
+        self._then = then
+
+    def stop(self) -> None:
+        """Leave out the rest."""
+        self.left, self._then = 0, None
+
+    def due(self) -> int:
+        """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
+        if not self.left or perf_counter() - self._last < self._pause:
+            return 0
+        self._last = perf_counter()
+        direction = 1 if self.left > 0 else -1
+        self.left -= direction
+        return direction
+
+    def end(self) -> None:
+        """Do what is to follow, once, if the last operation was long enough ago."""
+        if self._then is None or self.left or perf_counter() - self._last < self._pause:
+            return
+        then, self._then = self._then, None
+        then()
+
+
+@final
+class Guide:
+    """Leads a controller's session from one operation to the next, over time.
+
+    tour  what is left of the tour; None if none is under way
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+        self.walk = Walk()
+        self.tour: Tour | None = None
+        self._began = 0.0
+        self._left: Clock | None = None  # where the tour has led, or left, the session
+        self._then: Callable[[], None] = lambda: None
+
+    def stop(self) -> None:
+        """End what goes on; the session stays where it is."""
+        self.walk.stop()
+        self.interrupt()
+
+    def attend(self) -> None:
+        """Do what is due."""
+        controller = self.controller
+        if controller.hand.busy or controller.warming.held:
+            return
+        self._see_what_others_do()
+        session = controller.session
+        if self.tour is not None:
+            self._tour_on(self.tour)
+        elif direction := self.walk.due():
+            go = session.advance if direction > 0 else session.back
+            controller.do(partial(go, 1, "operation"))
+        else:
+            self.walk.end()
+
+    # Walks.
+
+    def travel(self, operations: int) -> None:
+        """Go forward, or back if negative, by some operations, one after the other."""
+        self.walk.begin(operations)
+        self.attend()
+
+    def slow_step(self, *, plays: bool) -> None:
+        """Do the operations up to the end of a step slowly; then play on if it `plays`."""
+        session = self.controller.session
+        left = len(session.operations) - session.clock.operation
+        self.walk.begin(left, READABLE, self._play_on if plays else None)
+        self.attend()
+
+    def _play_on(self) -> None:
+        """Play as before, up to the same step."""
+        playing = self.controller.playing
+        until = playing.until
+        self.controller.play()
+        playing.until = until
+
+    # The tour.
+
+    def show_tour(self, then: Callable[[], None] | None = None) -> None:
+        """Show the tour from where the session stands; `then` is called if it is skipped.
+
+        By default it plays on then, if it plays now.
+        """
+        controller = self.controller
+        session, plays = controller.session, controller.session.playing
+        if controller.warming.held:
+            return controller.tell(text("notices.wait"))
+        controller.pause()
+        self._then = then or (self._play_on if plays else lambda: None)
+        self.tour = Tour(session.timeline.here.moments)
+        self._began = math.nan
+        self._lead(1 if session.clock.operation else 0, "step")
+        controller.stage.offer({text("notices.skip"): self.skip})
+        return self._show("stand")
+
+    def skip(self) -> None:
+        """End the tour; the rest of its first step is done at once."""
+        if self.tour is None:
+            return
+        session, then = self.controller.session, self._then
+        self.interrupt()
+        if session.clock.operation:
+            self.controller.do(partial(session.advance, 1))
+        then()
+
+    def interrupt(self) -> None:
+        """End the tour, as any action of the user does."""
+        if self.tour is not None:
+            self.controller.stage.offer({})
+            note_seen()
+        self.tour, self._left = None, None
+        self._show("")
+
+    def _show(self, part: str) -> None:
+        self.controller.stage.part_of_tour = part
+
+    def _see_what_others_do(self) -> None:
+        """End the tour, and its last sentence, if the session was moved by somebody else."""
+        if self._left is not None and self.controller.session.clock.place != self._left.place:
+            self.interrupt()
+
+    def _tour_on(self, tour: Tour) -> None:
+        if math.isnan(self._began):
+            self._began = perf_counter()
+        seconds = perf_counter() - self._began
+        steps, operations = tour.due(seconds)
+        self._lead(steps, "step")
+        self._lead(operations, "operation")
+        tour.count(steps, operations)
+        self._show(tour.part(seconds))
+        if tour.is_over(seconds):
+            left = self._left
+            self.interrupt()
+            self._left = left
+            self._show("end")
+
+    def _lead(self, count: int, unit: Unit) -> None:
+        """Advance the session, and note where it is to stand then."""
+        session = self.controller.session
+        now = self._left or session.clock
+        self._left = now
+        if count and unit == "step":
+            self._left = Clock(now.step + count)
+        elif count:
+            done = now.step * len(session.operations) + now.operation + count
+            self._left = Clock(*divmod(done, len(session.operations)))
+        if count:
+            self.controller.do(partial(session.advance, count, unit))
