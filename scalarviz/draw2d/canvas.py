@@ -210,6 +210,30 @@ class Canvas2D:
         rows[:, batch.RADIUS] = radius
         self._quads.put_many(rows)
 
+    def arrows(
+        self,
+        start: Numbers,
+        end: Numbers,
+        color: Color,
+        *,
+        width: Numbers = 1.5,
+        head: Numbers = 6.0,
+        depth: Numbers = -1.0,
+    ) -> None:
+        """Draw arrows, (n, 2) to (n, 2); other arguments are for all, or have n rows."""
+        first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
+        length = np.hypot(*(last - first).T)
+        heads = np.minimum(np.asarray(head, np.float64), length)
+        half = np.asarray(width, np.float64) / 2.0
+        rows = rows_at((first + last) / 2.0, self._clip, color, None, 0.0)
+        rows[:, batch.HALF] = np.stack([length / 2.0, np.maximum(HEAD * heads, half)], axis=1)
+        rows[:, batch.AXIS] = (last - first) / np.where(length == 0.0, 1.0, length)[:, None]
+        rows[:, batch.DEPTH] = column(depth)
+        rows[:, batch.EXTRA.start] = heads
+        rows[:, batch.EXTRA.start + 1] = half
+        rows[:, batch.KIND] = ARROW
+        self._quads.put_many(rows[length > 0.0])
+
     def segments(
         self,
         start: Numbers,

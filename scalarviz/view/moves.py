@@ -73,18 +73,19 @@ def draw_arrows(
     length *= np.sign(push)
     x, y = right.T
     sizes = front.unit * plate.unit
-    for i in np.flatnonzero(np.isfinite(x + y)).tolist():
-        depth = max(float(nearest.depth[i]) - 1e-4, -1.0)
-        start, end = (x[i], y[i] + 0.5 * length[i]), (x[i], y[i] - 0.5 * length[i])
-        width = max(1.6 * scale, 0.055 * float(sizes[i]))
-        head = min(max(5.0 * scale, 0.2 * float(sizes[i])), abs(float(length[i])))
-        rim = 1.2 * scale
-        way = rim * float(np.sign(length[i]))
-        outer = (start[0], start[1] + way), (end[0], end[1] - 1.6 * way)
-        canvas.arrow(
-            *outer, theme.ground, width=width + 2.0 * rim, head=head + 2.6 * rim, depth=depth
-        )
-        canvas.arrow(start, end, theme.push, width=width, head=head, depth=depth)
+    good = np.isfinite(x + y)
+    x, y, length, sizes = x[good], y[good], length[good], sizes[good]
+    depth = np.maximum(nearest.depth[good] - 1e-4, -1.0)
+    width = np.maximum(1.6 * scale, 0.055 * sizes)
+    head = np.minimum(np.maximum(5.0 * scale, 0.2 * sizes), np.abs(length))
+    rim = 1.2 * scale
+    start, end = np.stack([x, y + 0.5 * length], 1), np.stack([x, y - 0.5 * length], 1)
+    more = np.stack([np.zeros_like(length), rim * np.sign(length)], 1)
+    wider, longer = width + 2.0 * rim, head + 2.6 * rim
+    canvas.arrows(
+        start + more, end - 1.6 * more, theme.ground, width=wider, head=longer, depth=depth
+    )
+    canvas.arrows(start, end, theme.push, width=width, head=head, depth=depth)
 
 
 def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:

@@ -271,3 +271,17 @@ def test_the_same_words_again_add_nothing_to_the_atlas() -> None:
     before = ATLAS.version
     Canvas2D(10, 10).text(3, 4, "again and again")
     assert ATLAS.version == before
+
+
+def test_many_arrows_are_those_drawn_one_by_one() -> None:
+    start = np.array([[0.0, 0.0], [5.0, 9.0], [3.0, 3.0]])
+    end = np.array([[5.0, 0.0], [5.0, 2.0], [3.0, 3.0]])  # the last one has no length
+    width, head, depth = np.array([1.0, 2.0, 2.0]), np.array([3.0, 20.0, 3.0]), [0.1, 0.2, 0.3]
+    one, many = Canvas2D(20, 20), Canvas2D(20, 20)
+    for i in range(3):
+        more = {"width": float(width[i]), "head": float(head[i]), "depth": depth[i]}
+        one.arrow(start[i], end[i], "#ff8000", **more)
+    many.arrows(start, end, "#ff8000", width=width, head=head, depth=depth)
+    assert len(many.vertices()[0]) == 8
+    for name in one.vertices()[0].dtype.names:
+        np.testing.assert_allclose(many.vertices()[0][name], one.vertices()[0][name], rtol=1e-6)
