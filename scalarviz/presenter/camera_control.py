@@ -16,6 +16,7 @@ from scalarviz.view.scene.plates import Layout
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
+PARTS = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0  # of the height of the legend
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
@@ -155,13 +156,18 @@ class CameraController:
         if not len(points) or not np.isfinite(points).all():
             return camera
         found = camera.framing(points, box.width / box.height, EDGE)
-        if self._legend is None or not self._covers(found, points, self._legend):
+        legend = self._legend
+        if legend is None or not self._covers(found, points, legend):
             return found
-        # The network goes above the legend.
-        above = box.height - self._legend.height
-        found = camera.framing(points, box.width / above, EDGE)
-        found = replace(found, height=found.height * box.height / above)
-        return found.moved(0.0, -0.5 * self._legend.height / box.height)
+        # The network goes above the legend: as far as it must.
+        for part in PARTS:
+            above = box.height - part * legend.height
+            found = camera.framing(points, box.width / above, EDGE)
+            found = replace(found, height=found.height * box.height / above)
+            found = found.moved(0.0, -0.5 * part * legend.height / box.height)
+            if not self._covers(found, points, legend):
+                break
+        return found
 
     def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
         """Return whether something of the network would be seen in the box of the legend."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -211,7 +211,18 @@ class LiveValues:
             {name: flow for name, flow in way.flows.items() if name in flows},
             target if self.program.outputs.name in known else None,
             way.left_out,
+            self._shares(values),
         )
+
+    def _shares(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
+        """Return the softmax of the outputs if the loss applies it; None if they are not known."""
+        logits = values.get(self.program.outputs.name)
+        if logits is None or self.session.timeline.trainer.loss.row.logits != "softmax":
+            return None
+        with np.errstate(invalid="ignore"):
+            powers = np.exp(logits - logits.max(initial=-np.inf))
+            found: FloatArray = powers / powers.sum()
+        return found if np.isfinite(found).all() else None
 
     # What is learned.
 

@@ -24,6 +24,7 @@ from scalarviz.view.scene.plates import Neurons
 NUMBERED = 11.0  # least pixels between two images for channel numbers
 WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
 CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
+FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 HIGHEST = 4096  # rows of one texture image
 
 
@@ -46,13 +47,25 @@ def draw_pictures(
     name = next((name for name in (line.values, line.sums) if name in values), "")
     depth = depths(seen)[good]
     if name:
-        colors = faded(painted(name, values[name], frame_data, theme), bright, ground)
+        colors = faded(painted_maps(name, line, frame_data, theme), bright, ground)
         colors[left_out(line, frame_data)] = ground
         paste(canvas, xy[good], colors, line.shape, good, depth)
     frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
     numbers_of_channels(canvas, xy, seen, line, theme)
     write_on_pictures(canvas, see, line, name, frame_data, theme)
     draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
+
+
+def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
+    """Return the color of each pixel: its true color, else by its number on the map's own scale."""
+    values = frame_data.buffers.values[buffer]
+    if buffer in frame_data.buffers.tints:
+        return painted(buffer, values, frame_data, theme)
+    maps = values.reshape(line.shape[0], -1)
+    tops = np.abs(np.where(np.isfinite(maps), maps, 0.0)).max(axis=1, initial=0.0)
+    tops = np.maximum(tops, FAINT * tops.max(initial=0.0))
+    shown = maps / np.where(tops > 0.0, tops, 1.0)[:, np.newaxis]
+    return theme.map(shown.ravel(), 1.0)
 
 
 def depths(seen: ProjectedPoints) -> FloatArray:
@@ -103,9 +116,12 @@ def numbers_of_channels(
     """Write the number of each channel below its image, if there is room."""
     if len(xy) < 2 or not np.isfinite(xy[:2]).all():
         return
-    apart = np.linalg.norm(xy[1, 0] - xy[0, 0])
-    size = max(np.ptp(xy[0, :, 0]), np.ptp(xy[0, :, 1]))
-    if apart - size < NUMBERED:
+    first, right, down = xy[0]
+    wide, high = np.ptp([first, right, down, right + down - first], axis=0)
+    aside, below = (xy[1:, 0] - xy[0, 0]).T
+    under = (np.abs(aside) < wide) & (below > 0.0)
+    apart = float(np.hypot(aside[0], below[0])) - max(wide, high)
+    if min(apart, below[under].min(initial=np.inf) - high) < NUMBERED:
         return
     for channel, (left, _, down) in enumerate(xy.tolist()):
         if np.isfinite(left + down).all():
@@ -130,7 +146,7 @@ def write_on_pictures(
     if not name or pixel < WRITTEN or inside.sum() > MOST_WRITTEN:
         return
     values = frame_data.buffers.values[name]
-    colors = painted(name, values, frame_data, theme)
+    colors = painted_maps(name, line, frame_data, theme)
     size = min(13.0, 0.3 * pixel)
     for i in np.flatnonzero(inside).tolist():
         (x, y), depth = seen.xy[i].tolist(), float(seen.depth[i]) - 1e-4

@@ -60,6 +60,7 @@ class Buffers:
     scale      number with the strongest color
     flows      gradients of the loss, by name of the buffer
     target     targets of the outputs
+    shares     probability of each output, if they are logits of a softmax; else None
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Buffers:
     flows: Mapping[str, FloatArray] = field(default_factory=dict)
     target: FloatArray | None = None
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
+    shares: FloatArray | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ def draw_labels(
 ) -> None:
     """Write the names of layers, and which line is the input and which the output."""
     taken = obstacles(see, frame_data, scale)
-    draw_ends(canvas, see, frame_data.layout, taken.spheres, theme, scale)
+    draw_ends(canvas, see, frame_data.layout, taken, theme, scale)
     draw_layers(canvas, see, frame_data, taken, theme, scale)
 
 
@@ -43,10 +44,10 @@ def draw_layers(
     Where cubes are small, the spread of a layer's numbers is written, too.
     """
     labels, others = frame_data.layout.labels, list(taken.boxes)
-    for whole in (True, False):  # all of them shorter, if one does not fit
+    for lengths in ((0,), (1, 2)):  # all of them shorter, if one does not fit
         taken.boxes[:] = others
         placed = [
-            place_label(canvas, see, frame_data, label, taken, scale, whole) for label in labels
+            place_label(canvas, see, frame_data, label, taken, scale, lengths) for label in labels
         ]
         if None not in placed:
             break
@@ -64,33 +65,61 @@ def place_label(
     label: Label,
     taken: Obstacles,
     scale: float,
-    whole: bool,
+    lengths: Sequence[int],
 ) -> tuple[float, float, str] | None:
-    """Return the place and the words of a label; None if it would cover something."""
+    """Return the place and the words of a label; None if it would cover something.
+
+    lengths  which words are tried, one after the other: 0 for all, 1 for name and kind of a layer
+             of images, 2 for its name
+    """
     size, middle = 12.0 * scale, see(0.5 * (label.start + label.end))
-    x, y = middle.xy[0].tolist()
-    if not np.isfinite(x + y) or not label.name:
+    if not np.isfinite(middle.xy).all() or not label.name:
         return None
     about = label.about
     if middle.unit[0] < FAR * scale and label.rows.stop > label.rows.start:
         spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
         about = text("plates.spread", about=about, spread=spread)
-    words = f"{label.name}  {about}".strip() if whole else label.name
-    y += (24.0 if label.below else -20.0) * scale
-    wide = canvas.measure(words, size=size)
-    left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-    box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
-    if taken.meets(box) or box.bottom > see.box.bottom + MARGIN * scale:
-        return None
-    taken.boxes.append(box)
-    return left, y, words
+    words = f"{label.name}  {about}".strip(), f"{label.name}  {kind_of(about)}".strip(), label.name
+    margin = MARGIN * scale
+    for length in lengths:
+        if length == 1 and label.around is None:
+            continue
+        wide = canvas.measure(words[length], size=size)
+        for x, y in places_of(label, see, scale):
+            left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+            box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
+            if box.y < see.box.y - margin or box.bottom > see.box.bottom + margin:
+                continue
+            if not taken.meets(box):
+                taken.boxes.append(box)
+                return left, y, words[length]
+    return None
+
+
+def kind_of(about: str) -> str:
+    """Return the last part of a description, after the sizes."""
+    return about.rpartition("  ")[2]
+
+
+def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, float]]:
+    """Return where a label may stand: below its place, then below or above what it names."""
+    x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
+    found = [(x, y + (24.0 if label.below else -20.0) * scale)]
+    if label.around is not None:
+        xy = see(label.around).xy
+        (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+        upper, lower = top - 7.0 * scale, bottom + 16.0 * scale
+        for part in (0.5, 0.25, 0.0, 0.75, 1.0):
+            across = left + part * (right - left)
+            found += [(across, lower), (across, upper)]
+    return found
 
 
 def draw_ends(
     canvas: Canvas2D,
     see: Projection,
     layout: Layout,
-    spheres: FloatArray,
+    taken: Obstacles,
     theme: Theme,
     scale: float,
 ) -> None:
@@ -116,9 +145,10 @@ def draw_ends(
         left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
         for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
             box = Box(left, y - up - 0.8 * size, wide, size)
-            if not is_on(box, spheres) and box.y > see.box.y - MARGIN * scale:
+            if not is_on(box, taken.spheres) and box.y > see.box.y - MARGIN * scale:
                 ink, halo = theme.ink, theme.ground
                 canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
+                taken.boxes.append(box)
                 break
 
 

@@ -26,6 +26,7 @@ from scalarviz.view.scene.plates import Neurons
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
 MOST = 128  # numbers in a line
+BAR = 64.0  # largest length of a bar in pixels
 NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
 
 
@@ -71,6 +72,35 @@ def draw_neurons(
             write_in(canvas, xy[i], float(front[i]), number, size, ink)
     write_names(canvas, xy, radius, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
+    if line.bars:
+        draw_bars(canvas, see, line, frame_data, theme, scale)
+
+
+def draw_bars(
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    frame_data: FrameData,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the probability of each output as a bar beside its name; a frame shows the target."""
+    shares, target, seen = frame_data.buffers.shares, frame_data.buffers.target, see(line.points)
+    if shares is None or len(shares) != len(line.points) or not np.isfinite(seen.xy).all():
+        return
+    size, radius = 13.0 * scale, line.radius * seen.unit
+    names = max((canvas.measure(name, size=size, bold=True) for name in line.names), default=0.0)
+    left = float((seen.xy[:, 0] + radius).max()) + names + 14.0 * scale
+    wide, high = min(BAR * scale, see.box.right - left), np.minimum(0.8 * radius, 9.0 * scale)
+    if wide < 2.0 * high.max():
+        return
+    corner = np.stack([np.full(len(high), left), seen.xy[:, 1] - high / 2.0], axis=1)
+    lengths = np.maximum(1.0, shares * wide)
+    canvas.boxes(corner, np.stack([np.full(len(high), wide), high], axis=1), theme.tray)
+    canvas.boxes(corner, np.stack([lengths, high], axis=1), theme.ink)
+    for i in () if target is None else np.flatnonzero(target > 0.5).tolist():
+        x, y = corner[i].tolist()
+        canvas.box(x, y, wide, float(high[i]), None, outline=theme.quiet, line=scale)
 
 
 def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
@@ -239,7 +269,7 @@ def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     line = lines[-1]
     values = frame_data.buffers.values.get(line.values)
     seen = see(line.points)
-    is_close = seen.unit[0] >= 22.0 and not line.shape
+    is_close = seen.unit[0] >= 22.0 and not line.shape and not line.bars
     if values is None or len(values) != len(target) or not is_close:
         return
     errors = values - target

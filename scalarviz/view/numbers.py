@@ -11,7 +11,7 @@ from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.lights import MOVED
 from scalarviz.view.neuron_colors import readable, short
-from scalarviz.view.scene.beads import FEW
+from scalarviz.view.scene.beads_form import FEW
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 

@@ -13,8 +13,9 @@ from scalarviz.view.lights import BACK, Lights
 from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.numbers import draw_numbers
 from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.plates import NEAR, Neurons, Wires
 
-HEAD = 11.0  # pixels of an arrow head
+HEAD, SMALL_HEAD = 11.0, 8.0  # pixels of an arrow head, at spheres and at images
 
 
 def draw_scenery(
@@ -36,12 +37,16 @@ def draw_scenery(
 def draw_heads(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw an arrow head where the wires of a sum arrive, if the layout has all wires.
+    """Draw arrow heads where the wires of a sum arrive, and where those of images end.
 
     While numbers go back, the heads are where they arrive then.
     """
     size, moment = HEAD * scale, frame_data.moment
     back = moment is not None and moment.kind in BACK
+    for bundle in frame_data.layout.wires:
+        if bundle.head is not None:
+            line = frame_data.layout.neurons[bundle.neurons] if back else None
+            head_wires(canvas, see, bundle, line, theme, scale)
     for fan in frame_data.layout.fans:
         if not fan.is_wired:
             continue
@@ -58,3 +63,36 @@ def draw_heads(
         for tip, along, unit, depth in zip(tips, way, ends.unit, ends.depth, strict=True):
             if np.isfinite(tip).all() and fan.radius * unit > size:
                 canvas.arrow(tip - size * along, tip, color, head=size, depth=float(depth))
+
+
+def head_wires(
+    canvas: Canvas2D,
+    see: Projection,
+    bundle: Wires,
+    back: Neurons | None,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw an arrow head where each wire of a bundle meets its image.
+
+    back  the neurons of the bundle, if numbers go back: heads are at the start of the wires then
+    """
+    begin, finish, half = bundle.start, bundle.end, bundle.head or 0.0
+    if back is not None:
+        begin, finish, half = finish, begin, half_of(back) if bundle.outgoing else 0.0
+    start, end = see(begin), see(finish)
+    wide = np.abs(see(finish + half * NEAR).xy[:, 0] - end.xy[:, 0])
+    way = end.xy - start.xy
+    way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.fmin(wide / np.abs(way[:, 0]), half * end.unit / np.abs(way[:, 1]))
+    tips = end.xy - way * (np.nan_to_num(reach) + scale)[:, np.newaxis]
+    size, color = SMALL_HEAD * scale, theme.quiet if back is None else theme.accent
+    for tip, along, depth in zip(tips, way, end.depth, strict=True):
+        if np.isfinite(tip).all():
+            canvas.arrow(tip - size * along, tip, color, head=size, depth=float(depth))
+
+
+def half_of(line: Neurons) -> float:
+    """Return half the side of the images of a line, or the radius of its neurons."""
+    return 0.5 * line.side * max(line.shape[1:]) if line.shape else line.radius

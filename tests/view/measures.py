@@ -137,6 +137,16 @@ def edges_of(picture: np.ndarray, count: int) -> np.ndarray:
     return np.sqrt(sides.prod(axis=1))
 
 
+def maps_of(stage: Stage) -> np.ndarray:
+    """The geometric mean of the sides of each feature map, in pixels."""
+    data, see = stage.frame_data(), projection(stage)
+    corners = [line.corners() for line in data.layout.neurons if line.shape]
+    xy = see(np.concatenate(corners).reshape(-1, 3)).xy.reshape(-1, 3, 2)
+    last = xy[:, 1] + xy[:, 2] - xy[:, 0]
+    whole = np.concatenate([xy, last[:, np.newaxis]], axis=1)
+    return np.sqrt(np.prod(whole.max(axis=1) - whole.min(axis=1), axis=1))
+
+
 @lru_cache(maxsize=32)
 def trained(name: str) -> Any:
     """A scene after some steps; "12-64x4-3" and the like are networks of dense layers."""

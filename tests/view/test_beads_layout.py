@@ -12,16 +12,8 @@ import scalarviz as sv
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.program import Program
 from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.scene.beads import (
-    ANGLES,
-    FOLDED,
-    ROWS,
-    WIDER,
-    Form,
-    beads,
-    laid_out,
-    size_of,
-)
+from scalarviz.view.scene.beads import beads, laid_out, size_of
+from scalarviz.view.scene.beads_form import ANGLES, FOLDED, ROWS, WIDER, Form
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Fan, Layout, Neurons, Plate
@@ -40,6 +32,17 @@ DIGITS = sv.Network(
         sv.Conv2d((6, 5, 5), 8, activation="relu"),
         sv.BatchNorm((8, 3, 3)),
         sv.Dense(72, 10),
+    ],
+    seed=0,
+).program
+MAPS = sv.Network(
+    [
+        sv.Conv2d((1, 6, 6), 9, activation="relu"),
+        sv.MaxPool2d((9, 4, 4)),
+        sv.Conv2d((9, 2, 2), 12, 3, padding=1, activation="relu"),
+        sv.BatchNorm((12, 2, 2)),
+        sv.LayerNorm(48),
+        sv.Dense(48, 3),
     ],
     seed=0,
 ).program
@@ -80,6 +83,9 @@ def forms(draw: st.DrawFn) -> Form:
         draw(st.sampled_from([1.0, *WIDER])),
         draw(st.booleans()),
         draw(st.sampled_from([1, *ROWS])),
+        draw(st.booleans()),
+        draw(st.sampled_from([1, 2, 3])),
+        draw(st.sampled_from([1, 2, 4])),
     )
 
 
@@ -97,6 +103,8 @@ def every_form(test: object) -> object:
         (FOLDS, Form(rows=3)),
         (CORRIDOR, Form(longest=30.0, upright=True)),
         (DIGITS, Form()),
+        (DIGITS, Form(hanging=True, lanes=2, fold=2)),
+        (MAPS, Form(hanging=True, lanes=2, fold=4)),
         (RESIDUAL, Form(angle=36.0)),
         (RESHAPED, Form()),
         (NORM, Form()),
@@ -397,9 +405,46 @@ def test_a_kernel_is_a_tile_upright_like_its_images() -> None:
     for plate in kernels:
         along, across = plate.along / plate.cell[0], plate.across / plate.cell[1]
         assert along.tolist() == NEAR.tolist() and across.tolist() == DOWN.tolist()
-    # Every digit has a block of the last wall, with a tile for each map.
-    last = [plate for plate in layout.plates if plate.role == "weight"][-1]
-    assert last.tiles.size == (3, 3) and sorted(last.count) == [8, 10]
+
+
+def test_every_digit_has_a_block_of_the_last_wall_with_a_tile_for_each_map() -> None:
+    layout = of(DIGITS)
+    place, operation = walls(DIGITS)[-1]
+    blocks = [p for p in layout.plates if p.operation == place and p.role == "weight"]
+    assert [block.first - operation.weights for block in blocks] == list(range(0, 720, 72))
+    for block in blocks:
+        assert block.tiles.size == (3, 3) and block.size == 72 and sorted(block.count) == [2, 4]
+    (low, high), (start, _) = box_of(blocks[0]), box_of(blocks[1])
+    step, tile = np.abs(start - low), (high - low)[1]
+    assert step[2] < 1e-9 and step[1] > tile  # below each other, with a gap
+    assert np.ptp(layout.neurons[-1].points, axis=0).argmax() == 1
+    assert np.allclose(np.diff(layout.neurons[-1].points[:, 1]), -step[1])  # level with them
+
+
+def test_images_hang_below_their_kernels_in_two_rows_and_the_columns_lead_to_them() -> None:
+    layout = laid(MAPS, Form(hanging=True, lanes=2))
+    place, operation = walls(MAPS)[1]
+    cubes, (maps,) = cubes_of(layout), lines_of(layout, operation.target.name)
+    kernels = np.array([cubes[operation.weights + 81 * i + 4] for i in range(12)])
+    images = units_of(maps)
+    np.testing.assert_allclose(images[:, 2], kernels[:, 2], atol=1e-9)
+    first, second = images[::2], images[1::2]
+    assert np.ptp(first[:, 1]) < 1e-9 and np.ptp(second[:, 1]) < 1e-9
+    assert first[0, 1] - second[0, 1] > maps.side * max(maps.shape[1:])
+    assert images[:, 1].max() < kernels[:, 1].min()
+    # A wire along each row of kernels and each column, which crosses it at the kernel.
+    own = [wires for wires in layout.wires if wires.operation == place]
+    along, across = own[1], own[2]
+    assert len(along.start) == 9 + 1 and len(across.start) == 12
+    for i, j in ((0, 0), (5, 3), (11, 8)):
+        cube = cubes[operation.weights + 81 * i + 9 * j + 4]
+        for wires, number in ((along, j), (across, i)):
+            way = wires.end[number] - wires.start[number]
+            part = np.clip((cube - wires.start[number]) @ way / (way @ way), 0.0, 1.0)
+            np.testing.assert_allclose(wires.start[number] + part * way, cube, atol=1e-9)
+    # Each way ends at its image, where it has an arrow.
+    np.testing.assert_allclose(own[3].end, images, atol=1e-9)
+    assert own[3].head == 0.5 * maps.side * max(maps.shape[1:])
 
 
 @every_form

@@ -185,12 +185,27 @@ LAYOUT = laid_out(PROGRAM)
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("camera", CAMERAS)
-def test_each_pixel_has_the_color_of_its_number(studio: Studio, camera: str, theme: str) -> None:
-    values = np.random.default_rng(0).uniform(-1.0, 1.0, 24)
-    frame_data = sight_of(LAYOUT, 57, values={"inputs": values}, scale=1.0)
+def test_each_pixel_has_the_color_of_its_number_on_the_scale_of_its_map(
+    studio: Studio, camera: str, theme: str
+) -> None:
+    line = LAYOUT.neurons[0]
+    maps = np.random.default_rng(0).uniform(-1.0, 1.0, (line.shape[0], 24 // line.shape[0]))
+    maps[1] *= 0.2
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": maps.ravel()}, scale=1.0)
     pixels, see = shot(studio, frame_data, PROGRAM, theme, camera)
-    for point, value in zip(LAYOUT.neurons[0].points, values, strict=True):
+    shown = maps / np.abs(maps).max(axis=1, keepdims=True)
+    for point, value in zip(line.points, shown.ravel(), strict=True):
         np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade(theme, value), atol=3)
+
+
+def test_a_map_that_is_nearly_zero_is_not_made_to_look_strong(studio: Studio) -> None:
+    line = LAYOUT.neurons[0]
+    maps = np.ones((line.shape[0], 24 // line.shape[0]))
+    maps[1] = 1e-6
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": maps.ravel()}, scale=1.0)
+    pixels, see = shot(studio, frame_data, PROGRAM)
+    for point in line.points.reshape(*maps.shape, 3)[1]:
+        np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade("dark", 2e-5), atol=3)
 
 
 def test_a_digit_has_its_own_grey(studio: Studio) -> None:

@@ -11,7 +11,7 @@ from scalarviz.view.labels import draw_labels
 from scalarviz.view.legend import legend_box
 from scalarviz.view.neurons import write_names, write_one
 from scalarviz.view.scene.frame import Box
-from tests.view.measures import look, projection, stage_of, trained
+from tests.view.measures import look, maps_of, projection, stage_of, trained
 
 SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (1000, 1000)]
 SMALL = ["rgb", "xor", "xnor", "circle", "expression", "1-1"]
@@ -38,6 +38,13 @@ every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}
 )
 def test_cubes_are_large_enough_to_be_seen(name: str, size: tuple[int, int], least: float) -> None:
     assert np.median(look(stage_of(trained(name), size)).edges) >= least
+
+
+# 49 maps, 2,138 cubes and ten bars share a stage that is 820 pixels wide beside the sorted digits.
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "least"), [((1280, 800), 40.0), ((800, 500), 21.0)])
+def test_feature_maps_are_large_enough_to_be_seen(size: tuple[int, int], least: float) -> None:
+    assert maps_of(stage_of(trained("digits"), size)).min() >= least
 
 
 @every_size

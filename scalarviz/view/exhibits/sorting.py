@@ -119,7 +119,7 @@ class Sorting(Exhibit):
     # On a canvas.
 
     def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(420.0, width, height)
+        return part_of_stage(400.0, width, height)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the images in columns, and the matrix below them if it leaves them large."""
@@ -128,7 +128,7 @@ class Sorting(Exhibit):
         if across < 4.0:
             return
         left, top = box.x + LABELS * size, box.y + 2.0 * size
-        self._paint_share(canvas, Box(left, box.y, box.right - left, top - box.y), theme)
+        self._paint_share(canvas, Box(box.x, box.y, box.width, top - box.y), theme)
         heads, gap, table = 1.7 * size, 0.8 * size, (HEAD + count * CELL) * size
         cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
         if cell < LEAST * across or across < 2.0 * size:

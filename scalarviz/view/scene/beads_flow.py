@@ -8,15 +8,17 @@ from math import cos, radians, sin
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.view.scene.beads_lines import GRAIN, Run, Station
+from scalarviz.view.scene.beads_lines import Run, Station
 from scalarviz.view.scene.plates import NEAR, RIGHT, UP
 
 ELEVATION = 15.0  # degrees from which the scene is seen
 CORRIDOR = 24  # units; longer lines stand at the edges of the walls
 NEARER = 1.12  # how much larger what is in front is seen, for the perspective
 OVERLAP = 0.15  # share of a wall that the wall before it may hide
+BRANCHES = 0.2  # share of a folded wall that stays free before it, for the wires to its blocks
 CLOSE, CLOSER = 2.2, 1.4  # least distance along the flow, in small and large networks
 BETWEEN_ROWS = 2.0  # room between two rows of a folded network
+HANGING, ABOVE = 0.6, 0.8  # from a wall to the images below it: along the flow, and downwards
 
 
 def is_corridor(station: Station) -> bool:
@@ -42,22 +44,28 @@ def box_of(station: Station, stations: list[Station]) -> FloatArray:
         half = 0.5 * station.pixel * max(station.shape[1:]) if station.shape else station.radius
     elif station.kind == "scale":
         ends = run.all_at(corner_units(run))
-        half = 0.5 * run.step if run.images else 0.5
+        half = 0.5 * run.pitch if run.images else 0.5
     else:
         before = station.before
-        units = [*corner_units(before), *[before.count] * before.one]
-        rows, columns = run.all_at(corner_units(run), wall=True), before.all_at(units, wall=True)
+        units = corner_units(before)
+        if station.fold > 1:
+            each = before.count // station.fold
+            units = [0, each - 1, before.count - each, before.count - 1]
+        rows = station.rows_at(corner_units(run))
+        columns = station.columns_at([*units, *[before.count] * before.one])
         ends = (rows[:, np.newaxis] + columns).reshape(-1, 3)
-        half = 0.5 * GRAIN * max(station.tile) if station.tile else 0.5
+        half = 0.5 * station.grain * max(station.tile) if station.tile else 0.5
     low, high = ends[:, [2, 1]].min(axis=0) - half, ends[:, [2, 1]].max(axis=0) + half
     return np.array([low, high])
 
 
 def corner_units(run: Run) -> list[int]:
-    """Return the first and last unit of each block."""
+    """Return the first and last units of each block."""
     found: dict[int, None] = {}
     for first in range(0, run.count, run.block):
-        found |= {first: None, min(first + run.block, run.count) - 1: None}
+        end = min(first + run.block, run.count)
+        ends = *range(first, end)[: run.lanes], *range(first, end)[-run.lanes :]
+        found |= dict.fromkeys(ends)
     return list(found)
 
 
@@ -89,19 +97,55 @@ def along_flow(stations: list[Station], angle: float, wider: float = 1.0) -> lis
     angle  degrees off the flow from which the scene is seen
     wider  factor of the distances
     """
-    boxes = [box_of(each, stations) for each in stations]
+    boxes = [box_of(each, stations) + np.array([0.0, each.lift]) for each in stations]
+    seen = [with_images(i, stations, boxes) for i in range(len(stations))]
     large = max(float(np.ptp(box[:, 1])) for box in boxes) > CORRIDOR
     x = 0.0
     for i, station in enumerate(stations):
         factor = 1.0 if is_beside(station) else wider
         if i:
             is_short = large and "scale" not in (station.kind, stations[i - 1].kind)
-            x += (CLOSER if is_short else CLOSE) * factor
+            least = CLOSER if is_short else CLOSE
+            x += HANGING if hangs(station, stations[i - 1]) else least * factor
         for j in range(max(0, i - 3), i):
-            least = apart(stations[j], boxes[j], station, boxes[i], radians(angle))
+            least = apart(stations[j], seen[j], station, seen[i], radians(angle))
             x = max(x, float(stations[j].origin[0]) + least * factor)
-        station.origin = x * RIGHT
+        station.origin = x * RIGHT + station.lift * UP
     return boxes
+
+
+def hang(stations: list[Station]) -> None:
+    """Put images in depth below the wall of their kernels, so that its columns lead to them."""
+    for i, wall in enumerate(stations):
+        run = wall.run
+        if wall.kind != "wall" or not wall.tile or not run.images or run.upright:
+            continue
+        count = next((j for j, each in enumerate(stations[i:]) if each.run is not run), None)
+        group = stations[i:][1:count]
+        top, y = box_of(wall, stations)[::-1, 1]
+        for number, station in enumerate(group):
+            if station.kind == "line":
+                high = run.pitch * (run.lanes - 1) + station.pixel * max(station.shape[1:])
+                station.lift = y - ABOVE - high / 2.0
+                y -= ABOVE + high
+                for scale in group[max(0, number - 1) : number]:
+                    scale.lift = station.lift if scale.kind == "scale" else scale.lift
+        for station in (wall, *group):
+            station.lift -= (top + y) / 2.0
+
+
+def with_images(number: int, stations: list[Station], boxes: list[FloatArray]) -> FloatArray:
+    """Return the box of a station, with the depth of the images that hang below it."""
+    if stations[number].kind != "wall" or not stations[number].lift:
+        return boxes[number]
+    (near, low), (far, high) = boxes[number]
+    below = boxes[number + 1][:, 0]
+    return np.array([(min(near, below[0]), low), (max(far, below[1]), high)])
+
+
+def hangs(station: Station, before: Station) -> bool:
+    """Return whether a line hangs below the wall before it, or below a line that does."""
+    return station.lift != 0.0 and station.kind == "line" and before.kind != "scale"
 
 
 def apart(
@@ -115,7 +159,7 @@ def apart(
     right, left, wide = before[1, 0], own[0, 0], np.ptp(own[:, 0])
     if front.run is station.run and is_beside(station):
         return 0.5 * station.run.apart * c / s  # in the middle between two blocks
-    nearer = 1.0 if hidden else NEARER
+    nearer = 1.0 if hidden or station.lift else NEARER
     margin = 1.0 if station.kind == "line" else 0.6
     reach = (nearer * (right - left - hidden * wide) * c + margin) / s
     if hidden == 0.0 and is_row(front) and is_row(station):
@@ -132,20 +176,29 @@ def allowed(front: Station, before: FloatArray, station: Station, own: FloatArra
         return 0.0 if high >= 0.35 * np.ptp(own[:, 1]) else None
     if high <= 0.0 or (front.kind == "line" and is_corridor(front)):
         return None
-    return OVERLAP if front.kind == "wall" else 0.1
+    if front.kind == "wall":
+        return OVERLAP if station.fold == 1 else -BRANCHES
+    return 0.0 if station.lift else 0.1
 
 
-def folded(stations: list[Station], boxes: list[FloatArray], rows: int) -> list[Station]:
-    """Return the stations in rows below each other; each row begins with the line before it."""
+def folded(
+    stations: list[Station], boxes: list[FloatArray], rows: int
+) -> tuple[list[Station], list[FloatArray]]:
+    """Return the stations in rows below each other, and the box of each.
+
+    Each row begins with the line before it.
+    """
     if rows == 1:
-        return stations
+        return stations, boxes
     end = float(stations[-1].origin[0])
     high = max(float(box[1, 1]) for box in boxes) - min(float(box[0, 1]) for box in boxes)
     high = high * 1.1 + BETWEEN_ROWS
     found: list[Station] = []
+    around: list[FloatArray] = []
     row, begin = 0, 0.0
     for i, station in enumerate(stations):
         found.append(station)
+        around.append(boxes[i])
         station.origin = station.origin - begin * RIGHT - row * high * UP
         goes_on = i + 2 < len(stations)
         place = float(station.origin[0]) + begin
@@ -156,5 +209,7 @@ def folded(stations: list[Station], boxes: list[FloatArray], rows: int) -> list[
             and place >= (row + 1) * end / rows
         ):
             row, begin = row + 1, place
-            found.append(replace(station, origin=-row * high * UP, again=True))
-    return found
+            origin = (station.lift - row * high) * UP
+            found.append(replace(station, origin=origin, again=True))
+            around.append(boxes[i])
+    return found, around

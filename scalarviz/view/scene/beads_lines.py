@@ -16,14 +16,19 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Buffer, Operation, Shape, Windows
 from scalarviz.model.program import Program
-from scalarviz.view.scene.layout_builder import ALONE, BETWEEN, BY_PIXELS, MOST
-from scalarviz.view.scene.layout_builder import LEAST as FEWEST
+from scalarviz.view.scene.layout_builder import BY_PIXELS, MOST
 from scalarviz.view.scene.plates import DOWN, NEAR, Neurons
 
 FEW = 16  # units; a line of at most as many has room for numbers
 STEPS = 2.0, 1.2  # from one neuron to the next in depth and upright, in a line of few
 LEAST, LEAST_IMAGES = 12, 8  # neurons and images of a block
 GRAIN = 0.62  # width and height of a cell in a wall of kernels
+LARGE = 1.0  # the same for the kernels of a single image
+IMAGE = 4.96  # least distance of images in a line; twice that of 3 x 3 kernels in their wall
+APART = 0.5  # between two images
+SINGLE = 0.7, 12.0  # for an image alone in its line: its size per pixel, and its largest size
+BLOCK, MOST_BLOCKS = 4.2, 32  # largest height of a folded block, and most blocks
+MORE = 1.4  # cells between two of them, and one more
 CELLS = 1.3, 1.0  # width and height of a cell in a wall of few
 FAR = -NEAR
 NO_NEURONS = Neurons(np.zeros((0, 3)), "", "")
@@ -37,7 +42,8 @@ class Run:
     count    number of units
     images   whether the units are images, else neurons
     step     from one unit to the next
-    cell     the same in the walls before and after
+    pitch    room that an image takes, its gap included
+    lanes    rows of images, of which the next unit is always in the next one
     one      whether there is a sphere "1" for the biases of the next wall
     tiled    whether a wall before or after has tiles, in which columns go to the right as one sees
     block    units of a block; a long line is wrapped into blocks beside each other
@@ -49,7 +55,8 @@ class Run:
     count: int
     images: bool = False
     step: float = 0.0
-    cell: float = 0.0
+    pitch: float = 1.0
+    lanes: int = 1
     one: bool = False
     tiled: bool = False
     block: int = 0
@@ -79,10 +86,11 @@ class Run:
     def blocks(self) -> int:
         return max(1, ceil(self.count / max(1, self.block)))
 
-    def all_at(self, units: object, *, wall: bool = False) -> FloatArray:
+    def all_at(self, units: object, cell: float = 0.0) -> FloatArray:
         """Return where units stand, (n, 3); the unit `count` is the 1.
 
-        wall  True: their rows or columns in a wall; by default False
+        cell  from one row or column to the next, for their places in a wall; 0, the default, for
+              their places in the line
         """
         numbers = np.asarray(units, np.intp)
         block = np.minimum(numbers // self.block, self.blocks - 1)
@@ -91,26 +99,31 @@ class Run:
         block, within = np.where(is_one, 0, block), np.where(is_one, -1, within)
         first = -1.0 if self.one and self.is_reversed else 0.0
         last = self.block - 1.0 + (self.one and not self.is_reversed)
-        along = (within - (first + last) / 2.0) * (self.cell if wall else self.step)
+        along = (within - (first + last) / 2.0) * (cell or self.step)
         aside = (block - (self.blocks - 1) / 2.0) * self.apart
+        if not cell and self.lanes > 1:
+            lane = np.where(numbers < self.count, within % self.lanes, (self.lanes - 1) / 2.0)
+            aside = aside + (lane - (self.lanes - 1) / 2.0) * self.pitch
         found: FloatArray = along[:, np.newaxis] * self.axis + aside[:, np.newaxis] * self.aside
         return found
 
-    def at(self, unit: int, *, wall: bool = False) -> FloatArray:
+    def at(self, unit: int, cell: float = 0.0) -> FloatArray:
         """Return where a unit stands; see `all_at`."""
-        found: FloatArray = self.all_at([unit], wall=wall)[0]
+        found: FloatArray = self.all_at([unit], cell)[0]
         return found
 
-    def extent(self, *, wall: bool = False) -> float:
-        """Return the length of a block."""
-        step = self.cell if wall else self.step
-        return (self.block - 1 + self.one) * step + step
+    def extent(self, cell: float = 0.0) -> float:
+        """Return the length of a block, in the line or in a wall with such cells."""
+        return (self.block + self.one) * (cell or self.step)
 
-    def wrap(self, longest: float) -> None:
-        """Choose blocks at most so long, of a few units at least."""
+    def wrap(self, longest: float, cell: float) -> None:
+        """Choose blocks at most so long, of a few units at least.
+
+        cell  largest distance of its rows or columns in a wall
+        """
         fits = max(
             LEAST_IMAGES if self.images else LEAST,
-            int(min(longest, 1e9) / max(self.step, self.cell)),
+            int(min(longest, 1e9) / max(self.step, cell)),
         )
         count = ceil(self.count / fits)
         self.block = ceil(self.count / count)
@@ -125,10 +138,15 @@ class Station:
     run      its line; of a wall, the one behind it, and `before` the other
     shape    shape of the images of a line
     tile     rows and columns of a tile of a wall; () if each weight stands alone
+    grain    width and height of the cells of a tile
+    cells    from one row of a wall to the next, and from one column to the next
+    fold     rows of tiles that each unit has in a wall of tiles
+    lift     height of its middle over the middle of the flow
     neurons  what a line shows, without points
     joins    the station where a skip connection begins that ends here
     origin   where its middle stands
     again    whether it repeats the line at the end of the row before
+    bars     room for bars beside its neurons
     """
 
     kind: str
@@ -137,25 +155,53 @@ class Station:
     before: Run
     shape: Shape = ()
     tile: Shape = ()
+    grain: float = GRAIN
+    cells: tuple[float, float] = (1.0, 1.0)
+    fold: int = 1
+    lift: float = 0.0
     neurons: Neurons = NO_NEURONS
     joins: int = NONE
     origin: FloatArray = field(default_factory=lambda: np.zeros(3))
     again: bool = False
+    bars: float = 0.0
 
     @property
     def pixel(self) -> float:
         """Distance of the pixels of an image."""
         if not self.shape:
             return 1.0
-        return max(self.run.step - BETWEEN, 0.5) / max(self.shape[1:])
+        return max(self.run.pitch - APART, 0.5) / max(self.shape[1:])
 
     @property
     def radius(self) -> float:
         """Radius of the neurons."""
         step = self.run.step
+        if self.run.images:
+            return 0.8
         if self.run.count > FEW:
             return (0.42 if self.run.upright else 0.28) * step
         return 0.46 if step <= STEPS[0] else 0.3 * step
+
+    def rows_at(self, units: object) -> FloatArray:
+        """Return where the rows of a wall are, of the units behind it."""
+        return self.run.all_at(units, self.cells[0])
+
+    def columns_at(self, units: object) -> FloatArray:
+        """Return where the columns of a wall are, of the units before it; the last is the 1."""
+        before = self.before
+        if self.fold == 1:
+            return before.all_at(units, self.cells[1])
+        numbers, each = np.asarray(units, np.intp), before.count // self.fold
+        row, column = np.divmod(numbers, each)
+        is_one = numbers == before.count
+        column = np.where(is_one, -1 if before.is_reversed else each, column)
+        row = np.where(is_one, (self.fold - 1) / 2.0, row)
+        first = -1.0 if before.one and before.is_reversed else 0.0
+        last = each - 1.0 + (before.one and not before.is_reversed)
+        along = (column - (first + last) / 2.0) * self.cells[1]
+        aside = (row - (self.fold - 1) / 2.0) * self.grain * (max(self.tile) + 1)
+        found: FloatArray = along[:, np.newaxis] * before.axis
+        return found + aside[:, np.newaxis] * self.run.axis
 
 
 Names = Mapping[str, Sequence[str]]
@@ -246,8 +292,20 @@ def tile_of(operation: Operation, images: Shape) -> Shape:
     return images[1:] if images and prod(images) == shape[1] else ()
 
 
-def measure(stations: list[Station], longest: float) -> None:
-    """Choose steps and cells, and wrap lines into blocks at most `longest` long."""
+def measure(
+    stations: list[Station],
+    longest: float,
+    lanes: int = 1,
+    fold: int = 1,
+    *,
+    hanging: bool = False,
+) -> None:
+    """Choose steps and cells, and wrap lines into blocks at most `longest` long.
+
+    lanes    rows in which the images of a line of many are staggered
+    fold     rows of tiles of each unit behind a dense layer that reads images
+    hanging  whether images in depth stand below the columns of their wall
+    """
     walls = [each for each in stations if each.kind == "wall"]
     runs = list({id(each.run): each.run for each in stations}.values())
     for wall in walls:
@@ -256,16 +314,25 @@ def measure(stations: list[Station], longest: float) -> None:
     for run in runs:
         tiles = [max(w.tile) + 1 for w in walls if w.tile and run in (w.run, w.before)]
         lines = [each for each in stations if each.kind == "line" and each.run is run]
-        run.step = step_of(run, lines, max(tiles, default=0))
+        run.lanes = lanes if run.images and run.count > LEAST_IMAGES else 1
+        run.pitch = step_of(run, lines, max(tiles, default=0))
+        run.step = run.pitch / run.lanes
     for wall in walls:
-        measure_wall(wall)
+        measure_wall(wall, fold, hanging=hanging)
     for run in runs:
-        run.cell = run.cell or run.step
-        run.wrap(longest)
+        cells = [
+            cell
+            for wall in walls
+            for cell, own in zip(wall.cells, (wall.run, wall.before), strict=True)
+            if own is run
+        ]
+        run.wrap(longest, max(cells, default=run.step))
     for wall in walls:
-        for run, other in ((wall.run, wall.before), (wall.before, wall.run)):
-            run.side = max(run.side, other.extent(wall=True))
-            run.apart = max(run.apart, run.side, other.extent())
+        rows, columns = wall.run.extent(wall.cells[0]), wall.before.extent(wall.cells[1])
+        across = (wall.run, columns / wall.fold, wall.before), (wall.before, rows, wall.run)
+        for run, side, other in across[: 2 if wall.fold == 1 else 1]:
+            run.side = max(run.side, side)
+            run.apart = max(run.apart, run.side, other.extent(), run.lanes * run.pitch)
     for run in runs:
         run.apart += max(3.0, 0.05 * run.apart)
 
@@ -273,23 +340,34 @@ def measure(stations: list[Station], longest: float) -> None:
 def step_of(run: Run, lines: list[Station], tile: int) -> float:
     """Return the distance from one unit to the next; `tile` is the room of the largest kernel."""
     if run.images and run.count == 1:
-        return max(min(ALONE[0] * max(each.shape[1:]), ALONE[1]) + BETWEEN for each in lines)
+        return max(min(SINGLE[0] * max(each.shape[1:]), SINGLE[1]) + APART for each in lines)
     if run.images:
         pixels = max(max(each.shape[1:]) for each in lines)
-        return float(max(min(MOST, max(FEWEST, ceil(2.0 + BY_PIXELS * pixels))), GRAIN * tile))
-    if tile:
-        return max(1.0, GRAIN * tile)
+        return float(max(min(MOST, max(IMAGE, 2.0 + BY_PIXELS * pixels)), GRAIN * tile))
     return STEPS[run.upright] if run.count <= FEW else 1.0
 
 
-def measure_wall(wall: Station) -> None:
+def measure_wall(wall: Station, fold: int, *, hanging: bool) -> None:
     """Choose the cells of a wall: small walls have room for numbers."""
     before, run = wall.before, wall.run
-    if wall.tile:
-        for each in (before, run):
-            each.cell = max(each.cell, GRAIN * (max(wall.tile) + 1))
+    if not wall.tile:
+        few = max(run.count, before.count) <= FEW
+        rows, columns = (
+            CELLS[each.upright] if few and not each.tiled else 1.0 for each in (run, before)
+        )
+        wall.cells = rows, columns
         return
-    few = max(run.count, before.count) <= FEW
-    for each in (before, run):
-        if not each.tiled:
-            each.cell = CELLS[each.upright] if few else 1.0
+    room = max(wall.tile) + 1
+    if before.count == 1 and run.images:  # as large as its images
+        wall.grain = max(GRAIN, min(LARGE, run.step / (room + 1)))
+        wall.cells = max(run.step // wall.grain, room) * wall.grain, room * wall.grain
+        return
+    if not run.images and run.count <= MOST_BLOCKS:
+        wall.fold = max(each for each in range(1, fold + 1) if before.count % each == 0)
+        wall.grain = min(GRAIN, BLOCK / (wall.fold * room + MORE))
+    wide = room * wall.grain
+    wall.cells = wide * wall.fold + (MORE * wall.grain if wall.fold > 1 else 0.0), wide
+    if hanging and run.images and not run.upright:
+        wall.cells = max(wide, (run.step + 1e-9) // wall.grain * wall.grain), wide
+    if not run.images:
+        run.step = max(1.0, wall.cells[0])

@@ -172,6 +172,7 @@ class Neurons:
     one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
     right   direction of the columns of images
     again   whether the line stands at the end of the row before, too
+    bars    cells at the right of its neurons that are kept free for bars
     """
 
     points: FloatArray
@@ -187,6 +188,7 @@ class Neurons:
     one: FloatArray | None = None
     right: FloatArray = field(default_factory=lambda: RIGHT)
     again: bool = False
+    bars: float = 0.0
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -212,6 +214,8 @@ class Wires:
     operation  index in the program
     neurons    index of the row of neurons in the layout
     outgoing   whether the wires begin at the neurons
+    head       how far before its end each wire has the tip of an arrow: half the side of the image
+               where it ends, in cells; None for no arrow
     """
 
     start: FloatArray
@@ -219,6 +223,7 @@ class Wires:
     operation: int
     neurons: int
     outgoing: bool
+    head: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +278,7 @@ class Label:
     below       whether it stands below that edge, or above
     leftward    whether it ends at the right end, if it is longer than the edge
     rows        bank indices of the layer's parameters
+    around      corners of what it names, (n, 3), if it may stand above or below that
     """
 
     name: str
@@ -282,6 +288,7 @@ class Label:
     below: bool = True
     leftward: bool = False
     rows: slice = field(default_factory=lambda: slice(0, 0))
+    around: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -316,6 +323,7 @@ class Layout:
                     for way in (RIGHT, UP, NEAR)
                 ),
                 *(line.way for line in self.neurons if line.way is not None),
+                *(line.points + line.bars * NEAR for line in self.neurons if line.bars),
                 *(label.start[np.newaxis] for label in self.labels),
             ]
         )
