@@ -175,9 +175,9 @@ class Guide:
             self._began = perf_counter()
         seconds = perf_counter() - self._began
         steps, operations = tour.due(seconds)
+        tour.count(steps, operations)
         self._lead(steps, "step")
         self._lead(operations, "operation")
-        tour.count(steps, operations)
         self._show(tour.part(seconds))
         if tour.is_over(seconds):
             left = self._left
@@ -195,5 +195,13 @@ class Guide:
         elif count:
             done = now.step * len(session.operations) + now.operation + count
             self._left = Clock(*divmod(done, len(session.operations)))
+        tour = self.tour
+
+        def advance() -> None:
+            begin = perf_counter()
+            session.advance(count, unit)
+            if tour is not None and unit == "step":
+                tour.took(count, perf_counter() - begin)
+
         if count:
-            self.controller.do(partial(session.advance, count, unit))
+            self.controller.do(advance)

@@ -20,8 +20,10 @@ PARTS = {
     "step": STEP,
     "faster": END,
 }
-SPEEDS = 1.0, 3.0, 10.0, 30.0  # steps a second at the end, for equally long
-LATE = 1.0  # seconds after the end, from which steps that are still due are left out
+# Steps a second at the end, for equally long: as many steps as small networks need to learn.
+SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
+LATE = 0.3  # seconds after the end, from which steps that are still due are left out
+LONG = 0.1  # seconds of steps at once
 SEEN = "tour-seen"
 
 
@@ -48,7 +50,7 @@ class Tour:
 
     moments  of the step; however many they are, the tour takes ten seconds
 
-    `count` tells it what has been done.
+    `count` tells it what has been done. Of a network whose steps take long it takes fewer.
     """
 
     def __init__(self, moments: Sequence[Moment]) -> None:
@@ -62,6 +64,7 @@ class Tour:
             BACKWARD,
         ]
         self._operations = self._steps = 0
+        self._most = 1.0  # steps at once
 
     def due(self, seconds: float) -> tuple[int, int]:
         """Return how many steps, or else how many operations, are due after so many seconds."""
@@ -70,12 +73,16 @@ class Tour:
             return 0, operations
         if seconds > END + LATE:
             return 0, 0
-        return steps_after(seconds) - self._steps, 0
+        return int(min(steps_after(seconds) - self._steps, self._most)), 0
 
     def count(self, steps: int, operations: int) -> None:
-        """Note what has been done."""
+        """Note what has been begun."""
         self._steps += steps
         self._operations += operations
+
+    def took(self, steps: int, seconds: float) -> None:
+        """Note how long so many steps have taken."""
+        self._most = max(1.0, LONG * steps / max(seconds, 1e-6))
 
     def part(self, seconds: float) -> str:
         """Return the name of the part that is shown after so many seconds."""

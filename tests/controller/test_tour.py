@@ -95,14 +95,14 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
         (END + 0.1, "end", "more"),
     ):
         assert watcher.at(seconds) == (part, done), seconds
-    assert session.clock.place == (1 + steps_after(END), 0) == (23, 0)
+    assert session.clock.place == (1 + steps_after(END), 0) == (413, 0)
     assert not session.playing and watcher.stage.offers == {}
-    assert len(session.branches) == 1 and len(session.losses) == 23
+    assert len(session.branches) == 1 and len(session.losses) == 413
 
 
 def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
     other = session_of([2, 2, 1])
-    other.advance(23)
+    other.advance(413)
     Opening(watcher.controller, True)
     watcher.controller.guide.show_tour()
     watcher.watch(12.0, frame=0.31)  # however often it is looked at
@@ -111,8 +111,23 @@ def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
 
 def test_speed_rises_at_the_end() -> None:
     each = (END - STEP) / len(SPEEDS)
-    done = [steps_after(STEP + each * i) for i in range(5)]
-    assert done == [0, 0, 2, 7, 22] and steps_after(99.0) == 22
+    done = [steps_after(STEP + each * i) for i in range(1 + len(SPEEDS))]
+    assert done == [0, 0, 1, 4, 12, 41, 126, 412] and steps_after(99.0) == 412
+
+
+def test_where_steps_take_long_there_are_fewer() -> None:
+    going, now = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP
+    going.count(*going.due(now))
+    done, longest = 0, 0
+    while not going.is_over(now):
+        steps, _ = going.due(now)
+        going.count(steps, 0)
+        if steps:
+            going.took(steps, 0.02 * steps)
+        done, longest = done + steps, max(longest, steps)
+        now += max(0.03, 0.02 * steps)
+    assert END <= now < END + 0.5 and longest == 5
+    assert 20 < done < 412
 
 
 @pytest.mark.parametrize("count", [2, 30])
@@ -189,7 +204,7 @@ def test_it_can_be_seen_again_from_where_the_training_stands(watcher: Watcher) -
     assert row.menu == "Help"
     row.set(watcher.controller, 1)
     watcher.watch(12.0)
-    assert session.step_index == 31 + 23 and len(session.branches) == 1
+    assert session.step_index == 31 + 413 and len(session.branches) == 1
     assert watcher.stage.part_of_tour == "end"
     assert watcher.at(BACKWARD - 0.1)[0] == "backward"
 
@@ -258,4 +273,4 @@ def test_each_part_has_operations_of_its_own() -> None:
         going.count(steps, operations)
         done += operations
         assert not steps
-    assert done == len(moments) and going.due(9.0) == (2, 0)
+    assert done == len(moments) and going.due(9.0) == (1, 0)
