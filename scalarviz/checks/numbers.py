@@ -106,57 +106,6 @@ def refuse_mask(x: object, who: str) -> None:
         as_floats(x, who)
 
 
-def as_pairs(
-    inputs: object, targets: object, widths: tuple[int, int], who: str, *, copy: bool = True
-) -> tuple[FloatArray, FloatArray]:
-    """Return inputs and targets as 2-D arrays with equally many rows; `widths` are the columns.
-
-    `copy` is as in `as_batch`.
-    """
-    batch, _ = as_batch(inputs, widths[0], who, copy=copy)
-    who = f"the target of {who}"
-    return batch, as_targets(targets, len(batch), widths[1], who, "inputs", copy=copy)
-
-
-def as_targets(
-    targets: object,
-    samples: int,
-    width: int,
-    who: str,
-    of_what: str = "predictions",
-    *,
-    copy: bool = True,
-) -> FloatArray:
-    """Return targets as a 2-D array of shape (samples, width); raise ShapeError for others."""
-    try:
-        wanted, _ = as_batch(targets, width, who, copy=copy)
-    except ShapeError as error:
-        raise ShapeError(f"{error}{as_labels(targets, samples, width)}") from None
-    if len(wanted) != samples:
-        raise ShapeError(
-            f"the {of_what} have {samples} rows and the targets {len(wanted)}: pass one target "
-            f"for each{as_labels(targets, samples, width)}"
-        )
-    return wanted
-
-
-def as_labels(targets: object, samples: int, width: int) -> str:
-    """Return a remedy for targets with one number a sample, which may be class labels, or ""."""
-    array = np.asarray(targets)
-    numbers = array.astype(np.float64).ravel()
-    if array.size != samples or array.shape[1:] not in ((), (1,)):
-        return ""
-    if width == 1:
-        return ": write np.reshape(targets, (-1, 1))"
-    if (numbers < 0.0).any() or (numbers % 1.0).any():
-        return ""
-    if numbers.max() >= width:
-        return f": class labels up to {numbers.max():g} take as many outputs and one more"
-    plain = array.ndim < 2 and array.dtype.kind in "iu"
-    code = "labels" if plain else "np.ravel(labels).astype(int)"
-    return f": class labels become rows of {width} numbers by np.eye({width})[{code}]"
-
-
 def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
     """Wrap a function so that wrong arguments raise an error that ends in `remedy`."""
 

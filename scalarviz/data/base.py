@@ -20,6 +20,7 @@ from scalarviz.checks.numbers import (
     shorten,
     size,
 )
+from scalarviz.checks.targets import check_binary, one_hot
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.randomness import check_seed, shuffled
@@ -118,6 +119,14 @@ class DataSet(ABC):
         given = (value.size for value in settings.values() if isinstance(value, np.ndarray))
         return DOUBLE * sum(given)
 
+    def with_classes(self, classes: int, outputs: int) -> DataSet:
+        """Return the data set for a loss that takes labels of `classes` classes.
+
+        Subclasses whose targets can be labels override this: they return a data set with a row of
+        `outputs` numbers for each label, and raise InputError for wrong labels.
+        """
+        return self
+
     @final
     def settings(self) -> dict[str, Any]:
         """Return numbers, texts and arrays that make it again: `remake(data.name, settings)`.
@@ -179,7 +188,7 @@ class DataSet(ABC):
 class TableSet(DataSet):
     """A data set that is a table: `training` holds its inputs and targets, one row a sample.
 
-    training  inputs and targets, 2-D arrays
+    training  inputs and targets, one row a sample; targets of one output can be 1-D
     settings  arguments that make it again
     held_out  inputs and targets for testing, or None, the default
     order     how batches are drawn: "shuffled", the default (each sample once an epoch),
@@ -194,8 +203,9 @@ class TableSet(DataSet):
         order: str = "shuffled",
     ) -> None:
         pick(ORDERS, order, "order")
-        self.training = training
+        self.training = training = with_columns(training)
         self.order = order
+        held_out = None if held_out is None else with_columns(held_out)
         inputs, targets = training
         if "order" in inspect.signature(type(self)).parameters:
             settings = {**settings, "order": order}
@@ -217,17 +227,23 @@ class Arrays(TableSet):
     """A data set of two arrays, inputs and targets, one row a sample.
 
     inputs   shape (samples, inputs)
-    targets  shape (samples, outputs); or (samples,) for one output
+    targets  shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
+             which a Session with a loss on logits takes for a network with one output a class
     share    share of the samples for training, up to 1.0, the default; the rest is held out
     seed     seed of the choice of held-out samples; by default 0
     order    "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
              sample at random, independent of earlier ones
     source   where the samples came from, a text or a path, for display; None, the default: unknown
+    classes  number of classes, if the targets are labels from 0 on: each becomes a row of so many
+             numbers, 1 at its class, else 0; None, the default: the session decides
 
     Raises ShapeError, NotFiniteError and InputError.
 
     >>> Arrays([[0, 1], [1, 1]], [1, 0])
     Arrays(inputs=2 x 2, targets=2 x 1): 2 -> 1, 2 samples
+    >>> Arrays([[0, 1], [1, 1]], [1, 0], classes=3).training[1]
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
     """
 
     name = "arrays"
@@ -241,6 +257,7 @@ class Arrays(TableSet):
         seed: int = 0,
         order: str = "shuffled",
         source: str | os.PathLike[str] | None = None,
+        classes: int | None = None,
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
@@ -256,7 +273,10 @@ class Arrays(TableSet):
             "targets": whole[1],
             "share": share,
             "seed": seed,
+            "classes": classes,
         }
+        if classes is not None:
+            whole = whole[0], rows_of_labels(whole[1], classes)
         if share < 1.0:
             count = len(whole[0])
             rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
@@ -265,10 +285,35 @@ class Arrays(TableSet):
             training, held_out = whole, None
         super().__init__(training, settings, held_out, order)
 
+    def with_classes(self, classes: int, outputs: int) -> DataSet:
+        if self.outputs == 1 < outputs:
+            return self.changed("classes", classes)
+        if self.outputs == 1:
+            check_binary(self.training[1], classes)
+        return self
+
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
         copies = 1 if settings.get("share", 1.0) == 1.0 else 2
-        return copies * super().cost(settings)
+        labels = np.size(settings.get("targets", ())) * whole(settings.get("classes"))
+        return copies * (super().cost(settings) + DOUBLE * labels)
+
+
+def with_columns(pair: Pair) -> Pair:
+    """Return inputs and targets with 1-D targets, of one output, as a column."""
+    inputs, targets = pair
+    return (inputs, targets[:, np.newaxis]) if targets.ndim == 1 else pair
+
+
+def rows_of_labels(targets: FloatArray, classes: object) -> FloatArray:
+    """Return a row of `classes` numbers for each label in a column; raise InputError."""
+    count = count_of(classes, "classes")
+    if targets.shape[1] != 1:
+        raise ShapeError(
+            f"targets with classes={count} are one label a sample, not rows of "
+            f"{targets.shape[1]} numbers: leave classes out"
+        )
+    return one_hot(targets, count)
 
 
 def as_table(inputs: object, targets: object) -> Pair:

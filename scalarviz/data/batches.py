@@ -221,6 +221,8 @@ class GeneratedBatches(Batches):
                 "inputs and targets, two arrays with one row a sample"
             )
         inputs, targets = (as_floats(table, f"the batch made for step {step}") for table in made)
+        if targets.ndim == 1 and self.targets.shape[1] == 1:
+            targets = targets[:, np.newaxis]
         shapes = np.shape(inputs), np.shape(targets)
         wanted = tuple((self.size, table.shape[1]) for table in (self.inputs, self.targets))
         if shapes != wanted:

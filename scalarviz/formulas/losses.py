@@ -16,7 +16,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, as_batch, as_targets, number
+from scalarviz.checks.numbers import FloatArray, answered, as_batch, number
+from scalarviz.checks.targets import as_targets
 from scalarviz.errors import InputError, OrderError
 from scalarviz.formulas.activations import sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
@@ -304,8 +305,10 @@ class Loss:
     def forward(self, prediction: object, target: object) -> float:
         """Return the loss of a batch, and keep what `backward` needs.
 
-        `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample.
-        Raises ShapeError if they differ, NotFiniteError if the target is not finite.
+        `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample. A
+        target of shape (samples,) has numbers for one output, or the labels of a loss on logits.
+        Raises ShapeError if they differ, NotFiniteError if the target is not finite, InputError for
+        wrong labels.
         """
         p, t, single = self._batch(prediction, target)
         self._stack.append((p, t, single))
@@ -322,6 +325,16 @@ class Loss:
         gradient = self._gradient(p, t) * self.scale(p.shape)
         return gradient[0] if single else gradient
 
+    def classes(self, outputs: int) -> int:
+        """Return the number of classes that labels can name, for so many outputs; 0: no labels.
+
+        The losses on logits take labels from 0 on, one for each output; sigmoid_cross_entropy takes
+        0 and 1 for a single one.
+        """
+        if not self.row.logits:
+            return 0
+        return outputs if outputs > 1 or isinstance(self.row, RowLossRow) else 2
+
     def check_output(self, activation: str) -> None:
         """Raise InputError for a last `activation` that this loss applies itself."""
         if self.row.logits and activation in ("sigmoid", "softmax"):
@@ -335,7 +348,8 @@ class Loss:
         # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
         p, single = as_batch(prediction, None, "a loss", finite=False)
         who = f"the target of a prediction of shape {p.shape}"
-        return p, as_targets(target, len(p), p.shape[1], who), single
+        classes = self.classes(p.shape[1])
+        return p, as_targets(target, len(p), p.shape[1], who, classes=classes), single
 
     def scale(self, shape: tuple[int, ...]) -> float:
         """Return the factor of the sum of errors of a batch of `shape` (samples, outputs)."""

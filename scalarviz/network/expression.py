@@ -8,15 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.autograd.value import Value
-from scalarviz.checks.numbers import (
-    FloatArray,
-    answered,
-    as_pairs,
-    check_signature,
-    listed,
-    shorten,
-    size,
-)
+from scalarviz.checks.numbers import FloatArray, answered, check_signature, listed, shorten, size
+from scalarviz.checks.targets import as_pairs
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
@@ -154,14 +147,17 @@ class Expression(Model):
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
         inputs     shape (batch, inputs) or (inputs,)
-        targets    shape (batch, outputs) or (outputs,)
+        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
         optimizer  an Optimizer; by default SGD(0.01)
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
-        batch, wanted = as_pairs(inputs, targets, (self.inputs, self.outputs), "the expression")
-        return self._engine.train(batch, wanted, Loss.of(loss), Optimizer.of(optimizer))
+        loss, widths = Loss.of(loss), (self.inputs, self.outputs)
+        classes = loss.classes(self.outputs)
+        batch, wanted = as_pairs(inputs, targets, widths, "the expression", classes=classes)
+        return self._engine.train(batch, wanted, loss, Optimizer.of(optimizer))
 
     def copy(self, dtype: str | None = None) -> Expression:
         """Raise InputError, for any `dtype`: its Values are those its function was made with."""

@@ -7,7 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, as_pairs, shorten, size
+from scalarviz.checks.numbers import FloatArray, answered, shorten, size
+from scalarviz.checks.targets import as_pairs
 from scalarviz.engines.common.portions import take_steps
 from scalarviz.engines.registry import EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
@@ -131,7 +132,8 @@ class Network(Model):
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
         inputs     shape (batch, inputs) or (inputs,)
-        targets    shape (batch, outputs) or (outputs,)
+        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
         optimizer  an Optimizer; by default SGD(0.01)
 
@@ -156,7 +158,8 @@ class Network(Model):
         step is not taken. The errors have the losses so far in `losses`.
 
         inputs     shape (batch, inputs) or (inputs,)
-        targets    shape (batch, outputs) or (outputs,)
+        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
         optimizer  an Optimizer; by default SGD(0.01)
         steps      number of steps, at least 0, which changes nothing
@@ -176,7 +179,10 @@ class Network(Model):
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
         widths = self.inputs, self.outputs
-        batch, wanted = as_pairs(inputs, targets, widths, "the network", copy=False)
+        classes = loss.classes(self.outputs)
+        batch, wanted = as_pairs(
+            inputs, targets, widths, "the network", copy=False, classes=classes
+        )
         if not steps:
             return np.zeros(0)
         engine = self._engine

@@ -49,7 +49,9 @@ class Session(SessionState):
     replayed; going back and doing something else starts a branch.
 
     network    a Network or a compiled Expression; the session moves it to its engine
-    data       a data set, or a pair of arrays (inputs, targets)
+    data       a data set, or a pair of arrays (inputs, targets); the targets are rows of numbers,
+               one number a sample for one output, or, with softmax_cross_entropy and
+               sigmoid_cross_entropy, class labels 0, 1, ..., one a sample
     loss       a name or a Loss; by default "mse"
     optimizer  an Optimizer; None, the default: SGD(0.01)
     batch      samples a step; None, the default: all of them
@@ -111,7 +113,7 @@ class Session(SessionState):
                 f"a session trains a Network or a compiled function, not {shorten(network)}"
             )
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
-        settings = settings_of(network, data, optimizer, engine, precision)
+        settings = settings_of(network, data, loss, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")
         memory = size(memory, "memory")
         with network.bank.guard:  # another session may be training it
@@ -257,9 +259,7 @@ class Session(SessionState):
 
     @data.setter
     def data(self, data: object) -> None:
-        chosen = DataSet.of(data)
-        self.timeline.trainer.check_data(chosen)
-        self._do("data", data=chosen)
+        self._do("data", data=self.timeline.trainer.fitting(data))
 
     @property
     def engine(self) -> str:

@@ -13,7 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, as_floats, as_labels, number, shorten
+from scalarviz.checks.numbers import FloatArray, as_floats, number, shorten
+from scalarviz.checks.targets import labels_as_rows
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
@@ -110,9 +111,11 @@ class Trainer:
         network.to(settings.engine, settings.precision)
         return True
 
-    def check_data(self, data: DataSet) -> None:
-        """Raise ShapeError if the data does not fit the network."""
-        check_fits(data, self.network)
+    def fitting(self, data: object) -> DataSet:
+        """Return data for this network and loss; raise InputError if it does not fit them."""
+        found = data_for(self.network, data, self.loss)
+        check_fits(found, self.network)
+        return found
 
     def check_untouched(self) -> None:
         """Raise OrderError if engine or activations were changed without the session; undo that."""
@@ -141,13 +144,22 @@ class Trainer:
             bank.state[:] = state  # a new engine starts with a state of its own
 
 
+def data_for(network: Model, data: object, loss: Loss) -> DataSet:
+    """Return the data set of a training; labels become rows, if the loss takes labels.
+
+    Raises InputError for wrong labels.
+    """
+    found, classes = DataSet.of(data), loss.classes(network.outputs)
+    return found.with_classes(classes, network.outputs) if classes else found
+
+
 def check_fits(data: DataSet, network: Model) -> None:
     """Raise ShapeError if the data does not have the inputs and outputs of the network."""
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
         hint = ""
         if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
             labels = data.training[1]
-            hint = as_labels(labels, len(labels), network.outputs)
+            hint = labels_as_rows(labels, len(labels), network.outputs)
         raise ShapeError(
             f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
             f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
@@ -240,13 +252,18 @@ BETWEEN_STEPS = ("learning rate", "optimizer", "data", "engine", "activation")
 
 
 def settings_of(
-    network: Model, data: object, optimizer: Optimizer | None, engine: str, precision: Precision
+    network: Model,
+    data: object,
+    loss: Loss,
+    optimizer: Optimizer | None,
+    engine: str,
+    precision: Precision,
 ) -> Settings:
     """Return the settings at the start of a training; raise InputError or EngineError."""
     name, precision = network.check_engine(engine, precision)
     return Settings(
         copy.copy(Optimizer.of(optimizer)),
-        DataSet.of(data),
+        data_for(network, data, loss),
         name,
         precision,
         network.activations,

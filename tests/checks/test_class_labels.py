@@ -1,7 +1,8 @@
-"""Class labels as targets: the error shows the code that makes rows of them."""
+"""Targets with one number a sample: numbers of one output, or class labels of a loss on logits."""
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,79 +10,241 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import ShapeError
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from tests.wording import refused
 
 SAMPLES, CLASSES = 6, 3
 X = np.arange(12.0).reshape(SAMPLES, 2) / 12.0
 LABELS = np.array([0, 1, 2, 2, 1, 0])
+ROWS = np.eye(CLASSES)[LABELS]
+SOFTMAX, SIGMOID = "softmax_cross_entropy", "sigmoid_cross_entropy"
+
+# What torch.nn.functional.cross_entropy and binary_cross_entropy_with_logits return in float64, and
+# their gradients for the logits, with LOGITS and LABELS, or the column 0 of LOGITS and LABELS > 0.
+LOGITS = np.array(
+    [[0.5, -1.0, 2.0], [0.0, 0.25, -0.5], [3.0, 1.0, -2.0], [-1.0, 0.0, 1.0], [2, 2, 2], [-4, 0, 4]]
+)
+TORCH = {
+    SOFTMAX: 2.8683838306143996,
+    "gradients of softmax": [0.05765903247039496, -0.09263100347305576, 0.03497197100266081],
+    SIGMOID: 0.5290251904654665,
+    "gradients of sigmoid": [
+        0.10374322186697577,
+        -0.08333333333333333,
+        -0.007904312196261106,
+        -0.12184309643833414,
+        -0.01986715367035295,
+        0.0029977016603485933,
+    ],
+}
 
 
-def net() -> sv.Network:
-    return sv.Network([2, 4, CLASSES], "tanh", seed=0)
+def net(outputs: int = CLASSES, dtype: Any = "float64") -> sv.Network:
+    return sv.Network([2, 4, outputs], "tanh", seed=0, dtype=dtype)
+
+
+def expression(outputs: int) -> Any:
+    functions = {3: lambda a, b: [a, b, a + b], 1: lambda a, b: a + b}
+    return sv.compile(functions[outputs], inputs=2, engine="python")
+
+
+def session(pair: Any, outputs: int, loss: str, engine: str = "python") -> float:
+    s = sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine)
+    s.advance(2)
+    return s.loss
+
+
+def exchanged(targets: Any, outputs: int, loss: str) -> float:
+    s = sv.Session(net(outputs), (X, np.zeros((SAMPLES, outputs))), loss, engine="python")
+    s.data = (X, targets)
+    s.advance(1)
+    return s.loss
+
+
+def made(targets: Any, outputs: int, loss: str) -> float:
+    make = data.Generated(lambda *_: (X, targets), inputs=2, outputs=outputs, samples=SAMPLES)
+    return session(make, outputs, loss)
+
+
+def replicated(targets: Any, outputs: int, loss: str) -> float:
+    s = sv.Session(net(outputs), (X, targets), loss, sv.SGD(0.1), engine="cpu")
+    runs = sv.replicate(s, [0])
+    runs.advance(2)
+    return float(runs.losses[0, 1])
+
+
+def from_csv(folder: Path, targets: Any, outputs: int, loss: str) -> float:
+    path = folder / "table.csv"
+    np.savetxt(path, np.column_stack([X, np.ravel(targets)]), delimiter=",")
+    return session(data.from_csv(path), outputs, loss)
 
 
 # Wherever targets come in.
-WAYS: dict[str, Callable[[Any], Any]] = {
-    "train": lambda t: net().train(X, t, "softmax_cross_entropy", steps=1),
-    "train_step": lambda t: net().train_step(X, t, "softmax_cross_entropy"),
-    "a session": lambda t: sv.Session(net(), (X, t), "softmax_cross_entropy", engine="python"),
-    "a data set": lambda t: sv.Session(net(), data.Arrays(X, t), engine="python"),
-    "data that is exchanged": lambda t: setattr(
-        sv.Session(net(), (X, np.eye(CLASSES)[LABELS]), engine="python"), "data", (X, t)
-    ),
-    "a loss": lambda t: sv.Loss("softmax_cross_entropy").forward(net()(X), t),
-    "an expression": lambda t: sv.compile(
-        lambda a, b: [a, b, a + b], inputs=2, engine="python"
-    ).train_step(X, t, "softmax_cross_entropy"),
+Way = Callable[[Any, int, str], Any]
+WAYS: dict[str, Way] = {
+    "train": lambda t, n, loss: net(n).train(X, t, loss, steps=2)[1],
+    "train on cpu": lambda t, n, loss: net(n).to("cpu").train(X, t, loss, steps=2)[1],
+    "train_step": lambda t, n, loss: net(n).train_step(X, t, loss),
+    "a session": lambda t, n, loss: session((X, t), n, loss),
+    "a session on cpu": lambda t, n, loss: session((X, t), n, loss, "cpu"),
+    "a data set": lambda t, n, loss: session(data.Arrays(X, t), n, loss),
+    "data that is exchanged": exchanged,
+    "a loss": lambda t, n, loss: sv.Loss(loss).forward(net(n)(X), t),
+    "a loss, called": lambda t, n, loss: sv.Loss(loss)(net(n)(X), t),
+    "an expression": lambda t, n, loss: expression(n).train_step(X, t, loss),
+    "replicas": replicated,
 }
-every_way = pytest.mark.parametrize("way", WAYS)
-
-
-@every_way
-@pytest.mark.parametrize(
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+every_kind = pytest.mark.parametrize(
     "labels",
     [LABELS, LABELS.tolist(), LABELS[:, np.newaxis], LABELS.astype(float), LABELS.astype("u1")],
     ids=["n", "list", "n x 1", "floats", "bytes"],
 )
-def test_labels_are_answered_by_the_code_that_makes_rows(way: str, labels: Any) -> None:
-    with refused(ShapeError, "rows of 3 numbers") as said:
-        WAYS[way](labels)
-    code = re.search(r"np\.eye\(.*$", str(said.value))
-    assert code is not None
-    WAYS[way](eval(code[0], {"np": np, "labels": labels}))
 
 
-def test_plain_labels_get_the_short_code() -> None:
-    with refused(ShapeError, "(6,)"):
-        net().train(X, LABELS, "softmax_cross_entropy", steps=1)
-
-
-def test_as_many_labels_as_classes_are_labels_too() -> None:
-    with refused(ShapeError, "3 rows"):
-        net().train(X[:3], [0, 1, 2], "softmax_cross_entropy", steps=1)
+@every_kind
+@every_way
+@pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
+def test_labels_are_what_their_rows_are(way: Way, labels: Any, loss: str) -> None:
+    assert way(labels, CLASSES, loss) == way(ROWS, CLASSES, loss)
 
 
 @every_way
-def test_labels_beyond_the_outputs_are_told(way: str) -> None:
-    with refused(ShapeError, "labels up to 9"):
-        WAYS[way](LABELS + 7)
+@pytest.mark.parametrize("loss", [SIGMOID, "mse"])
+@pytest.mark.parametrize("targets", [LABELS > 0, LABELS / 2.0, (LABELS > 0).tolist()])
+def test_one_output_takes_one_number_a_sample(way: Way, targets: Any, loss: str) -> None:
+    assert way(targets, 1, loss) == way(np.reshape(targets, (-1, 1)), 1, loss)
+
+
+def test_a_function_that_makes_batches_takes_one_number_a_sample_too() -> None:
+    assert made(LABELS / 2.0, 1, "mse") == made(np.reshape(LABELS / 2.0, (-1, 1)), 1, "mse")
+
+
+def test_a_table_of_a_class_of_ones_own_takes_one_number_a_sample_too() -> None:
+    class Mine(data.base.TableSet):
+        def __init__(self) -> None:
+            super().__init__((X, LABELS / 2.0), {}, (X[:2], LABELS[:2] / 2.0))
+
+    own = Mine()
+    assert own.held_out is not None
+    assert (own.outputs, own.training[1].shape, own.held_out[1].shape) == (1, (6, 1), (2, 1))
+
+
+@pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
+def test_labels_in_a_file_are_labels(tmp_path: Path, loss: str) -> None:
+    assert from_csv(tmp_path, LABELS, CLASSES, loss) == session((X, ROWS), CLASSES, loss)
+
+
+def test_one_sample_takes_one_label() -> None:
+    for label in (2, [2], [[2]]):
+        assert net().train_step(X[0], label, SOFTMAX) == net().train_step(X[0], [0, 0, 1], SOFTMAX)
+
+
+def test_as_many_labels_as_classes_are_labels() -> None:
+    labels, rows = [2, 1, 0], np.eye(3)[[2, 1, 0]]
+    assert net().train_step(X[:3], labels, SOFTMAX) == net().train_step(X[:3], rows, SOFTMAX)
+
+
+def test_softmax_cross_entropy_of_labels_is_that_of_pytorch() -> None:
+    loss = sv.Loss(SOFTMAX)
+    assert loss.forward(LOGITS, LABELS) == pytest.approx(TORCH[SOFTMAX], abs=1e-15)
+    assert loss.backward()[1] == pytest.approx(TORCH["gradients of softmax"], abs=1e-15)
+
+
+def test_sigmoid_cross_entropy_of_labels_is_that_of_pytorch() -> None:
+    loss = sv.Loss(SIGMOID)
+    assert loss.forward(LOGITS[:, :1], LABELS > 0) == pytest.approx(TORCH[SIGMOID], abs=1e-15)
+    assert loss.backward()[:, 0] == pytest.approx(TORCH["gradients of sigmoid"], abs=1e-15)
+
+
+def test_a_session_keeps_labels_as_rows_and_can_be_saved(tmp_path: Path) -> None:
+    s = sv.Session(net(), data.Arrays(X, LABELS, share=0.5), SOFTMAX, engine="python")
+    held_out = s.data.held_out
+    assert held_out is not None
+    assert s.data.describe().endswith("classes=3): 2 -> 3, 3 samples, 3 held out")
+    s.advance(2)
+    s.save(tmp_path / "run.safetensors")
+    again = sv.Session.load(tmp_path / "run.safetensors")
+    assert again.data.held_out is not None
+    np.testing.assert_array_equal(again.data.held_out[1], held_out[1])
+    s.advance(1)
+    again.advance(1)
+    assert s.loss == again.loss
 
 
 @every_way
-@pytest.mark.parametrize("targets", [LABELS + 0.5, LABELS - 1.0, np.zeros((SAMPLES, 2))])
-def test_what_is_no_label_gets_no_such_hint(way: str, targets: Any) -> None:
-    with pytest.raises(ShapeError) as said:
-        WAYS[way](targets)
-    assert "label" not in str(said.value)
+@pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
+def test_labels_beyond_the_outputs_are_refused(way: Way, loss: str) -> None:
+    with refused(InputError, "from 0 to 2", "not 3 at row 2", "5 outputs"):
+        way([0, 2, 3, 4, 1, 0], CLASSES, loss)
 
 
-def test_one_output_takes_a_column() -> None:
-    one = sv.Network([2, 1])
-    with refused(ShapeError, "(6,)"):
-        one.train(X, LABELS, steps=1)
-    one.train(X, np.reshape(LABELS, (-1, 1)), steps=1)
-    sv.Session(one, (X, LABELS), engine="python")  # a data set makes the column itself
+@every_way
+def test_labels_of_one_output_are_0_and_1(way: Way) -> None:
+    with refused(InputError, "from 0 to 1", "not 2 at row 2", "3 outputs"):
+        way(LABELS, 1, SIGMOID)
+
+
+@every_way
+def test_softmax_needs_an_output_for_each_class(way: Way) -> None:
+    with refused(InputError, "from 0 to 0", "2 outputs"):
+        way(LABELS > 0, 1, SOFTMAX)
+
+
+@every_way
+@pytest.mark.parametrize("targets", [LABELS + 0.5, LABELS - 1.0])
+def test_labels_that_are_no_class_are_refused(way: Way, targets: Any) -> None:
+    with refused(InputError, "not -1" if targets[0] < 0 else "not 0.5", "at row 0"):
+        way(targets, CLASSES, SOFTMAX)
+
+
+@every_way
+@pytest.mark.parametrize("targets", [np.zeros((SAMPLES, 2)), np.zeros((SAMPLES, 1, 1)), "ab"])
+def test_other_shapes_are_refused(way: Way, targets: Any) -> None:
+    with pytest.raises(InputError):
+        way(targets, CLASSES, SOFTMAX)
+
+
+@every_way
+def test_labels_that_are_not_finite_are_refused(way: Way) -> None:
+    with pytest.raises(NotFiniteError):
+        way([0, 1, np.nan, 2, 1, 0], CLASSES, SOFTMAX)
+
+
+def test_too_few_labels_are_refused() -> None:
+    with refused(ShapeError, "6 rows"):
+        net().train(X, LABELS[:3], SOFTMAX, steps=1)
+    with refused(ShapeError, "6 rows"):
+        sv.Session(net(), (X, LABELS[:4]), SOFTMAX)
+
+
+def test_the_classes_of_arrays_are_checked() -> None:
+    assert data.Arrays(X, LABELS, classes=4).outputs == 4
+    with refused(InputError, "from 0 to 1", "3 outputs"):
+        data.Arrays(X, LABELS, classes=2)
+    with refused(ShapeError, "3 numbers"):
+        data.Arrays(X, ROWS, classes=3)
+    with refused(InputError, "'three'"):
+        data.Arrays(X, LABELS, classes="three")  # type: ignore[arg-type]  # that is tested
+
+
+# A loss that takes no labels.
+
+
+def test_a_loss_without_labels_answers_with_the_code_that_makes_rows() -> None:
+    for way in (WAYS["train"], WAYS["a session"], WAYS["a loss"], WAYS["an expression"]):
+        with refused(ShapeError, "rows of 3 numbers") as said:
+            way(LABELS, CLASSES, "mse")
+        code = re.search(r"np\.eye\(.*$", str(said.value))
+        assert code is not None
+        way(eval(code[0], {"np": np, "labels": LABELS}), CLASSES, "mse")
+
+
+def test_what_is_no_label_gets_no_such_hint() -> None:
+    for targets in (LABELS + 0.5, LABELS - 1.0, np.zeros((SAMPLES, 2))):
+        with pytest.raises(ShapeError) as said:
+            net().train(X, targets, "mse", steps=1)
+        assert "label" not in str(said.value)
 
 
 def test_targets_that_fit_are_not_blamed_for_inputs_that_do_not() -> None:
