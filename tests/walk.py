@@ -9,6 +9,7 @@ from scalarviz import data
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.model.operations import NONE
+from scalarviz.presenter.captions.cache import NOTHING
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.lights import DIM
@@ -25,7 +26,14 @@ NAMES = [
 class Walk:
     """Someone who goes by operations and looks at any part of each."""
 
-    def __init__(self, studio: Studio, activation: str = "tanh", scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        studio: Studio,
+        activation: str = "tanh",
+        scale: float = 1.0,
+        *,
+        marks: bool = False,
+    ) -> None:
         net = sv.Network([3, 8, 3], activation, output="sigmoid", seed=0)
         net.bank.value[:] *= scale
         self.session = sv.Session(
@@ -34,6 +42,8 @@ class Walk:
         self.session.advance(2)
         self.studio = studio
         self.stage = Stage(self.session, camera="flat", layout="crossbar")
+        if not marks:  # words on cubes cover what is measured
+            self.stage.narration.caption = lambda *given: NOTHING
         self.now = 0.0
         self.look(1.0)
 

@@ -44,14 +44,16 @@ class ActivationFormula(Formula):
     limits            values at -1000 and at 1000, and derivatives there, for tests
     slope             the derivative as captions write it, of the input z and the result a, in the
                       notation of `error` and `slope` of `LossRow` in losses.py
-    caption           what the activation does to a sum
-    backward_caption  what it does to a gradient
+    caption           what the activation does to the sum of a neuron, whose name replaces "{unit}"
+    zero_caption      the same where the result is 0; by default as elsewhere
+    backward_caption  what it does to what arrives on the way back; by default the slope is said
     onnx              its operator in ONNX files; None: it cannot be exported
     """
 
     limits: tuple[float, float, float, float] | None = None
     slope: str = ""
     caption: str = ""
+    zero_caption: str = ""
     backward_caption: str = ""
     onnx: OnnxOperator | None = None
 
@@ -139,8 +141,6 @@ def sin_derivative(x: float, y: float) -> float:
     return cos(x)
 
 
-SATURATED = "Where the curve is nearly flat, little gradient passes."
-
 ACTIVATIONS = table(
     [
         ActivationFormula(
@@ -152,8 +152,8 @@ ACTIVATIONS = table(
             (relu_derivative,),  # derivative 0 at 0, as in PyTorch
             limits=(0.0, 1000.0, 0.0, 1.0),
             slope="(1 if z > 0, else 0)",
-            caption="relu keeps sums above 0 and makes the others 0.",
-            backward_caption="No gradient passes where the sum was below 0.",
+            caption="The sum of {unit} is above 0: relu lets it through.",
+            zero_caption="The sum of {unit} is not above 0: relu makes it 0.",
             onnx=OnnxOperator("Relu"),
         ),
         ActivationFormula(
@@ -162,6 +162,8 @@ ACTIVATIONS = table(
             (relu_right_derivative,),  # derivative 1 at 0
             limits=(0.0, 1000.0, 0.0, 1.0),
             slope="(1 if z >= 0, else 0)",
+            caption="The sum of {unit} is above 0: relu lets it through.",
+            zero_caption="The sum of {unit} is not above 0: relu makes it 0.",
             onnx=OnnxOperator("Relu"),
         ),
         ActivationFormula(
@@ -186,8 +188,7 @@ ACTIVATIONS = table(
             (sigmoid_derivative,),
             limits=(0.0, 1.0, 0.0, 0.0),
             slope="a (1 - a)",
-            caption="The sigmoid maps each sum to a number between 0 and 1.",
-            backward_caption=SATURATED,
+            caption="{unit}: sigmoid squeezes the sum to between 0 and 1.",
             onnx=OnnxOperator("Sigmoid"),
         ),
         ActivationFormula(
@@ -196,8 +197,7 @@ ACTIVATIONS = table(
             (tanh_derivative,),
             limits=(-1.0, 1.0, 0.0, 0.0),
             slope="(1 - a^2)",
-            caption="tanh maps each sum to a number between -1 and 1.",
-            backward_caption=SATURATED,
+            caption="{unit}: tanh squeezes the sum to between -1 and 1.",
             onnx=OnnxOperator("Tanh"),
         ),
         ActivationFormula(

@@ -1,4 +1,4 @@
-"""The path of one weight's signal through the outputs and inputs of all operations."""
+"""The path of the signal of a weight or neuron through the outputs and inputs of all operations."""
 
 from __future__ import annotations
 
@@ -8,15 +8,33 @@ import numpy as np
 
 from scalarviz.model.operations import NONE, Operation, Places
 from scalarviz.model.program import Program
+from scalarviz.session.caption import Neuron
+
+Path = list[tuple[int, int]]  # output and input of each operation
 
 
-def path(program: Program, row: int) -> list[tuple[int, int]]:
+def path(program: Program, row: int) -> Path:
     """Return the output and input of each operation that a weight's signal passes."""
     operations = program.operations
     homes = [i for i, operation in enumerate(operations) if row in operation.parameters]
     home = homes[0] if homes else 0
+    return through(program, home, place_in(operations[home], row) if homes else (0, 0))
+
+
+def path_of_neuron(program: Program, neuron: Neuron) -> Path:
+    """Return the output and input of each operation that a neuron's signal passes."""
+    name, place = neuron
+    for home, operation in enumerate(program.operations):
+        if operation.target.name == name:
+            return through(program, home, (place, input_for(operation, place)))
+    return through(program, 0, (output_for(program.operations[0], place), place))
+
+
+def through(program: Program, home: int, place: tuple[int, int]) -> Path:
+    """Return the path that passes an output and input of the operation `home`."""
+    operations = program.operations
     places = [(0, 0)] * len(operations)
-    places[home] = place_in(operations[home], row) if homes else (0, 0)
+    places[home] = place
     for i in range(home + 1, len(operations)):
         column = places[i - 1][0]
         places[i] = output_for(operations[i], column), column

@@ -359,6 +359,7 @@ class Stage:
                 self.show,
                 self.motion,
                 self.pinned,
+                self.pinned_neuron,
                 clock=self.silent or self.present,
                 tour=self.part_of_tour,
             ),
@@ -402,7 +403,7 @@ class Stage:
 
     def captioned(self) -> Caption:
         """Return the caption of the last operation."""
-        return self.narration.caption(self.pinned)
+        return self.narration.caption(self.pinned, self.pinned_neuron)
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""

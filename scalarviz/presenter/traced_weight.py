@@ -1,11 +1,12 @@
-"""TracedWeight: one weight followed through a step, for captions.
+"""TracedWeight: one weight or neuron followed through a step, for captions.
 
-In operations without the weight, the perceptron that its signal passes is followed.
+In operations without the weight, the neuron that its signal passes is followed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,26 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Buffer, Operation
 from scalarviz.model.program import Moment, Program
 from scalarviz.network.base import Model
-from scalarviz.presenter.paths import path, weights_into
+from scalarviz.presenter.captions.names import neuron_name, sentence, weight_name
+from scalarviz.presenter.paths import Path, path, path_of_neuron, weights_from, weights_into
 from scalarviz.session.branches import Clock
+from scalarviz.session.caption import Neuron
 from scalarviz.session.explanation import OperationNumbers
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Timeline
-from scalarviz.texts import text
-
-# The unit that an operation writes: an element of a row, or a channel of images.
-UNITS = {"affine": "perceptron", "activation": "perceptron", "convolution": "kernel"}
 
 
 @dataclass(frozen=True)
 class TracedWeight:
-    """A weight, by its bank index or NONE, at the session's last moment."""
+    """A weight, by its bank index or NONE, at the session's last moment.
+
+    neuron  the neuron that is followed instead, or None
+    """
 
     session: Session
     moment: Moment
     row: int
+    neuron: Neuron | None = None
 
     @property
     def network(self) -> Any:  # a Model; that of an expression has a name
@@ -69,7 +72,7 @@ class TracedWeight:
         """Whether it is the first with weights: gradients of its inputs are not needed."""
         return self.moment.operation == self.program.first_parameters
 
-    @property
+    @cached_property
     def numbers(self) -> OperationNumbers:
         return self.session.numbers(self.operation.name)
 
@@ -78,21 +81,44 @@ class TracedWeight:
         """The focus sample, or the last of a smaller batch."""
         return min(self.session.focus, len(self.timeline.trainer.run.targets()) - 1)
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """The output and input of this operation that the weight's signal passes."""
-        return path(self.program, self.row)[self.moment.operation]
+    @cached_property
+    def _path(self) -> Path:
+        if self.neuron is not None:
+            return path_of_neuron(self.program, self.neuron)
+        return path(self.program, self.row)
 
     @property
-    def unit(self) -> str:
-        """The output by its name: perceptron 0, or kernel 2 at 4, 4."""
-        operation, place = self.operation, self.place[0]
-        shape, kind = operation.target.shape, UNITS.get(operation.kind, "feature")
-        if not shape:
-            return text(f"units.{kind}", number=place // operation.outputs_per_bias)
-        channel, line, column = (int(i) for i in np.unravel_index(place, shape))
-        kind = "kernel" if kind == "kernel" else "channel"
-        return text(f"units.{kind}.pixel", number=channel, row=line, column=column)
+    def place(self) -> tuple[int, int]:
+        """The output and input of this operation that the signal passes."""
+        return self._path[self.moment.operation]
+
+    @property
+    def letter(self) -> str:
+        """What formulas call the inputs of this operation: x for those of the network, else a."""
+        return "x" if self.is_first else "a"
+
+    @property
+    def ends(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """What the operation reads and writes."""
+        return self.numbers.inputs, self.numbers.outputs
+
+    @property
+    def before(self) -> Neuron:
+        """The input of this operation that the signal passes."""
+        return self.operation.source.name, self.place[1]
+
+    @property
+    def behind(self) -> Neuron:
+        """The output of this operation that the signal passes."""
+        return self.operation.target.name, self.place[0]
+
+    def opened(self, words: str) -> str:
+        """Return words that may begin with the name of a weight as the beginning of a sentence."""
+        return sentence(words) if self.program.stepped else words
+
+    def called(self, neuron: Neuron) -> str:
+        """Return the name of a neuron."""
+        return neuron_name(self.session, neuron)
 
     @property
     def own_row(self) -> int:
@@ -123,13 +149,32 @@ class TracedWeight:
 
     def name_of(self, row: int) -> str:
         """Return the name of a weight."""
-        return str(self.network.name_of(row))
+        homes = [i for i, each in enumerate(self.program.stepped) if row in each.parameters]
+        home = self.moment.operation if self.moment.operation in homes else (*homes, NONE)[0]
+        operation = None if home == NONE else self.program.operations[home]
+        return weight_name(self.session, operation, row)
 
 
 def first_row(network: Model) -> int:
     """Return the weight that is followed by default; NONE if there is none."""
     rows = network.row_numbers
     return rows[0] if rows else NONE
+
+
+def row_beside(program: Program, neuron: Neuron) -> int:
+    """Return a weight of the neuron's sum, else one that it is multiplied by; NONE without."""
+    steps = list(zip(program.operations, path_of_neuron(program, neuron), strict=True))
+    names = [operation.target.name for operation in program.operations]
+    home = names.index(neuron[0]) if neuron[0] in names else -1
+    for operation, (output, _) in reversed(steps[: home + 1]):
+        if operation.weights != NONE:
+            rows, _ = weights_into(operation, output)
+            return int(rows[0]) if len(rows) else operation.weights
+    for operation, (_, column) in steps[home + 1 :]:
+        if operation.weights != NONE:
+            rows, _, _ = weights_from(operation, column)
+            return int(rows[0]) if len(rows) else operation.weights
+    return NONE
 
 
 def old_gradient(timeline: Timeline, row: int) -> float:

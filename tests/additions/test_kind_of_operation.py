@@ -87,7 +87,8 @@ def test_it_is_learned_and_captions_say_what_its_row_says() -> None:
     s = session(Mirror(4))
     texts = told(s)
     assert f"{text('captions.plain', name='mirror')} y = -x" in texts
-    assert f"{text('captions.row_back.title', name='mirror')} g = derivative of mirror" in texts
+    back = text("captions.row_back.title", name="mirror")
+    assert f"{back} goes on = arrives × derivative of mirror" in texts
     s.advance(30)
     assert s.loss < s.losses[0]
 

@@ -139,7 +139,7 @@ def test_without_opengl_the_step_is_drawn_flat(
     assert "no driver" in shown[0]["text/html"]
     page = page_of(shown[0])
     assert page.count("data:image/svg+xml") == len(session.operations)
-    assert "Each perceptron adds up its weighted inputs." in page
+    assert "Neuron 0 adds up what arrives." in page
 
 
 def test_an_expression_without_opengl_says_where_it_stands(

@@ -48,7 +48,7 @@ NOT_WORDS = [
     ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
     ("notebook/controls.py", "row wrap|1 1 auto", "a style"),
     ("notebook/place.py", "what*|copy*", "parts of errors"),
-    ("presenter/captions/moments.py", "learning rate", "the name of an action"),
+    ("presenter/captions/steps.py", "learning rate", "the name of an action"),
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
     ("presenter/motion.py", "weight gradient", "a kind of moment"),
@@ -192,7 +192,7 @@ def test_a_whole_translation_is_used_without_a_warning(
     speak(
         {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
     )
-    assert text("captions.zero_grad.title") == "ALL GRADIENTS ARE SET TO 0."
+    assert text("captions.zero_grad.title") == "ALL GRADS ARE SET TO 0, FOR A NEW STEP."
     assert text("chart.step", step=1250) == "¡step 1,250!"
     assert plural("counts.samples", 2) == "¡2 samples!"
     assert caplog.messages == []
@@ -214,7 +214,7 @@ def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object],
     for _ in s.operations:
         s.advance(1, "operation")
         told.append(caption(s).formula)
-    assert {"L = mean Quadrat(p - t)", "delta = zwei (p - t)"} <= set(told)
+    assert {"L = mean of Quadrat(p - t)", "delta = zwei (p - t)"} <= set(told)
 
 
 @pytest.mark.parametrize("words", [5, None, "{step:s}", "{other}", "{step!r}", "{", "{step.real}"])

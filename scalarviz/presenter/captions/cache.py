@@ -11,11 +11,12 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
-from scalarviz.session.caption import Caption
+from scalarviz.session.caption import Caption, Neuron, plain_lines
 from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("")
+KEPT = 64  # captions of operations that can be undone
 
 
 @final
@@ -25,23 +26,55 @@ class Narration:
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self._said = Answer(NOTHING)
+        self._kept: dict[object, Caption] = {}
         reading.answers.append(self._said)
 
-    def caption(self, pinned: int | None) -> Caption:
+    def caption(self, pinned: int | None, neuron: Neuron | None = None) -> Caption:
         """Return the caption of the last operation; computed once for each."""
         session = self.reading.session
-        key = self.reading.key, pinned, session.focus
-        said = self.reading.ask(self._said, key, lambda: caption(session, pinned))
+        key = self.reading.key, pinned, neuron, session.focus
+        said = self.reading.ask(self._said, key, lambda: caption(session, pinned, neuron))
         return NOTHING if self._said.pending else said
 
+    def _shown(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
+        """Return the caption of the operation that is shown, which the clock may have left.
+
+        While an operation is undone, its caption stays; while the light catches up, the newest
+        one says nothing about cubes and neurons.
+        """
+        step, done, branch = self.reading.place
+        count = len(self.reading.moments)
+        about = branch, pinned, neuron, self.reading.session.focus
+        if motion.current == done + 1 and (undone := self._kept.get((step, done + 1, *about))):
+            return undone
+        said = self.caption(pinned, neuron)
+        if said is NOTHING:
+            return said
+        last = (step, done) if done else (step - 1, count)
+        if motion.current != last[1]:
+            return Caption(said.title, said.formula, plain_lines(*said.numbers))
+        self._kept.pop((*last, *about), None)
+        self._kept[(*last, *about)] = said
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+        return said
+
     def words(
-        self, show: Show, motion: Motion, pinned: int | None, *, clock: bool, tour: str = ""
+        self,
+        show: Show,
+        motion: Motion,
+        pinned: int | None,
+        neuron: Neuron | None = None,
+        *,
+        clock: bool,
+        tour: str = "",
     ) -> Words:
         """Return all texts of a picture.
 
         show    the show
         motion  has the operation that is shown
         pinned  bank index of the pinned weight, or None
+        neuron  the pinned neuron, or None
         clock   whether the step is one of the texts
         tour    the part of the tour that the caption is of; "" for none
         """
@@ -49,17 +82,25 @@ class Narration:
         if tour:
             caption = tour_caption(tour, self.reading)
         else:
-            caption = self._caption(show, motion, pinned, hint=not clock)
+            caption = self._caption(show, motion, pinned, neuron, hint=not clock)
         return Words(show.title, show.about, step, caption)
 
-    def _caption(self, show: Show, motion: Motion, pinned: int | None, *, hint: bool) -> Caption:
+    def _caption(
+        self,
+        show: Show,
+        motion: Motion,
+        pinned: int | None,
+        neuron: Neuron | None,
+        *,
+        hint: bool,
+    ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
         if session.clock == Clock() and not session.playing:
             return Caption(show.about)
         # Captions that change too quickly cannot be read.
         if not self.reading.asleep and motion.walking and not (session.playing and motion.hasty):
-            return self.caption(pinned)
+            return self._shown(motion, pinned, neuron)
         if session.playing:
             return Caption(text("captions.playing"))
         steps, loss = session.step_index, session.loss

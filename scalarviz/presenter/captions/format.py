@@ -1,78 +1,122 @@
-"""Formatting of numbers, sums and formulas in captions."""
+"""Numbers and formulas of captions: few digits, and a calculator agrees with every line."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.texts import text
-
-DIGITS = 3
-SHOWN = 3  # terms of a long formula
+FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
+FINEST = 9
+LONG = 1e6  # from here on, and below 1e-4, numbers have an exponent
 NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?")
+BESIDE = re.compile(
+    r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)"
+)  # a product without a sign, as in 2 (p - t)
+ZERO = re.compile(r"(?<![\d.])0\.(?=\d)")
+EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)")
 
 
-def said(value: float, digits: int = DIGITS) -> str:
-    """Return a number with three digits: 0.154, 1230, 1.4e-8, and never -0."""
-    written = f"{float(f'{value:.{digits}g}') + 0.0:.12g}"
-    return re.sub(r"e([+-])0*", lambda found: "e" + found[1].replace("+", ""), written)
+def said(value: float, digits: int = FEW) -> str:
+    """Return a number with some digits: .15, -1.3, 1234, 1.4e-8, and never -0."""
+    if not math.isfinite(value):
+        return str(float(value))
+    if value == 0.0:
+        return "0"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if exponent < -4 or 10.0**exponent >= LONG:
+        return f"{stripped(mantissa)}e{exponent}"
+    return stripped(f"{value:.{max(0, digits - 1 - exponent)}f}")
+
+
+def stripped(number: str) -> str:
+    """Return a number without zeros that say nothing."""
+    number = number.rstrip("0").rstrip(".") if "." in number else number
+    return re.sub(r"^(-?)0\.", r"\1.", number)
+
+
+def last_place(value: float, digits: int) -> float:
+    """Return what a 1 in the last digit of `said(value, digits)` is worth."""
+    if value == 0.0:
+        return 10.0**-MOST
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    is_whole = 0 <= exponent < math.log10(LONG)
+    return 10.0 ** min(exponent - digits + 1, 0 if is_whole else exponent)
 
 
 def both(old: float, new: float) -> tuple[str, str]:
-    """Return two numbers with as many digits as distinguish them."""
-    digits = DIGITS
-    while old != new and digits < 9 and said(old, digits) == said(new, digits):
-        digits += 1
+    """Return two numbers with as many digits as tell one from the other."""
+    digits = digits_between(old, new)
     return said(old, digits), said(new, digits)
 
 
-def fill(formula: str, **numbers: float) -> str:
-    """Return a formula with numbers in place of known names."""
+def digits_between(old: float, new: float) -> int:
+    """Return the number of digits that tell two numbers from each other."""
+    digits = FEW
+    while old != new and digits < FINEST and said(old, digits) == said(new, digits):
+        digits += 1
+    return digits
+
+
+def agreeing(
+    values: Sequence[float],
+    compute: Callable[[Sequence[float]], float],
+    result: float,
+    least: int = FEW,
+    exact: Sequence[bool] = (),
+) -> tuple[list[str], str, bool]:
+    """Return numbers and their result as written, with as few digits as make them agree.
+
+    values   the numbers
+    compute  computes the result from them
+    result   what the engine has
+    least    fewest digits; by default 2
+    exact    which of the numbers are not rounded; by default none
+
+    The last part says whether they agree: in half precision some do not.
+    """
+    is_number = math.isfinite(result)
+    for digits in range(least, FINEST + 1 if is_number else least):
+        shown = written(values, digits, exact)
+        found = value_of(compute, shown)
+        for fewer in range(digits, least - 1, -1):
+            ending = said(result, fewer)
+            if abs(found - float(ending)) < 0.4999 * last_place(result, fewer):
+                return shown, ending, True
+    shown = written(values, least + is_number, exact)
+    return shown, said(result, least + is_number), not is_number
+
+
+def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list[str]:
+    """Return numbers with some digits, and exact ones with more."""
+    kept = exact or [False] * len(values)
+    pairs = zip(values, kept, strict=True)
+    return [said(value, max(digits, MOST) if is_exact else digits) for value, is_exact in pairs]
+
+
+def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) -> float:
+    """Return what numbers as they are written give."""
+    try:
+        return compute([float(each) for each in shown])
+    except ArithmeticError:
+        return math.nan
+
+
+def pretty(formula: str) -> str:
+    """Return a formula of a table with the signs of a text: ×, and ² for a square."""
+    formula = BESIDE.sub(r"\1 × ", formula.replace("**", "^").replace("*", "×"))
+    return ZERO.sub(".", formula.replace("^2", "²").replace("- -", "+ "))
+
+
+def fill(formula: str, numbers: Mapping[str, str]) -> str:
+    """Return a formula with written numbers in place of known names."""
 
     def number(found: re.Match[str]) -> str:
         name = found[0].rstrip("^")
         if name not in numbers:
             return found[0]
-        written = said(numbers[name])
-        is_power = found[0] != name
+        written, is_power = numbers[name], found[0] != name
         return f"({written})^" if is_power and written.startswith("-") else written + "^" * is_power
 
-    return NAME.sub(number, formula)
-
-
-def chosen(count: int, keep: int = 0) -> list[int]:
-    """Return the indices of the terms that are shown: the first ones, and `keep`."""
-    shown = list(range(min(count, SHOWN)))
-    return shown if keep < SHOWN else [*shown[:-1], keep]
-
-
-def more(count: int) -> list[str]:
-    """Return the text for the terms that are not shown."""
-    return [text("captions.more", count=count - SHOWN)] if count > SHOWN else []
-
-
-def products(first: FloatArray, second: FloatArray, keep: int = 0) -> list[str]:
-    """Return the terms of a sum of products."""
-    shown = [f"{said(first[i])} * {said(second[i])}" for i in chosen(len(first), keep)]
-    return [*shown, *more(len(first))]
-
-
-def largest_products(first: FloatArray, second: FloatArray) -> list[str]:
-    """Return the largest terms of a long sum, most of which may be 0."""
-    order = np.argsort(-np.abs(first * second), kind="stable")
-    return products(first[order], second[order])
-
-
-def listed(values: FloatArray) -> str:
-    """Return some numbers, separated by commas."""
-    return ", ".join([*(said(float(value)) for value in values[:SHOWN]), *more(len(values))])
-
-
-def equation(terms: list[str], parts: FloatArray, result: float) -> str:
-    """Return a sum and its result, or a note if a weight was changed since."""
-    rough = 2e-3 * float(abs(parts).sum()) + 1e-6  # tolerance for parts in half precision
-    if abs(float(parts.sum()) - result) > rough:
-        return text("captions.changed", result=said(result))
-    return f"{' + '.join(terms).replace('+ -', '- ')} = {said(result)}"
+    return pretty(EXPONENT.sub(r"^(\1)", NAME.sub(number, BESIDE.sub(r"\1 * ", formula))))

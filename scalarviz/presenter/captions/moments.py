@@ -2,60 +2,70 @@
 
 from __future__ import annotations
 
-import re
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LossRow
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.presenter.captions.format import (
-    SHOWN,
-    both,
-    equation,
-    fill,
-    largest_products,
+from scalarviz.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
+from scalarviz.presenter.captions.format import said
+from scalarviz.presenter.captions.lines import (
+    FIRST_ON_CUBE,
+    MOST_TERMS,
+    PRODUCT,
+    Line,
+    Term,
+    ending_on,
+    is_long,
     listed,
-    more,
-    products,
-    said,
+    sum_line,
 )
+from scalarviz.presenter.captions.losses import loss, predicted
+from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import (
-    BACKWARD_KINDS,
-    FORWARD_KINDS,
     CaptionFn,
+    activation,
+    batch_norm,
+    branch,
     caption_of,
+    dropout,
+    joined,
     plain,
-    row_back,
+    weighted,
 )
-from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient
-from scalarviz.session.caption import Caption, plain_lines
-from scalarviz.session.explanation import Explanation, explain
+from scalarviz.presenter.captions.rows import row_formula
+from scalarviz.presenter.captions.steps import step
+from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient, row_beside
+from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.session.session import Session
-from scalarviz.texts import plural, row_text, text
-
-MOST = 4096  # most samples whose loss is recomputed
-# Actions after a step that do not change the network's outputs.
-HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
+from scalarviz.texts import plural, text
 
 
-def caption(session: Session, row: int | None = None) -> Caption:
+def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
     """Return the caption of the last moment; the session does not change.
 
     session  the session
     row      bank index of the weight whose numbers are shown; None: the first one
+    neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
         step, operation = session.clock.place
         if (step, operation) == (0, 0):
             return Caption(text("captions.start"))
         moment = session.timeline.trainer.moments[operation - 1]
-        tellers = TELLERS if session.network.program.stepped else OF_EXPRESSIONS
+        program = session.network.program
+        tellers = TELLERS if program.stepped else OF_EXPRESSIONS
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
+        if neuron is not None and program.stepped and row is None:
+            row = row_beside(program, neuron)
+        else:
+            neuron = None
         followed = first_row(session.network) if row is None else int(row)
-        return tellers[moment.kind](TracedWeight(session, moment, followed))
+        return tellers[moment.kind](TracedWeight(session, moment, followed, neuron))
 
 
 # Captions of a network's moments.
@@ -66,163 +76,100 @@ def zero_grad(ctx: TracedWeight) -> Caption:
         return caption_of("zero_grad")
     old = old_gradient(ctx.timeline, ctx.row)
     if old == 0.0 and ctx.session.step_index == 0:
-        return caption_of("zero_grad", text("captions.zero_grad.first"))
-    return caption_of("zero_grad", f"{ctx.name_of(ctx.row)}: grad {said(old)} -> 0")
+        return caption_of("zero_grad", *plain_lines(text("captions.zero_grad.first")))
+    start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
+    line = Piece(f"{start} "), Piece(f"{said(old)} → 0", ctx.row, mark="grad\n0")
+    return replace(caption_of("zero_grad", line), rows=(ctx.row,))
 
 
 def forward(ctx: TracedWeight) -> Caption:
     plainly = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
-    if not ctx.is_last:
-        return plainly
-    prediction, target = (listed(each[ctx.sample]) for each in ctx.answers)
-    says = text("captions.prediction", prediction=prediction)
-    should = text("captions.target", target=target)
-    formula = re.sub(r"^\w+ =", "p =", plainly.formula)
-    return Caption(text("captions.last"), formula, (*plainly.lines, *plain_lines(says, should)))
-
-
-def loss(ctx: TracedWeight) -> Caption:
-    """Up to three errors of the focus sample, and the loss of the batch."""
-    function = ctx.loss
-    prediction, target = ctx.answers
-    p, t = prediction[ctx.sample].tolist(), target[ctx.sample].tolist()
-    row = function.row
-    error = row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)")
-    if isinstance(row, LossRow):
-        errors = [
-            f"{fill(error, p=a, t=b)} = {said(row.value(a, b) * row.weight(a, b))}"
-            for a, b in zip(p[:SHOWN], t[:SHOWN], strict=True)
-        ]
-        own = ", ".join([*errors, *more(len(p))])
-    else:
-        own = text("captions.loss.error", error=said(function.row.value(p, t)))
-    mean = "sum" if function.mean == "none" else "mean"
-    if function.mean == "samples" and isinstance(function.row, LossRow):
-        mean = "mean_of_sums"
-    samples, outputs = prediction.shape
-    factor = "" if function.factor == 1.0 else f"{said(function.factor)} * "
-    counts = {
-        "samples": plural("counts.samples", samples),
-        "outputs": plural("counts.outputs", outputs),
-    }
-    total = f"L = {said(ctx.session.loss)}, {factor}{text(f'captions.loss.over.{mean}', **counts)}"
-    numbers = (text("captions.loss.sample", sample=ctx.sample, errors=own), total)
-    formula = text(f"captions.loss.formula.{mean}", error=error, samples=samples)
-    return Caption(text("captions.loss.title"), f"L = {factor}{formula}", plain_lines(*numbers))
-
-
-def delta(ctx: TracedWeight) -> Caption:
-    """Gradient of the sums: for the outputs from the loss, for others from upstream."""
-    name, place = ctx.formula, ctx.place[0]
-    row = ACTIVATIONS.get(name)
-    slope = row.slope if row and row.slope else f"{name}'(z)"
-    title = row_text(
-        f"rows.activations.{name}.backward_caption", row.backward_caption if row else ""
-    )
-    upstream = ctx.of_sample(ctx.numbers.upstream)[place]
-    numbers = []
-    title, formula = title or text("captions.delta"), "delta = g"
-    if ctx.is_last:
-        title = text("captions.last_delta")
-        derivative, line = loss_derivative(ctx, upstream)
-        formula, slope = f"delta = {derivative}", re.sub(r"\ba\b", "p", slope)
-        numbers.append(f"{ctx.unit}: {line}")
-    if ctx.operation.source not in ctx.moment.gradients:
-        return Caption(title, formula, plain_lines(*numbers))
-    z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
-    result = ctx.of_sample(ctx.numbers.gradient)[place]
-    filled = fill(slope, z=z, a=a, p=a)
-    numbers.append(f"{ctx.unit}: delta = {said(upstream)} * {filled} = {said(result)}")
-    is_bracket = slope.startswith("(") and not ctx.is_last
-    return Caption(title, formula + (" " if is_bracket else " * ") + slope, plain_lines(*numbers))
-
-
-def loss_derivative(ctx: TracedWeight, value: float) -> tuple[str, str]:
-    """Return the derivative of the loss by a prediction: as formula, and with numbers."""
-    function = ctx.loss
-    prediction, target = ctx.answers
-    samples, outputs = prediction.shape
-    p, t = (float(each[ctx.sample, ctx.place[0]]) for each in (prediction, target))
-    row = function.row
-    derivative = row_text(f"rows.losses.{row.name}.derivative", row.slope or f"{row.name}'(p, t)")
-    before = "" if function.factor == 1.0 else f"{said(function.factor)} * "
-    count = samples * function.divisor(outputs)
-    after = f" / {count}" if count > 1 else ""
-    filled = fill(derivative, p=p, t=t)
-    if not isinstance(row, LossRow):  # depends on the other outputs of the row, too
-        filled = derivative
-    formula = before + derivative + after
-    return formula, f"dL/dp = {before}{filled}{after} = {said(value)}"
+    return predicted(ctx, plainly) if ctx.is_last else plainly
 
 
 def weight_gradient(ctx: TracedWeight) -> Caption:
-    """The sum over the batch, and over all places of a shared weight, of input times upstream."""
-    found, row = ctx.session.explain(ctx.own_row), ctx.own_row
-    assert found.g is not None and found.products is not None
-    written, _ = ctx.operation.uses(row)
-    places = len(written)
-    terms = products(found.g, found.x, ctx.sample)
+    """Input times delta: of the focus sample, over its places, and added up over the batch."""
+    operation, row = ctx.operation, ctx.own_row
+    written, read = operation.uses(row)
+    name, bias = ctx.name_of(row), read is None
+    formula = "grad = delta" if bias else f"grad = {ctx.letter} × delta"
+    if not len(written):
+        words = plain_lines(text("explanation.beyond"))
+        title = sentence(text("captions.weight_gradient.none", name=name))
+        return Caption(title, formula, words, rows=(row,))
+    inputs, upstream = ctx.numbers.inputs, ctx.numbers.upstream
+    assert inputs is not None and upstream is not None
+    deltas = upstream[:, written].astype(np.float64)
+    x = np.ones_like(deltas) if read is None else inputs[:, read].astype(np.float64)
+    total = float((x * deltas).sum())
+    kind = "bias_title" if bias else "title"
+    if total == 0.0:
+        kind = "no_delta" if not deltas.any() else "no_input" if not x.any() else "none"
+    title = sentence(text(f"captions.weight_gradient.{kind}", name=name))
+    lines, whole = gradient_lines(ctx, row, x, deltas)
+    if len(written) > 1:
+        formula = plural("captions.weight_gradient.used", len(written), formula=formula)
+    middle = ctx.operation.target.name, int(written[len(written) // 2])
+    neurons = [middle] if len(written) == 1 else []
+    if len(written) == 1 and read is not None:
+        neurons.append((operation.source.name, int(read[0])))
+    return Caption(title, formula, lines, whole, (row,), tuple(neurons))
+
+
+def gradient_lines(
+    ctx: TracedWeight, row: int, x: FloatArray, deltas: FloatArray
+) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Return the gradient of a weight in lines, and with all samples if some are left out.
+
+    x, deltas  factors of the products, shape (samples, places)
+    """
+    operation, sample, (samples, places) = ctx.operation, ctx.sample, x.shape
+    _, read = operation.uses(row)
+
+    def products(index: int) -> list[Term]:
+        """The products of a sample; that of a weight used once has a neuron."""
+        neurons: Sequence[Neuron | None] = [None] * places
+        if read is not None:
+            neurons = [(operation.source.name, int(i)) for i in read]
+        numbers = zip(x[index].tolist(), deltas[index].tolist(), neurons, strict=True)
+        return [Term((a, b), PRODUCT, neuron=n) for a, b, n in numbers]
+
+    own = products(sample)
+    sums = (x * deltas).sum(axis=1)
+    total = float(sums.sum())
+    grad = total if len(homes_of(ctx, row)) > 1 else float(ctx.network.bank.grad[row])
+    first = own[0]
+    if places == 1:  # it stands on the cube
+        own = [replace(first, row=row, mark=FIRST_ON_CUBE)]
+    if samples == 1:
+        line = sum_line(own, grad, start="grad = ")
+        whole = sum_line(own, grad, start="grad = ", most=MOST_TERMS)
+        if places > 1:
+            line, whole = ending_on(line, row), ending_on(whole, row)
+        return (line,), ((whole,) if is_long(own) else ())
+    start = text("captions.sample", sample=sample) + ": "
+    line = sum_line(own, float(sums[sample]), start=start)
+    rest = math.fsum(sums[i] for i in range(samples) if i != sample)
+    more = plural("captions.more_samples", samples - 1, rest="{}").format
+    added = sum_line([Term((float(sums[sample]),)), Term((rest,), more)], grad, start="grad = ")
     if places > 1:
-        terms = largest_products(found.g, found.x)
-    line = f"grad = {equation(terms, found.products, found.grad)}"
-    title = text(f"captions.weight_gradient.{'first' if ctx.is_first else 'title'}")
-    formula = f"grad += delta * {'x' if ctx.is_first else 'a'}"
-    if places == 1:
-        return Caption(title, formula, plain_lines(found.name, line))
-    if not places:
-        return Caption(title, formula, plain_lines(found.name, text("explanation.beyond")))
-    used = plural("captions.weight_gradient.used", places, name=found.name)
-    formula = text("captions.weight_gradient.shared", formula=formula)
-    return Caption(title, formula, plain_lines(used, line))
+        every = [Term((float(each),)) for each in sums]
+    else:
+        every = [own[0] if i == sample else products(i)[0] for i in range(samples)]
+    whole = sum_line(every, grad, keep=sample, start="grad = ", most=MOST_TERMS)
+    if places > 1:
+        added, whole = ending_on(added, row), ending_on(whole, row)
+    return (line, added), (whole,)
+
+
+def homes_of(ctx: TracedWeight, row: int) -> list[int]:
+    """Return the operations that a weight belongs to; layers can share it."""
+    return [i for i, each in enumerate(ctx.program.operations) if row in each.parameters]
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
-    """The gradient of one input of the focus sample, over all paths."""
+    """What arrives at one input of the focus sample, over all paths."""
     return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
-
-
-def step(ctx: TracedWeight) -> Caption:
-    """The optimizer's arithmetic, and the new loss."""
-    if ctx.row == NONE:
-        return Caption(text("captions.step.empty"))
-    timeline, trainer = ctx.timeline, ctx.timeline.trainer
-    actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
-    # Within at_work the session must not be used: it would journal the older numbers as edits.
-    with timeline.at_work():
-        found = explain(trainer, ctx.row, timeline.clock.operation)
-        optimizer = trainer.settings.optimizer
-        inputs, targets = trainer.batches.at(timeline.clock.step)
-    formula, lines = moved(found, optimizer, ctx.name_of(ctx.row))
-    # Dropout and the like differ in training and evaluation mode.
-    is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
-    if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
-        again = trainer.loss(trainer.network(inputs), targets)
-        old, new = both(timeline.loss, again)
-        lines.append(text("captions.step.loss", old=old, new=new))
-    return Caption(text("captions.step.title"), formula, plain_lines(*lines))
-
-
-def moved(found: Explanation, optimizer: Optimizer, name: str) -> tuple[str, list[str]]:
-    """Return the optimizer's formula, and the same with the numbers of one weight."""
-    if not found.lines:
-        kept = {"name": name, "value": said(found.value)}
-        return "w", [text(f"captions.step.{'frozen' if found.frozen else 'still'}", **kept)]
-    last = found.lines[-1]
-    known = {**optimizer.settings, "w": found.value, "g": found.grad}
-    pieces = []
-    for line in found.lines[:-1]:
-        known[line.name] = line.value
-        if line.name in ("g", "w", *optimizer.row.slots):
-            name_now = text("captions.step.decayed") if line.name == "w" else line.name
-            pieces.append(f"{name_now} = {said(line.value)}")
-    formula, has_own_g = last.formula, any(line.name == "g" for line in found.lines)
-    old, new = both(known["w"], last.value)
-    numbers = fill(re.sub(r"^w\b", old, formula), **known)
-    if not has_own_g:
-        formula = re.sub(r"\bg\b", "grad", formula)
-    start = [f"grad = {said(found.grad)}"] if pieces else []
-    lines = [", ".join([*start, *pieces])] if pieces else []
-    return text("captions.step.formula", formula=formula), [*lines, f"{name}: {numbers} = {new}"]
 
 
 # Captions of a compiled expression, which has five phases and no operations.
@@ -232,19 +179,37 @@ def answer(ctx: TracedWeight) -> Caption:
     run, network = ctx.timeline.trainer.run, ctx.network
     x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
-    line = text("captions.answer.sample", sample=ctx.sample, name=name, x=listed(x), p=listed(p))
-    target = text("captions.target", target=listed(ctx.answers[1][ctx.sample]))
-    return caption_of("answer", line, target, name=name)
+    shown = {"x": listed(x.tolist()), "p": listed(p.tolist())}
+    line = text("captions.answer.sample", sample=ctx.sample, name=name, **shown)
+    target = text("captions.target", target=listed(ctx.answers[1][ctx.sample].tolist()))
+    return caption_of("answer", *plain_lines(line, target), name=name)
 
 
 def backward(ctx: TracedWeight) -> Caption:
     if ctx.row == NONE:
         return caption_of("backward")
     grad = ctx.session.explain(ctx.row).grad
-    return caption_of("backward", f"{ctx.name_of(ctx.row)}: grad = {said(grad)}")
+    words = said(grad, 3)
+    line = (
+        Piece(f"{ctx.name_of(ctx.row)}: grad = "),
+        Piece(words, ctx.row, mark=f"grad\n{words}"),
+    )
+    return replace(caption_of("backward", line), rows=(ctx.row,))
 
 
-TELLERS: dict[str, CaptionFn] = {
+# Kinds in neither table have the captions `plain` and `row_back`.
+FORWARD_KINDS: dict[str, CaptionFn] = {
+    "affine": weighted,
+    "convolution": weighted,
+    "scale": weighted,
+    "activation": activation,
+    "row": row_formula,
+    "branch": branch,
+    "sum": joined,
+    "dropout": dropout,
+    "batch_norm": batch_norm,
+}
+TELLERS: dict[str, Callable[[TracedWeight], Caption]] = {
     "zero_grad": zero_grad,
     "forward": forward,
     "loss": loss,
@@ -253,7 +218,7 @@ TELLERS: dict[str, CaptionFn] = {
     "input gradient": input_gradient,
     "step": step,
 }
-OF_EXPRESSIONS: dict[str, CaptionFn] = {
+OF_EXPRESSIONS: dict[str, Callable[[TracedWeight], Caption]] = {
     "zero_grad": zero_grad,
     "forward": answer,
     "loss": loss,

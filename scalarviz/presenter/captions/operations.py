@@ -1,67 +1,101 @@
-"""Captions of operations by their kind, forward and backward, with their numbers."""
+"""Captions of operations by their kind, forward, with their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import (
+from scalarviz.presenter.captions.format import pretty, said
+from scalarviz.presenter.captions.lines import (
+    MOST_TERMS,
+    PRODUCT,
+    SECOND_ON_CUBE,
+    Line,
+    Term,
     equation,
-    largest_products,
+    is_long,
     listed,
-    products,
-    said,
+    sum_line,
 )
-from scalarviz.presenter.paths import weights_from, weights_into
+from scalarviz.presenter.captions.names import sentence
+from scalarviz.presenter.paths import weights_into
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, plain_lines
-from scalarviz.texts import plural, row_text, text
+from scalarviz.session.caption import Caption, Piece, plain_lines
+from scalarviz.texts import row_text, text
+
+CaptionFn = Callable[[TracedWeight], Caption]
 
 
-def caption_of(key: str, *numbers: str, **fields: object) -> Caption:
+def caption_of(key: str, *lines: Line, **fields: object) -> Caption:
     """Return the caption with the texts of a key and these lines of numbers."""
     title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
-    return Caption(title, formula, plain_lines(*numbers))
+    return Caption(sentence(title), formula, lines)
+
+
+def about_output(ctx: TracedWeight, caption: Caption, value: float) -> Caption:
+    """Return a caption whose subject is the output of the operation."""
+    words = text("captions.callout", unit=ctx.called(ctx.behind), value=said(value))
+    return replace(caption, neurons=(ctx.behind,), callout=words)
+
+
+def first_product(x: float, w: float, row: int, neuron: tuple[str, int]) -> Term:
+    """Return a term of a sum: an input times its weight."""
+    return Term((x, w), PRODUCT, row, neuron, SECOND_ON_CUBE)
+
+
+def bias_term(value: float, row: int, word: str) -> Term:
+    """Return the last term of a sum, with its name."""
+    named = f"{word} {{}}".format
+    return Term((value,), named, row, mark="{}\n× 1".format, stays=True)
 
 
 def weighted(ctx: TracedWeight) -> Caption:
     """The weighted sum of one output."""
     operation, (output, column) = ctx.operation, ctx.place
-    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
+    x, y = ctx.of_sample(ctx.numbers.inputs), float(ctx.of_sample(ctx.numbers.outputs)[output])
     bank, (rows, read) = ctx.network.bank, weights_into(operation, output)
-    w, x = bank.value[rows].astype(np.float64), x[read]
-    pinned = np.flatnonzero(read == column)
-    terms, parts = products(w, x, int(pinned[0]) if len(pinned) else 0), w * x
-    has_bias = operation.biases != NONE
+    source = operation.source.name
+    terms = [
+        first_product(float(x[i]), float(bank.value[row]), row, (source, i))
+        for row, i in zip(rows.tolist(), read.tolist(), strict=True)
+    ]
+    kept = np.flatnonzero(read == column)
+    kind, has_bias = operation.kind, operation.biases != NONE
     if has_bias:
-        b = float(bank.value[operation.biases + output // operation.outputs_per_bias])
-        terms, parts = [*terms, said(b)], np.append(parts, b)
-    line = f"{ctx.unit}: {equation(terms, parts, y[output])}"
-    kind = "shifted" if operation.kind == "scale" and has_bias else operation.kind
-    caption = caption_of(f"weighted.{kind}", line, x="x" if ctx.is_first else "a")
-    return replace(caption, formula=caption.formula + " + b" * has_bias)
+        row = operation.biases + output // operation.outputs_per_bias
+        word = text("plates.shift" if kind == "scale" else "plates.bias")
+        terms.append(bias_term(float(bank.value[row]), row, word))
+    keep = int(kept[0]) if len(kept) else NONE
+    line = sum_line(terms, y, keep=keep, about=ctx.behind)
+    kind = "shifted" if kind == "scale" and has_bias else kind
+    unit = ctx.called(ctx.behind)
+    caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=unit)
+    if is_long(terms):
+        whole = sum_line(terms, y, keep=keep, about=ctx.behind, most=MOST_TERMS)
+        caption = replace(caption, whole=(whole,))
+    bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
+    return about_output(ctx, replace(caption, formula=caption.formula + bias), y)
 
 
 def activation(ctx: TracedWeight) -> Caption:
     name, place = ctx.formula, ctx.place[0]
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
-    title = ACTIVATIONS[name].caption or text("captions.activation", name=name)
-    title = row_text(f"rows.activations.{name}.caption", title)
-    return Caption(
-        title, f"a = {name}(z)", plain_lines(f"{ctx.unit}: {name}({said(z)}) = {said(a)}")
-    )
-
-
-def row_formula(ctx: TracedWeight) -> Caption:
-    name = ctx.formula
-    title = row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name))
-    formula = row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)")
-    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
-    return Caption(title, formula, plain_lines(f"{listed(x)} -> {listed(y)}"))
+    row, unit = ACTIVATIONS[name], ctx.called(ctx.behind)
+    words = row.caption or text("captions.activation", unit="{unit}", name=name)
+    if row.zero_caption and a == 0.0:
+        words = row_text(f"rows.activations.{name}.zero_caption", row.zero_caption)
+    else:
+        words = row_text(f"rows.activations.{name}.caption", words)
+    z_term = Term((float(z),), neuron=ctx.before)
+    parts: list[Term | str] = [f"{name}(", z_term, ")"]
+    line = equation(parts, lambda v: row.value(v[0]), float(a), about=ctx.behind)
+    title = sentence(words.replace("{unit}", unit))
+    return about_output(ctx, Caption(title, f"a = {name}(z)", (line,)), float(a))
 
 
 def plain(ctx: TracedWeight) -> Caption:
@@ -69,145 +103,91 @@ def plain(ctx: TracedWeight) -> Caption:
     name = (ctx.formula or ctx.operation.kind).replace("_", " ")
     x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
     kind = ctx.operation.about
-    meaning = row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning)
-    return Caption(
-        text("captions.plain", name=name), meaning, plain_lines(f"{listed(x)} -> {listed(y)}")
-    )
+    meaning = pretty(row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning))
+    lines = plain_lines(f"{listed(x.tolist())} → {listed(y.tolist())}")
+    caption = Caption(text("captions.plain", name=name), meaning, lines)
+    return about_output(ctx, caption, float(y[ctx.place[0]]))
 
 
 def branch(ctx: TracedWeight) -> Caption:
     x = ctx.of_sample(ctx.numbers.inputs)
-    return caption_of("branch", listed(x))
+    return about_output(
+        ctx, caption_of("branch", *plain_lines(listed(x.tolist()))), float(x[ctx.place[0]])
+    )
 
 
 def joined(ctx: TracedWeight) -> Caption:
-    place = ctx.place[0]
-    straight = ctx.held(ctx.operation.other)[place]
-    x, y = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
-    sums = equation([said(straight), said(x)], np.array([straight, x]), y)
-    return caption_of("sum", f"{ctx.unit}: {sums}")
+    place, other = ctx.place[0], ctx.operation.other
+    straight = float(ctx.held(other)[place])
+    x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
+    assert other is not None
+    terms = [Term((straight,), neuron=(other.name, place)), Term((x,), neuron=ctx.before)]
+    line = sum_line(terms, y, about=ctx.behind)
+    return about_output(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
 
 
 def dropout(ctx: TracedWeight) -> Caption:
     """Whether the traced number is dropped, and how many others are."""
     (rate,), place = ctx.operation.settings, ctx.place[0]
-    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
-    left_out = int(np.sum((y == 0.0) & (x != 0.0)))
-    own = f"{said(x[place])} / (1 - {said(rate)}) = {said(y[place])}"
-    if y[place] == 0.0 != x[place]:
-        own = text("captions.dropout.own", x=said(x[place]))
-    some = int(np.count_nonzero(x))
+    x, y = map(ctx.of_sample, ctx.ends)
+    unit, own_x, own_y = ctx.called(ctx.behind), float(x[place]), float(y[place])
+    some, left_out = int(np.count_nonzero(x)), int(np.sum((y == 0.0) & (x != 0.0)))
     count = text("captions.dropout.count", left_out=left_out, some=some)
     if some < len(x):
         count = text("captions.dropout.zeros", count=count, others=len(x) - some)
-    return caption_of("dropout", f"{ctx.unit}: {own}", count)
+    if own_y == 0.0 != own_x:
+        out: Line = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
+        lines = out, *plain_lines(count)
+        return about_output(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
+    parts: list[Term | str] = [
+        Term((own_x,), neuron=ctx.before),
+        " / (1 - ",
+        Term((rate,), exact=True),
+        ")",
+    ]
+    line = equation(parts, lambda v: v[0] / (1.0 - v[1]), own_y, about=ctx.behind)
+    return about_output(ctx, caption_of("dropout", line, *plain_lines(count), unit=unit), own_y)
+
+
+def standardizing(x: float, mean: float, variance: float, eps: float) -> list[Term | str]:
+    """Return the parts of (x - mean) / sqrt(variance + eps)."""
+    minus = " + " if mean < 0.0 else " - "
+    parts: list[Term | str] = ["(", Term((x,)), minus, Term((abs(mean),)), ") / sqrt("]
+    return [*parts, Term((variance,)), " + ", Term((eps,), exact=True), ")"]
+
+
+def standardized(mean: float) -> Callable[[Sequence[float]], float]:
+    """Return what computes (x - mean) / sqrt(variance + eps) from x, |mean|, variance and eps."""
+    sign = -1.0 if mean < 0.0 else 1.0
+    return lambda v: float((v[0] - sign * v[1]) / np.sqrt(v[2] + v[3]))
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
     """Mean and variance of one feature over all samples and pixels."""
     operation, place = ctx.operation, ctx.place[0]
-    inputs = ctx.numbers.inputs
-    assert inputs is not None
     features, pixels, eps = (operation.settings[i] for i in range(3))
     feature = place // int(pixels)
-    own = inputs.astype(np.float64).reshape(len(inputs), int(features), -1)[:, feature]
-    x, y = ctx.of_sample(inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
+    own = feature_of(ctx, ctx.numbers.inputs, feature)
+    x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
     mean, variance = float(own.mean()), float(own.var())
-    over = plural("captions.batch_norm.over", own.size)
     is_held = operation.is_held(ctx.network.bank.frozen)
+    over = text("captions.batch_norm.over", count=own.size)
     if is_held:
         first = operation.state + feature
         mean, variance = (float(ctx.network.bank.state[i]) for i in (first, first + int(features)))
         over = text("captions.batch_norm.running")
-    numbers = {"mean": said(mean), "variance": said(variance)}
+    parts = standardizing(x, mean, variance, eps)
+    line = equation(parts, standardized(mean), y, about=ctx.behind)
+    numbers = {"mean": said(mean, 3), "variance": said(variance, 3)}
     over = text("captions.batch_norm.feature", feature=feature, over=over, **numbers)
-    above = f"({said(x)} - {said(mean)})".replace("- -", "+ ")
-    line = f"{ctx.unit}: {above} / sqrt({said(variance)} + {eps:g}) = {said(y)}"
-    return caption_of("frozen_batch_norm" if is_held else "batch_norm", over, line)
+    lines, unit = (line, *plain_lines(over)), ctx.called(ctx.behind)
+    caption = caption_of("frozen_batch_norm" if is_held else "batch_norm", *lines, unit=unit)
+    return about_output(ctx, caption, y)
 
 
-# Backward.
-
-
-def weighted_back(ctx: TracedWeight) -> Caption:
-    """Through weights: each path times its weight."""
-    operation, (output, column) = ctx.operation, ctx.place
-    upstream = ctx.of_sample(ctx.numbers.upstream)
-    gradient = ctx.of_sample(ctx.numbers.gradient)
-    rows, into, _ = weights_from(operation, column)
-    w, flow = ctx.network.bank.value[rows].astype(np.float64), upstream[into]
-    passed = np.flatnonzero(into == output)
-    terms = products(w, flow, int(passed[0]) if len(passed) else 0)
-    if operation.outputs_per_bias > 1:
-        terms = largest_products(w, flow)
-    total = equation(terms, w * flow, gradient[column])
-    kind = "scale" if len(operation.shape) == 1 else "sum"
-    return caption_of(f"weighted_back.{kind}", f"{place_name(ctx, column)}: {total}")
-
-
-def place_name(ctx: TracedWeight, column: int) -> str:
-    """Return the name of an input: its number, or its pixel."""
-    shape = ctx.operation.source.shape
-    if not shape:
-        return text("captions.input", number=column)
-    channel, line, at = (int(i) for i in np.unravel_index(column, shape))
-    return text("units.channel.pixel", number=channel, row=line, column=at)
-
-
-def row_back(ctx: TracedWeight) -> Caption:
-    """Through an operation on a whole sample or batch."""
-    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
-    upstream = ctx.of_sample(ctx.numbers.upstream)
-    gradient = ctx.of_sample(ctx.numbers.gradient)
-    line = f"{listed(upstream)} -> {listed(gradient)}"
-    return caption_of("row_back", line, name=name, formula=ctx.formula or ctx.operation.kind)
-
-
-def branch_back(ctx: TracedWeight) -> Caption:
-    column, run = ctx.place[1], ctx.timeline.trainer.run
-    assert ctx.operation.other is not None
-    straight = ctx.of_sample(run.gradients(ctx.operation.other))[column]
-    through = ctx.of_sample(ctx.numbers.upstream)[column]
-    g = ctx.of_sample(ctx.numbers.gradient)[column]
-    sums = equation([said(straight), said(through)], np.array([straight, through]), g)
-    return caption_of("branch_back", f"{place_name(ctx, column)}: {sums}")
-
-
-def sum_back(ctx: TracedWeight) -> Caption:
-    g = ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]]
-    return caption_of("sum_back", text("captions.sum_back.number", unit=ctx.unit, g=said(g)))
-
-
-def dropout_back(ctx: TracedWeight) -> Caption:
-    (rate,), place = ctx.operation.settings, ctx.place[0]
-    upstream = ctx.of_sample(ctx.numbers.upstream)[place]
-    g = ctx.of_sample(ctx.numbers.gradient)[place]
-    own = f"{said(upstream)} / (1 - {said(rate)}) = {said(g)}"
-    if g == 0.0 != upstream:
-        own = text("captions.dropout_back.own", g=said(upstream))
-    return caption_of("dropout_back", f"{ctx.unit}: {own}")
-
-
-# Kinds in neither table have the captions `plain` and `row_back`.
-CaptionFn = Callable[[TracedWeight], Caption]
-FORWARD_KINDS: dict[str, CaptionFn] = {
-    "affine": weighted,
-    "convolution": weighted,
-    "scale": weighted,
-    "activation": activation,
-    "row": row_formula,
-    "branch": branch,
-    "sum": joined,
-    "dropout": dropout,
-    "batch_norm": batch_norm,
-}
-BACKWARD_KINDS: dict[str, CaptionFn] = {
-    "affine": weighted_back,
-    "convolution": weighted_back,
-    "scale": weighted_back,
-    "row": row_back,
-    "branch": branch_back,
-    "sum": sum_back,
-    "dropout": dropout_back,
-    "batch_norm": row_back,
-}
+def feature_of(ctx: TracedWeight, numbers: FloatArray | None, feature: int) -> FloatArray:
+    """Return a feature of all samples."""
+    assert numbers is not None
+    features = int(ctx.operation.settings[0])
+    found: FloatArray = numbers.astype(np.float64).reshape(len(numbers), features, -1)[:, feature]
+    return found

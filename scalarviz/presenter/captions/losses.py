@@ -1,0 +1,178 @@
+"""Captions of the predictions and of the loss."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.formulas.losses import LossRow, log_sum_exp
+from scalarviz.presenter.captions.format import MOST, both, fill, pretty, said
+from scalarviz.presenter.captions.lines import (
+    MOST_TERMS,
+    SHOWN,
+    Line,
+    Term,
+    between,
+    equation,
+    shortened,
+    sums,
+)
+from scalarviz.presenter.captions.names import sentence
+from scalarviz.presenter.traced_weight import TracedWeight
+from scalarviz.session.caption import Caption, Piece, plain_lines
+from scalarviz.texts import plural, row_text, text
+
+FULL = 4096  # most samples whose errors are computed one by one
+
+
+def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
+    """Return the caption of the last operation: the prediction beside the target."""
+    prediction, target = (each[ctx.sample].astype(np.float64) for each in ctx.answers)
+    place, unit = ctx.place[0], ctx.called(ctx.behind)
+    formula = re.sub(r"^\w+ =", "p =", plainly.formula)
+    name = ctx.operation.target.name
+    if ctx.loss.row.logits:
+        top, right = int(np.argmax(prediction)), int(np.argmax(target))
+        words = [text("captions.largest", unit=ctx.called((name, top)))] * (len(target) > 1)
+        words += [text("captions.right", unit=ctx.called((name, right)))] * (len(target) > 1)
+        pairs = zip(words, (top, right), strict=False)
+        pieces = [Piece(each, neuron=(name, at)) for each, at in pairs]
+        lines = (*plainly.lines, joined(pieces)) if pieces else plainly.lines
+        return replace(plainly, formula=formula, lines=lines)
+    own, should = both(float(prediction[place]), float(target[place]))
+    title = sentence(text("captions.last", unit=unit, prediction=own, target=should))
+    others = [i for i in range(len(target)) if i != place][:SHOWN]
+    pieces = []
+    for i in others:
+        p, t = both(float(prediction[i]), float(target[i]))
+        words_now = text("captions.should", unit=ctx.called((name, i)), prediction=p, target=t)
+        pieces.append(Piece(words_now, neuron=(name, i)))
+    left = len(target) - 1 - len(others)
+    pieces += [Piece(text("captions.others", count=left))] * (left > 0)
+    lines = (*plainly.lines, joined(pieces)) if pieces else plainly.lines
+    return replace(plainly, title=title, formula=formula, lines=lines)
+
+
+def joined(pieces: Sequence[Piece]) -> Line:
+    """Return pieces with signs between them."""
+    found: list[Piece] = []
+    for piece in pieces:
+        found += [Piece("; "), piece] if found else [piece]
+    return tuple(found)
+
+
+def loss(ctx: TracedWeight) -> Caption:
+    """The errors of the focus sample, and the loss of the batch."""
+    function, row = ctx.loss, ctx.loss.row
+    outputs = ctx.answers[0].shape[1]
+    error = pretty(row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)"))
+    mean = "sum" if function.mean == "none" else "mean"
+    if function.mean == "samples" and isinstance(row, LossRow) and outputs > 1:
+        mean = "mean_of_sums"
+    factor = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
+    formula = f"L = {factor}{text(f'captions.loss.formula.{mean}', error=error)}"
+    terms, line = errors_of(ctx)
+    whole = ctx.session.loss
+    own = part_line(ctx, terms, whole)
+    lines = [line, *own]
+    caption = Caption(text("captions.loss.title", loss=said(whole, 3)), formula, tuple(lines))
+    behind = ctx.program.outputs.name
+    neurons = tuple((behind, i) for i in range(min(outputs, MOST_TERMS)))
+    words = text("captions.callout.loss", loss=said(whole))
+    return replace(caption, neurons=neurons, callout=words)
+
+
+def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
+    """Return the errors of the focus sample, and a line with some of them."""
+    row, sample, name = ctx.loss.row, ctx.sample, ctx.program.outputs.name
+    p, t = (each[sample].astype(np.float64).tolist() for each in ctx.answers)
+    if not isinstance(row, LossRow):
+        return row_error(ctx, p, t)
+    written = row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)")
+    names = [each for each in "pt" if re.search(rf"\b{each}\b", written)]
+    errors = [row.value(a, b) * row.weight(a, b) for a, b in zip(p, t, strict=True)]
+    pieces: list[Piece] = []
+    for i in range(min(len(p), SHOWN)):
+        known = {"p": p[i], "t": t[i]}
+
+        def compute(v: Sequence[float], known: dict[str, float] = known) -> float:
+            now = known | dict(zip(names, v, strict=True))
+            return row.value(now["p"], now["t"]) * row.weight(now["p"], now["t"])
+
+        def words(*numbers: str) -> str:
+            return fill(written, dict(zip(names, numbers, strict=True)))
+
+        term = Term(tuple(known[each] for each in names), words, neuron=(name, i))
+        start = [f"{ctx.called((name, i))}: "] if len(p) > 1 else []
+        pieces += [Piece("; ")] * bool(pieces)
+        pieces += equation([*start, term], compute, errors[i], about=(name, i))
+    left = len(p) - SHOWN
+    pieces += [Piece("; "), Piece(text("captions.others", count=left))] * (left > 0)
+    return errors, tuple(pieces)
+
+
+def row_error(ctx: TracedWeight, p: list[float], t: list[float]) -> tuple[list[float], Line]:
+    """Return the error of a sample whose loss takes all outputs together, and its line."""
+    row, name = ctx.loss.row, ctx.program.outputs.name
+    assert not isinstance(row, LossRow)
+    error = row.value(p, t)
+    right = int(np.argmax(t))
+    if row.name != "softmax_cross_entropy" or t[right] != 1.0 or sum(map(abs, t)) != 1.0:
+        return [error], plain_lines(text("captions.loss.error", error=said(error, 3)))[0]
+    share = math.exp(p[right] - log_sum_exp(p))
+    start = text("captions.loss.share", unit=ctx.called((name, right)))
+    parts: list[Term | str] = [
+        f"{start}: ",
+        Term((share,), "-log({})".format, neuron=(name, right)),
+    ]
+    return [error], equation(parts, lambda v: -math.log(v[0]), error, about=(name, right))
+
+
+def part_line(ctx: TracedWeight, errors: list[float], whole: float) -> list[Line]:
+    """Return how the errors of the focus sample, and then those of all samples, make the loss."""
+    function, row = ctx.loss, ctx.loss.row
+    samples, outputs = ctx.answers[0].shape
+    divisor = (function.divisor(outputs) or 1) if isinstance(row, LossRow) else 1
+    scale = function.factor / divisor
+    own = math.fsum(errors) * scale
+    found = []
+    last = samples == 1
+    if len(errors) > 1 or scale != 1.0:
+        terms = shortened([Term((each,)) for each in errors], 0, SHOWN)
+        before = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
+        is_sum = len(terms) > 1 and (before or divisor > 1)
+        inner: list[Term | str] = ["(", *between(terms), ")"] if is_sum else between(terms)
+        start = "L = " if last else text("captions.sample", sample=ctx.sample) + ": "
+        end = f" / {divisor}" if divisor > 1 else ""
+        add = sums(terms)
+        parts: list[Term | str] = [start + before, *inner, *([end] if end else [])]
+        found.append(equation(parts, lambda v: add(v) * scale, whole if last else own))
+    if last:
+        return found or [plain_lines(text("captions.loss.only", loss=said(whole, 3)))[0]]
+    if samples > FULL:
+        words = text("captions.loss.over", loss=said(whole, 3), count=samples)
+        return [*found, *plain_lines(words)]
+    rest = [i for i in range(samples) if i != ctx.sample]
+    others = math.fsum(error_of(ctx, i) for i in rest) * scale
+    count = 1 if function.mean == "none" else samples
+    more = plural("captions.more_samples", len(rest), rest="{}").format
+    terms = [Term((own,)), Term((others,), more)]
+    add_all = sums(terms)
+    joined: list[Term | str] = ["L = (", *between(terms), f") / {count}"]
+    if count == 1:
+        joined = ["L = ", *between(terms)]
+    found.append(equation(joined, lambda v: add_all(v) / count, whole))
+    return found
+
+
+def error_of(ctx: TracedWeight, sample: int) -> float:
+    """Return the error of a sample, added up over its outputs."""
+    row = ctx.loss.row
+    p, t = (each[sample].astype(np.float64).tolist() for each in ctx.answers)
+    if not isinstance(row, LossRow):
+        return row.value(p, t)
+    return math.fsum(row.value(a, b) * row.weight(a, b) for a, b in zip(p, t, strict=True))

@@ -1,0 +1,92 @@
+"""Reads the equations of captions as a calculator does."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.session.caption import Caption
+from scalarviz.texts import texts
+
+# What may stand before an equation: names of quantities. Everything else is arithmetic.
+NAMES = r"delta|dL/dp|grad|L|m|v|velocity|square|grad used|w after decay|goes on"
+NAMED = re.compile(rf"^(?:{NAMES}) = ")
+LABEL = re.compile(r"^[^=]*?: ")
+REST = re.compile(r"(?:\.\.\. )?[\d,]+ more(?: samples?)? \(([^()]+)\)")
+WORD = re.compile(r"\b(?:bias|shift) (-?[\d.]+(?:e-?\d+)?)")
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?(?![\w])")
+FUNCTIONS: dict[str, Any] = {
+    **{name: row.value for name, row in ACTIVATIONS.items()},
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sign": np.sign,
+    "clip": np.clip,
+    "max": max,
+    "abs": abs,
+    "pi": math.pi,
+    "huber": lambda e: 0.5 * e * e if abs(e) <= 1.0 else abs(e) - 0.5,
+    "mean": lambda *numbers: sum(numbers) / len(numbers),
+}
+
+
+def equations(caption: Caption) -> list[tuple[str, str]]:
+    """The equations of a caption, of its lines and with all terms: arithmetic and result."""
+    lines = ["".join(piece.words for piece in line) for line in (*caption.lines, *caption.whole)]
+    found = []
+    for part in [part for line in lines for part in line.split("; ")]:
+        if " ≈ " in part:  # what float32 rounds away
+            assert abs(float(part.rpartition(" ≈ ")[2])) < 1e-6, f"{part} does not agree"
+            continue
+        if " = " not in part:
+            continue
+        arithmetic = NAMED.sub("", LABEL.sub("", part))
+        if " = " not in arithmetic:  # a name and its number
+            assert NUMBER.fullmatch(arithmetic), part
+            continue
+        left, right = arithmetic.split(" = ")
+        if left.startswith("f("):  # a user's function, which a calculator has not
+            continue
+        found.append((left, right))
+    return found
+
+
+def as_python(arithmetic: str) -> str:
+    """An expression as it is written, for Python."""
+    arithmetic = REST.sub(r"(\1)", WORD.sub(r"(\1)", arithmetic))
+    arithmetic = arithmetic.replace("largest of (", "max(").replace("π", "pi")
+    arithmetic = re.sub(r"\|([^|]*)\|", r"abs(\1)", arithmetic.replace("e^", "2.718281828459045^"))
+    return arithmetic.replace("×", "*").replace("²", "**2").replace("^", "**")
+
+
+def value_of(arithmetic: str) -> float:
+    """What a calculator gives."""
+    return float(eval(as_python(arithmetic), dict(FUNCTIONS)))
+
+
+def unit_of(number: str) -> float:
+    """What a 1 in the last digit of a number is worth."""
+    mantissa, _, power = number.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    return 10.0 ** (int(power or 0) - digits)
+
+
+def agrees(value: float, written: str) -> bool:
+    """Whether a number rounds to what is written."""
+    return abs(value - float(written)) <= 0.5001 * unit_of(written)
+
+
+def words_of(caption: Caption) -> str:
+    """All text of a caption."""
+    lines = [piece.words for line in (*caption.lines, *caption.whole) for piece in line]
+    marks = [piece.mark for line in (*caption.lines, *caption.whole) for piece in line]
+    return " ".join([caption.title, caption.formula, caption.callout, *lines, *marks])
+
+
+def all_captions() -> list[str]:
+    """All texts of captions in the table."""
+    return [words for key, words in texts().items() if key.startswith(("captions.", "rows."))]
