@@ -59,6 +59,7 @@ class Layer(Part):
         self.layers: tuple[Layer, ...] = ()  # its inner layers, e.g. of a Residual
         self._bank: Bank | None = None
         self._has_own_bank = False
+        self._has_lent = False  # whether views of the bank were handed out
         # For unmatched forwards: the size of each batch, and what `forward_rows` keeps.
         self._batches: list[int] = []
         self.kept: list[Any] = []
@@ -96,6 +97,17 @@ class Layer(Part):
     def state_name(self, place: int) -> str:
         """Return the name of a number of the state; `place` counts from the layer's first."""
         raise IndexError(f"{self} keeps nothing of its batches")
+
+    def parameter_shapes(self) -> dict[str, Shape]:
+        """Return the shapes of its arrays of parameters by name, in the order of their rows.
+
+        By default all of them are one array, "weight"; those of inner layers are theirs.
+        """
+        return {"weight": (self.size,)} if self.size and not self.layers else {}
+
+    def state_shapes(self) -> dict[str, Shape]:
+        """Return the shapes of the arrays of its state by name, in their order."""
+        return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
 
     def weight(self, row: int) -> Weight:
         """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
@@ -282,10 +294,12 @@ class Layer(Part):
 
     @final
     def _is_in_use(self) -> bool:
-        """Whether a forward is unmatched, or weights were made, here or in an inner layer."""
+        """Whether a forward is unmatched, or weights or views were made, also in inner layers."""
         parts = self.made_parts()
-        return bool(self._batches) or any(
-            not isinstance(part, Layer) or part._is_in_use() for part in parts
+        return (
+            bool(self._batches)
+            or self._has_lent
+            or any(not isinstance(part, Layer) or part._is_in_use() for part in parts)
         )
 
     @final

@@ -13,14 +13,16 @@ from scalarviz.checks.numbers import FloatArray, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.initializers import Init
-from scalarviz.layers.base import Batch, Layer
+from scalarviz.layers.base import Batch
 from scalarviz.layers.shapes import numbers_of
+from scalarviz.layers.weighted import WeightedLayer
+from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
 
 @final
-class BatchNorm(Layer):
+class BatchNorm(WeightedLayer):
     """Standardize each feature over a batch (mean 0, variance 1), then apply a gain and a shift.
 
     `shape` is a number of features, or the shape of a picture, whose features are its channels. A
@@ -52,6 +54,12 @@ class BatchNorm(Layer):
         self.momentum = number(momentum, "momentum", 0.0, 1.0)
         self.size = self.state_size = 2 * self.features
         self.input_shape = self.output_shape = picture
+
+    def parameter_shapes(self) -> dict[str, Shape]:
+        return dict.fromkeys(("weight", "bias"), (self.features,))
+
+    def state_shapes(self) -> dict[str, Shape]:
+        return dict.fromkeys(("running_mean", "running_var"), (self.features,))
 
     @property
     def running_mean(self) -> FloatArray:

@@ -12,7 +12,7 @@ from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
 from scalarviz.layers.perceptron_layer import PerceptronLayer
 from scalarviz.layers.shapes import padding_of, shape_of
-from scalarviz.model.operations import Windows
+from scalarviz.model.operations import Shape, Windows
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
@@ -40,7 +40,7 @@ class Conv2d(PerceptronLayer):
     Raises ShapeError if no window fits into the picture, or one could lie beyond its edge.
 
     >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
-    >>> layer.bank.value[:] = [1, 0, 0, -1]
+    >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
     >>> layer([[1, 2, 3, 4, 5, 6, 7, 8, 0]]).tolist()
     [[-4.0, -4.0, -4.0, 5.0]]
     >>> layer.perceptrons[0].weights[3].name
@@ -61,42 +61,45 @@ class Conv2d(PerceptronLayer):
     ) -> None:
         self.shape = shape_of(shape, "Conv2d")
         self.channels = size(channels, "the channels of Conv2d")
-        self.kernel = kernel_of(kernel)
+        self.kernel_size = kernel_of(kernel)
         self.stride = size(stride, "stride")
         self.padding = padding_of(padding)
-        self.windows = Windows(*self.shape, *self.kernel, self.stride, self.padding)
+        self.windows = Windows(*self.shape, *self.kernel_size, self.stride, self.padding)
         check_fit(self.windows)
-        fan_in = self.shape[0] * prod(self.kernel)
+        fan_in = self.shape[0] * prod(self.kernel_size)
         outputs = self.channels * self.windows.pixels
         super().__init__(prod(self.shape), outputs, self.channels, fan_in, activation, bias, init)
         self.input_shape = self.shape
         self.output_shape = self.channels, self.windows.out_height, self.windows.out_width
 
     def fans(self) -> tuple[int, int]:
-        return self.fan_in, self.channels * prod(self.kernel)
+        return self.fan_in, self.channels * prod(self.kernel_size)
+
+    def window_shape(self) -> Shape:
+        return self.shape[0], *self.kernel_size
 
     def part_name(self, perceptron: int) -> str:
         return f"kernel {perceptron}"
 
     def weight_name(self, place: int) -> str:
-        channel, at = divmod(place, prod(self.kernel))
-        line, column = divmod(at, self.kernel[1])
+        channel, at = divmod(place, prod(self.kernel_size))
+        line, column = divmod(at, self.kernel_size[1])
         return f"weight of channel {channel} at {line}, {column}"
 
     def settings(self) -> dict[str, Any]:
         return {
             "shape": list(self.shape),
             "channels": self.channels,
-            "kernel": list(self.kernel),
+            "kernel": list(self.kernel_size),
             "stride": self.stride,
             "padding": self.padding,
             "activation": self.activation,
-            "bias": self.bias,
+            "bias": self.has_bias,
         }
 
     def lower(self, program: Program) -> None:
         program.set_shape(self.shape)
-        numbers = (*self.shape, *self.kernel, self.stride, self.padding)
+        numbers = (*self.shape, *self.kernel_size, self.stride, self.padding)
         self.lower_sums(program, "convolution", tuple(map(float, numbers)))
 
     def forward_rows(self, batch: Batch) -> Batch:
@@ -137,8 +140,8 @@ class Conv2d(PerceptronLayer):
         windows = self.windows
         found = [[OUTSIDE] * self.fan_in for _ in range(windows.pixels)]
         for weight in range(self.fan_in):
-            channel, at = divmod(weight, prod(self.kernel))
-            line, column = divmod(at, self.kernel[1])
+            channel, at = divmod(weight, prod(self.kernel_size))
+            line, column = divmod(at, self.kernel_size[1])
             pixels, places = windows.inputs_of(channel, line, column)
             for pixel, place in zip(pixels.tolist(), places.tolist(), strict=True):
                 found[pixel][weight] = place

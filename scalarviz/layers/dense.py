@@ -9,6 +9,7 @@ from scalarviz.checks.numbers import size
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
 from scalarviz.layers.perceptron_layer import PerceptronLayer
+from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
@@ -28,6 +29,8 @@ class Dense(PerceptronLayer):
     >>> layer = Dense(3, 8, "tanh")
     >>> layer.perceptrons[2].weights[1].name
     'perceptron 2, weight from input 1'
+    >>> layer.kernel.shape, layer.bias.shape
+    ((8, 3), (8,))
     """
 
     def __init__(
@@ -46,6 +49,9 @@ class Dense(PerceptronLayer):
     def fans(self) -> tuple[int, int]:
         return self.inputs, self.outputs
 
+    def window_shape(self) -> Shape:
+        return (self.inputs,)
+
     def part_name(self, perceptron: int) -> str:
         return f"perceptron {perceptron}"
 
@@ -57,7 +63,7 @@ class Dense(PerceptronLayer):
             "inputs": self.inputs,
             "outputs": self.outputs,
             "activation": self.activation,
-            "bias": self.bias,
+            "bias": self.has_bias,
         }
 
     def lower(self, program: Program) -> None:

@@ -13,6 +13,7 @@ from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import MASK, drop_word
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.layers.shapes import numbers_of
+from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 
 
@@ -40,6 +41,9 @@ class Dropout(Layer):
 
     def initialize(self, init: Init, seed: int) -> None:
         self.state[:] = seed & MASK, seed >> 32
+
+    def state_shapes(self) -> dict[str, Shape]:
+        return {}  # a seed, which PyTorch does not keep with a layer
 
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)

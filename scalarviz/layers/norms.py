@@ -9,13 +9,14 @@ from typing import Any, final
 from scalarviz.checks.numbers import number
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
-from scalarviz.layers.base import Batch, Layer
-from scalarviz.model.operations import NONE
+from scalarviz.layers.base import Batch
+from scalarviz.layers.weighted import WeightedLayer
+from scalarviz.model.operations import NONE, Shape
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
 
-class Norm(Layer):
+class Norm(WeightedLayer):
     """A row formula that normalizes, then a gain for each feature, and a shift if there is one.
 
     features  numbers of a sample, at least 1
@@ -30,6 +31,11 @@ class Norm(Layer):
         self.formula = formula
         self.has_shift = shift
         self.size = self.inputs * (1 + shift)
+
+    @final
+    def parameter_shapes(self) -> dict[str, Shape]:
+        names = ("weight", "bias") if self.has_shift else ("weight",)
+        return dict.fromkeys(names, (self.inputs,))
 
     @final
     @cached_property

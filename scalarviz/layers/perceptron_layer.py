@@ -14,12 +14,13 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers.base import Layer
 from scalarviz.layers.lazy_list import OnDemand
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.layers.weighted import WeightedLayer
 from scalarviz.model.operations import NONE, Shape
 from scalarviz.model.program import Program
 from scalarviz.model.weight import Weight
 
 
-class PerceptronLayer(Layer):
+class PerceptronLayer(WeightedLayer):
     """`count` perceptrons with `fan_in` weights each.
 
     In the bank the weights come first, perceptron by perceptron, then the biases.
@@ -46,9 +47,9 @@ class PerceptronLayer(Layer):
         self.count = count
         self.fan_in = fan_in
         self.formula = pick(ACTIVATIONS, activation, "activation")
-        self.bias = true_or_false(bias, "bias")
+        self.has_bias = true_or_false(bias, "bias")
         self.init = None if init is None else Init.of(init)
-        self.size = count * fan_in + self.bias * count
+        self.size = count * fan_in + self.has_bias * count
 
     @abstractmethod
     def fans(self) -> tuple[int, int]:
@@ -62,6 +63,15 @@ class PerceptronLayer(Layer):
     def weight_name(self, place: int) -> str:
         """Return the name of the weight at index `place` of a perceptron."""
 
+    @abstractmethod
+    def window_shape(self) -> Shape:
+        """Return the shape of the weights of a perceptron."""
+
+    @final
+    def parameter_shapes(self) -> dict[str, Shape]:
+        found: dict[str, Shape] = {"weight": (self.count, *self.window_shape())}
+        return found | {"bias": (self.count,)} if self.has_bias else found
+
     @final
     @cached_property
     def perceptrons(self) -> OnDemand[Perceptron]:
@@ -71,7 +81,7 @@ class PerceptronLayer(Layer):
     @final
     def _perceptron(self, i: int) -> Perceptron:
         first = self.first_row + i * self.fan_in
-        bias = self.first_row + self.fan_in * self.count + i if self.bias else None
+        bias = self.first_row + self.fan_in * self.count + i if self.has_bias else None
         return Perceptron.on(self.bank, first, self.fan_in, bias, self.formula)
 
     @final
@@ -120,7 +130,7 @@ class PerceptronLayer(Layer):
         `kind` is a row of KINDS in model/operations.py, `settings` are its numbers.
         """
         shape: Shape = self.output_shape
-        biases = self.first_row + self.fan_in * self.count if self.bias else NONE
+        biases = self.first_row + self.fan_in * self.count if self.has_bias else NONE
         program.add(
             kind,
             size=self.outputs,

@@ -97,12 +97,10 @@ def dense(at: LayerContext) -> None:
     layer, writer = at.layer, at.writer
     assert isinstance(layer, Dense)
     writer.flat(at.name)
-    shape = layer.outputs, layer.inputs
-    first = layer.first_row
-    matrix = writer.net.bank.value[first : first + layer.inputs * layer.outputs].reshape(shape)
+    matrix = layer.kernel
     form = at.names.get("form", "Gemm")
     weight = at.numbers("weight", matrix if form == "Gemm" else matrix.T)
-    bias = [at.rows("bias", matrix.size, (layer.outputs,))] if layer.bias else []
+    bias = [at.rows("bias", matrix.size, (layer.outputs,))] if layer.has_bias else []
     out: Shape = (layer.outputs,)
     if form == "MatMul":
         writer.node("MatMul", at.name, writer.current, weight, shape=out)
@@ -117,9 +115,9 @@ def dense(at: LayerContext) -> None:
 def convolution(at: LayerContext) -> None:
     layer = at.layer
     assert isinstance(layer, Conv2d)
-    shape = (layer.channels, layer.shape[0], *layer.kernel)
+    shape = layer.kernel.shape
     inputs = [at.writer.current, at.rows("weight", 0, shape)]
-    if layer.bias:
+    if layer.has_bias:
         inputs.append(at.rows("bias", int(np.prod(shape)), (layer.channels,)))
     at.writer.node("Conv", at.name, *inputs, shape=layer.output_shape, **windows(layer))
     at.activate("activation", at.ending)
@@ -127,7 +125,7 @@ def convolution(at: LayerContext) -> None:
 
 def windows(layer: Conv2d | MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
     """Return the attributes of a window."""
-    kernel = layer.kernel if isinstance(layer.kernel, tuple) else [layer.kernel] * 2
+    kernel = layer.kernel_size if isinstance(layer, Conv2d) else [layer.kernel] * 2
     return {
         "kernel_shape": list(kernel),
         "strides": [layer.stride] * 2,
