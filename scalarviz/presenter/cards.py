@@ -1,4 +1,4 @@
-"""Cards of the inspector, for the hovered and for the pinned weight."""
+"""Cards of the inspector, for hovered and pinned weights."""
 
 from __future__ import annotations
 
@@ -11,39 +11,37 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import ScalarvizError
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.answers import Answer
+from scalarviz.presenter.captions.format import digits_between, said
 from scalarviz.presenter.channels import Source
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.throttle import Throttle
-from scalarviz.session.explanation import Explanation
+from scalarviz.presenter.why import Blocks, blocks_about, title_of
 from scalarviz.session.session import Session
-from scalarviz.texts import plural, text
-from scalarviz.view.frame_data import Card
+from scalarviz.session.weight_history import POINTS
+from scalarviz.texts import text
+from scalarviz.view.frame_data import Card, History, Line, Table
 
-TERMS = 3  # terms of a sum that are written out
-
-
-def facts(session: Session, row: int, source: Source, since: int) -> list[tuple[str, str]]:
-    """Return value, gradient and last change of a weight, as names and texts."""
-    value, grad = float(source.numbers.value[row]), float(source.numbers.grad[row])
-    change = value - float(source.before[row])
-    found = [
-        (text("card.value"), f"{value:.5g}"),
-        (text("card.gradient"), f"{grad:.4g}"),
-        (text("card.change"), f"{change:+.3g}" if change else "0"),
-        (text("card.since"), f"{since:,}"),
-    ]
-    if session.network.bank.frozen[row]:
-        found.append((text("card.frozen"), text("card.frozen.meaning")))
-    return found
+DIGITS = 3  # fewest of a value
+DENSE = 4  # records further apart than so many times the usual distance leave a gap
 
 
-def hover_card(session: Session, row: int | None, source: Source, since: int) -> Card | None:
-    """Return the card beside a hovered cube; None if there is none."""
+def hover_card(reading: LiveValues, row: int | None, source: Source) -> Card | None:
+    """Return the card beside a hovered cube, with its last change; None if there is none."""
     if row is None:
         return None
-    name = session.network.bank.name_of(row)
-    own = text("card.row"), f"{row:,}"
-    return Card(row, name, [*facts(session, row, source, since), own])
+    session = reading.session
+    value, before = float(source.numbers.value[row]), float(source.before[row])
+    change = value - before
+    digits = max(DIGITS, digits_between(before, value))
+    facts = [
+        (text("card.value"), said(value, digits)),
+        (text("card.change"), f"{'+' * (change > 0.0)}{said(change)}"),
+        (text("card.gradient"), said(float(source.numbers.grad[row]))),
+        (text("card.row"), f"{row:,}"),
+    ]
+    if session.network.bank.frozen[row]:
+        facts.append((text("card.frozen"), text("card.frozen.meaning")))
+    return Card(row, title_of(session, reading.program, row), facts)
 
 
 @final
@@ -53,25 +51,36 @@ class PinnedCard:
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.session = reading.session
-        self._lines: Answer[list[str]] = Answer([])
-        reading.answers.append(self._lines)
+        self._blocks: Answer[Blocks] = Answer(())
+        self._asked: object = None
+        reading.answers.append(self._blocks)
         self._recalling = Throttle()
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
-    def card(self, row: int | None, source: Source, since: int, key: object) -> Card | None:
-        """Return the card: numbers, history, and, unless the session plays, arithmetic."""
+    def card(self, row: int | None, source: Source, key: object) -> Card | None:
+        """Return the card: why the weight has its value, and its history.
+
+        While the session plays, the arithmetic of the step at which it began stays.
+        """
         if row is None:
             return None
-        if self.session.playing:
-            lines = [text("explanation.playing")]
-        else:
-            lines = self.reading.ask(self._lines, (row, key), lambda: arithmetic(self.session, row))
-            lines = [text("explanation.pending")] if self._lines.pending else lines
-        name = self.session.network.bank.name_of(row)
-        return Card(row, name, facts(self.session, row, source, since), lines, self._history(row))
+        session = self.session
+        if not session.playing or self._asked is None or self._asked[0] != row:  # type: ignore[index]
+            self._asked = row, key, session.focus
+        found = self.reading.ask(self._blocks, self._asked, lambda: arithmetic(session, row))
+        waits = [Line(text("explanation.pending"), "quiet")]
+        blocks: list[Line | Table | History] = [*(waits if self._blocks.pending else found)]
+        if session.playing:
+            now = said(float(source.numbers.value[row]), DIGITS)
+            blocks.insert(0, Line(text("card.value_is", value=now), "large", text("card.now")))
+        history = self._history(row, source)
+        if history is not None:
+            heads = [isinstance(each, Line) and each.look == "strong" for each in blocks]
+            blocks.insert(heads.index(True) if True in heads else len(blocks), history)
+        return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
 
-    def _history(self, row: int) -> tuple[FloatArray, FloatArray] | None:
-        """Return steps and values so far; while the session plays, refreshed only at intervals.
+    def _history(self, row: int, source: Source) -> History | None:
+        """Return the history so far; while the session plays, refreshed only at intervals.
 
         A picture that waits for all results waits for the earlier steps, too.
         """
@@ -82,46 +91,36 @@ class PinnedCard:
             with self._recalling.doing():
                 self._recalled = row, self.session.history(row, wait=waits)
         steps, values = self._recalled[1]
-        return (steps, values) if len(steps) > 1 else None
+        frame = self.session.branches[0].frames[0]
+        now = self.reading.place[0], float(source.numbers.value[row])
+        return history_of(steps, values, float(frame.value[row]), now)
 
 
-def arithmetic(session: Session, row: int) -> list[str]:
-    """Return the sum that makes the gradient of a weight, and the optimizer's lines."""
+def history_of(
+    steps: FloatArray, values: FloatArray, first: float, now: tuple[int, float]
+) -> History | None:
+    """Return a history with the value at step 0 and the present one; None without a step.
+
+    steps, values  the known ones, in order
+    first          the value at step 0
+    now            the present step and value
+    """
+    step, value = now
+    good = steps <= step
+    steps, values = steps[good].astype(np.float64), values[good]
+    if not len(steps) or steps[0] > 0:
+        steps, values = np.append(0.0, steps), np.append(first, values)
+    if steps[-1] < step or values[-1] != value:  # the same step again: after an edit
+        steps, values = np.append(steps, float(step)), np.append(values, value)
+    if step == 0:
+        return None
+    dense = max(1, DENSE * (step // POINTS))
+    return History(steps, values, np.diff(steps) <= dense)
+
+
+def arithmetic(session: Session, row: int) -> Blocks:
+    """Return the lines and tables of the card of a weight."""
     try:
-        said = session.explain(row)
+        return blocks_about(session, row)
     except ScalarvizError:
-        return [text("explanation.none")]
-    places = [
-        len(operation.uses(row)[0])
-        for operation in session.network.program.operations
-        if row in operation.parameters
-    ]
-    is_shared = sum(places) > 1
-    lines = [text("explanation.shared", count=sum(places))] if is_shared else []
-    lines += gradient_lines(said, largest_first=is_shared)
-    lines += [str(line) for line in said.lines]
-    return lines
-
-
-def gradient_lines(said: Explanation, *, largest_first: bool = False) -> list[str]:
-    """Return the sum over the batch: some terms, the number of others, and the total."""
-    if said.total is None:
-        return [text("explanation.unknown")]
-    if said.products is None or said.g is None:
-        return [f"grad = {said.total:.6g}"]
-    count = len(said.products)
-    if not count:
-        return [text("explanation.beyond")]
-    lines = [plural("explanation.terms", count)]
-    order = np.arange(count)
-    if largest_first:  # most terms of a shared weight may be 0
-        order = np.argsort(-np.abs(said.products), kind="stable")
-        lines = [text("explanation.largest_first", terms=lines[0])]
-    for i in order[:TERMS].tolist():
-        lines.append(f"  {said.x[i]:.4g} * {said.g[i]:.4g} = {said.products[i] + 0.0:.4g}")
-    if count > TERMS:
-        rest = float(np.sum(said.products[order[TERMS:]]))
-        lines.append(text("explanation.more", count=count - TERMS, rest=rest))
-    if count > 1:
-        lines.append(text("explanation.total", total=said.total))
-    return lines
+        return [Line(text("explanation.none"), "quiet")]

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.data import DataSet
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
 from scalarviz.model.operations import Shape
@@ -71,8 +72,11 @@ def size_of(shape: Shape, count: int) -> str:
 
 def names_of(session: Session) -> Mapping[str, Sequence[str]]:
     """Return the names of input and output neurons, by name of the buffer."""
-    program: Program = session.network.program
-    data = session.data
+    return names_in(session.network.program, session.data)
+
+
+def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
+    """Return the names of input and output neurons of a program, by name of the buffer."""
     ends = (program.inputs, data.input_names), (program.outputs, data.output_names)
     return {buffer.name: names for buffer, names in ends if 0 < len(names) <= buffer.size}
 

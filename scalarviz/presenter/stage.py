@@ -24,6 +24,7 @@ from scalarviz.presenter.cards import PinnedCard, hover_card
 from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
+from scalarviz.presenter.neuron_card import NeuronNumbers, hovered_card, neuron_card, numbers_of
 from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, same_in, target_at
 from scalarviz.presenter.pushes import pushes
@@ -34,7 +35,7 @@ from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.caption import Caption, Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
-from scalarviz.view.frame_data import CubeValues, FrameData
+from scalarviz.view.frame_data import Card, CubeValues, FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
@@ -296,10 +297,22 @@ class Stage:
         moving = self._view_box.tick(now) or moving
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
-    @property
-    def _hovered_apart(self) -> int | None:
-        """The hovered cube; None if its card is shown anyway, since it is pinned."""
-        return None if self.hover == self.pinned else self.hover
+    def _hover_card(self, source: Source) -> Card | None:
+        """Return the card of the hovered cube or neuron, unless it is pinned."""
+        if self.hover_neuron is not None and self.hover_neuron != self.pinned_neuron:
+            known = self._numbers_of(self.hover_neuron)
+            return None if known is None else hovered_card(known)
+        row = None if self.hover == self.pinned else self.hover
+        return hover_card(self.reading, row, source)
+
+    def _pinned_card(self, source: Source) -> Card | None:
+        if self.pinned_neuron is None:
+            return self._card.card(self.pinned, source, self.reading.key)
+        known = self._numbers_of(self.pinned_neuron)
+        return None if known is None else neuron_card(known)
+
+    def _numbers_of(self, neuron: Neuron) -> NeuronNumbers | None:
+        return numbers_of(self.reading, self.plan, neuron, self.motion.done)
 
     @property
     def _inspects(self) -> bool:
@@ -323,7 +336,6 @@ class Stage:
             self.motion.stop()
         self.motion.follow(self._now)
         source = self._source()
-        since = reading.before()[1] if self._inspects else 0
         moment, part = self.motion.shown()
         scales, plates = self.scales, self.plan.plates
         mixed = self.motion.mixed(scales.color, scales.size, source)
@@ -366,8 +378,8 @@ class Stage:
             moment,
             part,
             reading.exhibit,
-            hover_card(session, self._hovered_apart, source, since),
-            None if reading.asleep else self._card.card(self.pinned, source, since, reading.key),
+            self._hover_card(source),
+            None if reading.asleep else self._pinned_card(source),
             self.messages.chips(),
             self.messages.offers(),
             self.keys if self.help else (),

@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,17 @@ class OperationNumbers:
 
 @dataclass(frozen=True, slots=True)
 class FormulaLine:
-    """One line of arithmetic: the name of a quantity, its formula with numbers, and its value."""
+    """One line of arithmetic: the name of a quantity, its formula with numbers, and its value.
+
+    pattern  the formula with names in place of all numbers; "" if it is a sentence
+    known    the numbers of these names
+    """
 
     name: str
     formula: str
     value: float
+    pattern: str = field(default="", compare=False, repr=False)
+    known: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         value = f"{self.value:.6g}"
@@ -210,17 +216,21 @@ def optimizer_lines(trainer: Trainer, row: int) -> tuple[FormulaLine, ...]:
     lines = condition_lines(optimizer, bank.grad[~bank.frozen], w, g)
     g = lines[-1].value if lines else g
     known = {"w": w, "g": g, **dict(zip(optimizer.row.slots, kept, strict=True))}
-    lines.append(FormulaLine("lr", rate_formula(optimizer), optimizer.rate(step)))
+    lines.append(rate_line(optimizer, step))
     known |= {"lr": optimizer.rate(step), **optimizer.settings, "step": float(step + 1)}
     lines += constant_lines(optimizer.row, known)
     return (*lines, *update_lines(optimizer.row, known))
 
 
-def rate_formula(optimizer: Optimizer) -> str:
-    """Return the formula of the learning rate, including the schedule if there is one."""
+def rate_line(optimizer: Optimizer, step: int) -> FormulaLine:
+    """Return the line of the learning rate, including the schedule if there is one."""
+    rate, formula = optimizer.rate(step), f"{optimizer.lr:g}"
     if optimizer.schedule.name == "constant":
-        return f"{optimizer.lr:g}"
-    return f"{optimizer.lr:g} * {optimizer.schedule!r}"
+        return FormulaLine("lr", formula, rate)
+    part = rate / optimizer.lr if optimizer.lr else 0.0
+    known = {"lr": optimizer.lr, optimizer.schedule.name: part}
+    pattern = f"lr * {optimizer.schedule.name}"
+    return FormulaLine("lr", f"{formula} * {optimizer.schedule!r}", rate, pattern, known)
 
 
 def condition_lines(
@@ -233,19 +243,24 @@ def condition_lines(
         g = 0.0
         lines.append(FormulaLine("g", "0, since it is not finite", g))
     if scale != 1.0 or np.isfinite(optimizer.clip_value):
-        clipped = clip(g, scale, optimizer.clip_value)
-        formula = f"{g:.6g} * {scale:.6g}"
-        if np.isfinite(optimizer.clip_value):
-            formula = f"clip({formula}, -{optimizer.clip_value:g}, {optimizer.clip_value:g})"
+        clipped, limit = clip(g, scale, optimizer.clip_value), optimizer.clip_value
+        known = {"g": g, "scale": scale, "limit": limit}
+        formula, pattern = f"{g:.6g} * {scale:.6g}", "g * scale"
+        if np.isfinite(limit):
+            formula, pattern = f"clip({formula}, -{limit:g}, {limit:g})", "clip(g * scale, limit)"
+        if scale == 1.0:
+            pattern = "clip(g, limit)"
         g = clipped
-        lines.append(FormulaLine("g", formula, g))
+        lines.append(FormulaLine("g", formula, g, pattern, known))
     if optimizer.l1 or optimizer.l2:
-        parts = [f"{g:.6g}"]
-        parts += [f"{optimizer.l1:g} * sign(w)"] if optimizer.l1 else []
-        parts += [f"{optimizer.l2:g} * w"] if optimizer.l2 else []
-        lines.append(
-            FormulaLine("g", " + ".join(parts), regularize(g, w, optimizer.l1, optimizer.l2))
-        )
+        parts, names = [f"{g:.6g}"], ["g"]
+        for name, rate, factor in (("l1", optimizer.l1, "sign(w)"), ("l2", optimizer.l2, "w")):
+            if rate:
+                parts.append(f"{rate:g} * {factor}")
+                names.append(f"{name} * {factor}")
+        known = {"g": g, "w": w, "l1": optimizer.l1, "l2": optimizer.l2}
+        g = regularize(g, w, optimizer.l1, optimizer.l2)
+        lines.append(FormulaLine("g", " + ".join(parts), g, " + ".join(names), known))
     return lines
 
 
@@ -255,8 +270,12 @@ def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLi
     values = row.constants(known["step"], *settings)
     names = list(inspect.signature(row.update).parameters)[-len(values) :] if values else []
     formulas = returned(row.constants)
+    before = dict(known)
     known |= dict(zip(names, values, strict=True))
-    return [FormulaLine(*line) for line in zip(names, formulas, values, strict=True)]
+    return [
+        FormulaLine(name, formula, value, formula, before)
+        for name, formula, value in zip(names, formulas, values, strict=True)
+    ]
 
 
 def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
@@ -282,9 +301,10 @@ def line(
     name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]
 ) -> FormulaLine:
     """Evaluate one statement of a formula; add the result to `names`."""
-    code = compile(ast.Expression(formula), "<formula>", "eval")
+    code, written = compile(ast.Expression(formula), "<formula>", "eval"), ast.unparse(formula)
+    before = dict(names)
     names[name] = eval(code, dict(function.__globals__), names)
-    return FormulaLine(name, ast.unparse(formula), float(names[name]))
+    return FormulaLine(name, written, float(names[name]), written, before)
 
 
 def body(function: Callable[..., Any]) -> list[ast.stmt]:

@@ -258,11 +258,30 @@ class Timeline:
             return
         if now.step == 0:
             raise OrderError("nothing has been computed yet: advance first")
+        with self.visit_end(now.step - 1):
+            yield
+
+    @contextmanager
+    def visit(self, moment: Clock) -> Iterator[None]:
+        """Visit an earlier moment of this branch."""
+        with self._visiting():
+            self.go(moment)
+            yield
+
+    @contextmanager
+    def visit_end(self, step: int) -> Iterator[None]:
+        """Visit the moment just before "step" of an earlier step."""
+        with self._visiting():
+            self.enter(step)
+            self.forward(Clock(step, len(self.trainer.moments) - 1))
+            yield
+
+    @contextmanager
+    def _visiting(self) -> Iterator[None]:
+        """Return to the present moment at the end, unseen by other threads."""
+        now = self.clock
         self._asking = True
         try:
-            self.enter(now.step - 1)
-            last = len(self.trainer.moments) - 1
-            self.forward(Clock(now.step - 1, last))
             yield
         finally:
             try:

@@ -1,4 +1,4 @@
-"""Charts on a canvas: the loss curve, and the sparkline of a weight's history."""
+"""Charts on a canvas: the loss curve, and the history of a weight."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.frame_data import Curve
+from scalarviz.view.frame_data import Curve, History
 from scalarviz.view.scene.frame import Box
 
 AXIS = 46.0  # pixels left of a curve
+DOTS = 5.0  # pixels from one dot to the next
 
 
 def draw_loss(
@@ -111,35 +112,54 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
     return np.stack([np.repeat(x, 2), np.stack([low, high], axis=1).ravel()], axis=1)
 
 
-def sparkline(
-    canvas: Canvas2D,
-    box: Box,
-    steps: FloatArray,
-    values: FloatArray,
-    theme: Theme,
-    scale: float = 1.0,
+def draw_history(
+    canvas: Canvas2D, box: Box, history: History, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw the history of a weight, with its minimum and maximum."""
-    beside = 58.0 * scale
+    """Draw the values of a weight over the steps, dotted where they are not known.
+
+    Its axes have the smallest and the largest value, and the first and the last step.
+    """
+    steps, values = history.steps, history.values
     good = np.isfinite(values)
     if good.sum() < 2:
         return
+    size = 12.0 * scale
     low, high = float(values[good].min()), float(values[good].max())
+    ends = [f"{value:.3g}".replace("0.", ".", 1) for value in (low, high)]
+    axis = max(canvas.measure(each, size=size) for each in ends) + 6.0 * scale
+    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 15.0 * scale - 6.0)
     room = (high - low) or max(abs(high), 1e-6)
     span = max(float(steps[-1] - steps[0]), 1.0)
-    x = box.x + (steps - steps[0]) / span * (box.width - beside)
-    y = box.bottom - 3.0 - (values - low) / room * (box.height - 6.0)
-    if low < 0.0 < high:
-        zero = box.bottom - 3.0 + low / room * (box.height - 6.0)
-        canvas.segments([(box.x, zero)], [(box.x + box.width - beside, zero)], theme.faint)
-    canvas.line(thinned(np.stack([x, y], axis=1), box.width), theme.accent, width=1.5 * scale)
+    x = plot.x + (steps - steps[0]) / span * plot.width
+    y = plot.bottom - 2.0 - (values - low) / room * (plot.height - 4.0)
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    for words, at in zip(ends, (plot.bottom, plot.y + 8.0 * scale), strict=True):
+        canvas.text(box.x, at, words, size=size, color=theme.quiet)
+    under = plot.bottom + 12.5 * scale
+    first, last = f"{steps[0]:,.0f}", text("chart.step", step=steps[-1])
+    canvas.text(plot.x, under, first, size=size, color=theme.quiet)
+    canvas.text(plot.right, under, last, size=size, color=theme.quiet, anchor="right")
+    points = np.stack([x, y], axis=1)
+    for start, end in runs_of(history.known):
+        canvas.line(thinned(points[start : end + 1], plot.width), theme.accent, width=1.5 * scale)
+    for i in np.flatnonzero(~np.asarray(history.known, np.bool_)).tolist():
+        dotted(canvas, points[i], points[i + 1], theme.accent, scale)
     canvas.disc(float(x[-1]), float(y[-1]), 2.5 * scale, theme.ink)
-    for value, at in ((high, box.y + 9.0 * scale), (low, box.bottom - 1.0)):
-        canvas.text(
-            box.right,
-            at,
-            f"{value:.3g}",
-            size=11.0 * scale,
-            color=theme.quiet,
-            anchor="right",
-        )
+
+
+def runs_of(known: FloatArray) -> list[tuple[int, int]]:
+    """Return the first and last point of each stretch between which all values are known."""
+    edges = np.diff(np.concatenate([[0], np.asarray(known, np.int8), [0]]))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def dotted(
+    canvas: Canvas2D, start: FloatArray, end: FloatArray, color: str, scale: float = 1.0
+) -> None:
+    """Draw a straight line of dots."""
+    count = max(2, int(np.hypot(*(end - start)) / (DOTS * scale)))
+    if np.isfinite([start, end]).all():
+        places = start + np.linspace(0.0, 1.0, count)[:, np.newaxis] * (end - start)
+        canvas.discs(places, np.full(count, 0.9 * scale), color)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment
 from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.view.exhibits.exhibit import Exhibit
@@ -86,17 +87,62 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Card:
-    """What the inspector shows of a cube: its name, pairs of name and value, and lines of text.
+class Line:
+    """A line of a card, which is continued in further ones: a sentence, or a formula.
 
-    history  steps and values of a pinned weight
+    look   "plain", "quiet", "strong" for a heading, or "large" for the numbers of a change
+    aside  quiet words behind it
+    """
+
+    words: str
+    look: str = "plain"
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of numbers on a card, of which as many rows are shown as there is room for.
+
+    head    names of the columns
+    rows    the cells of each row
+    rests   what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
+    total   cells of the last row; empty for none
+    marked  index of the row of the focus sample, or NONE
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    rests: Sequence[Sequence[str]]
+    total: Sequence[str] = ()
+    marked: int = NONE
+
+
+@dataclass(frozen=True)
+class History:
+    """The values of a weight: solid between values that are known one by one, dotted elsewhere.
+
+    steps, values  (n,) the known ones, of which two may be at one step: before and after an edit
+    known          (n - 1,) whether all values between two of them are known
+    """
+
+    steps: FloatArray
+    values: FloatArray
+    known: FloatArray
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is written about a cube or a neuron.
+
+    row     bank index; NONE for a neuron
+    facts   pairs of name and value, beside the cube or sphere
+    blocks  what the inspector shows, from top to bottom
     """
 
     row: int
     name: str
     facts: Sequence[tuple[str, str]] = ()
-    lines: Sequence[str] = ()
-    history: tuple[FloatArray, FloatArray] | None = None
+    blocks: Sequence[Line | Table | History] = ()
 
 
 @dataclass(frozen=True)

@@ -1,126 +1,227 @@
-"""The inspector: data of one weight, on a card beside its cube or in a panel."""
+"""The inspector: the card of what is pinned, set in the height that there is."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.view.charts import sparkline
-from scalarviz.view.frame_data import Card, FrameData
-from scalarviz.view.highlights import corners_of
-from scalarviz.view.scene.frame import Box, Division, Projection
+from scalarviz.view.charts import draw_history
+from scalarviz.view.frame_data import Card, History, Line, Table
+from scalarviz.view.scene.frame import Box
 
-ROW = 18.0  # height of a line in pixels
-PART = re.compile(r", (?=[a-z])")  # separates the parts of a name, but not the numbers of a place
+SIZE, LARGE = 13.0, 17.0  # letters
+ROW = 17.5  # height of a line of SIZE
+SPACE = 7.0  # before a heading, a table and the history
+HISTORY = 74.0  # height of the history
+INDENT = "    "
+TITLES, CURVE = 1, 2  # parts of a card that are left out if they must be
 
 
-def draw_hover(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, division: Division
-) -> None:
-    """Draw a card beside the hovered cube, inside the stage."""
-    scene, scale = division.scene, division.scale
-    size, row, pad = 13.0 * scale, ROW * scale, 12.0 * scale
-    card = frame_data.hover
-    if card is None:
-        return
-    corners = see(corners_of(frame_data, card.row, 0.5)).xy
-    if len(corners) != 8:
-        return
-    names = (
-        max((canvas.measure(name, size=size) for name, _ in card.facts), default=0.0) + 0.8 * pad
-    )
-    values = max(
-        (canvas.measure(value, size=size, bold=True) for _, value in card.facts), default=0.0
-    )
-    wide = max(canvas.measure(card.name, size=size, bold=True), names + values) + 2.0 * pad
-    high = 30.0 * scale + row * len(card.facts)
-    x, y = float(corners[:, 0].max()) + pad, float(corners[:, 1].mean()) - high / 2.0
-    if x + wide > scene.right:
-        x = float(corners[:, 0].min()) - pad - wide
-    x = min(max(x, 4.0), max(4.0, scene.right - wide))
-    y = min(max(y, scene.y + 4.0), max(scene.y + 4.0, scene.bottom - high))
-    canvas.box(x, y, wide, high, theme.panel, radius=8.0, outline=theme.rim)
-    canvas.text(x + pad, y + 19.0 * scale, card.name, size=size, color=theme.ink, bold=True)
-    for i, (name, value) in enumerate(card.facts):
-        base = y + 37.0 * scale + row * i
-        canvas.text(x + pad, base, name, size=size, color=theme.quiet)
-        canvas.text(x + pad + names, base, value, size=size, color=theme.ink, bold=True)
+def is_shown(block: Line | Table | History, extra: int) -> bool:
+    """Return whether a block is on a card with these extra parts."""
+    if isinstance(block, History):
+        return bool(extra & CURVE)
+    return isinstance(block, Table) or block.look != "strong" or bool(extra & TITLES)
 
 
 def draw_inspector(
     canvas: Canvas2D, box: Box, card: Card, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw the pinned weight: its numbers, its history, and its arithmetic line by line.
+    """Draw what is pinned: its name, and lines, tables and the history from top to bottom.
 
-    The card is as high as its text. If the box is too low for it, the history is left out, then
-    letters are smaller.
+    The card is as high as its text. If the box is too low for it, tables have fewer rows, then the
+    history is left out, and then lines at the end, for which "..." stands.
     """
     pad = 12.0 * scale
-    room = box.width - 2.0 * pad
-    history = 56.0 * scale if card.history is not None and len(card.history[0]) > 1 else 0.0
-    sizes = [(13.0 * scale, history), *((size * scale, 0.0) for size in (13.0, 12.0, 11.0, 10.0))]
-    for size, below in sizes:
-        row = 1.34 * size
-        title = title_lines(canvas, card.name, room, size)
-        lines = [part for line in card.lines for part in wrapped(canvas, line, room, size)]
-        high = 2.0 * pad + row * (len(title) + len(card.facts) + len(lines)) + below + 12.0 * scale
-        if high <= box.height:
-            break
-    y = box.y
+    page = Page(canvas, box.width - 2.0 * pad, scale)
+    room = box.height - 2.0 * pad
+    parts = page.parts(card, room)
+    high = min(2.0 * pad + sum(part.high for part in parts), box.height)
     with canvas.clip(box.x, box.y, box.width, box.height):
-        canvas.box(
-            box.x,
-            y,
-            box.width,
-            min(high, box.height),
-            theme.panel[:7],
-            radius=8.0,
-            outline=theme.rim,
-        )
-        x, y = box.x + pad, y + pad + 0.78 * row
-        for line in title:
-            canvas.text(x, y, line, size=size, color=theme.ink, bold=True)
-            y += row
-        y += 4.0 * scale
-        names = max((canvas.measure(name, size=size) for name, _ in card.facts), default=0.0)
-        for name, value in card.facts:
-            canvas.text(x, y, name, size=size, color=theme.quiet)
-            canvas.text(x + names + pad, y, value, size=size, color=theme.ink, bold=True)
-            y += row
-        if below and card.history is not None:
-            place = Box(x, y - 0.6 * row, room, below - 12.0 * scale)
-            sparkline(canvas, place, *card.history, theme, scale)
-            y += below
-        y += 4.0 * scale
-        for part in lines:
-            canvas.text(x, y, part, size=size, color=theme.ink)
-            y += row
+        place = box.x, box.y, box.width, high
+        canvas.box(*place, theme.panel[:7], radius=8.0, outline=theme.rim)
+        y = box.y + pad
+        for part in parts:
+            part.draw(canvas, Box(box.x + pad, y, page.width, part.high), theme, scale)
+            y += part.high
 
 
-def title_lines(canvas: Canvas2D, name: str, width: float, size: float) -> list[str]:
-    """Return the name of a weight in lines: with its last part separate if it is too long."""
-    first, last = titles(canvas, name, width, size)
-    return [canvas.fit(part, width, size=size, bold=True) for part in (first, last) if part]
+@dataclass(frozen=True)
+class Part:
+    """A part of a card, with its height; `lines` are drawn, or the table or the history."""
+
+    high: float
+    lines: Sequence[str] = ()
+    look: str = "plain"
+    aside: str = ""
+    table: Table | None = None
+    rows: int = 0
+    history: History | None = None
+
+    def draw(self, canvas: Canvas2D, box: Box, theme: Theme, scale: float) -> None:
+        """Draw it; the box is as high as the part."""
+        if self.history is not None:
+            inner = Box(box.x, box.y + SPACE * scale, box.width, box.height - SPACE * scale)
+            draw_history(canvas, inner, self.history, theme, scale)
+        elif self.table is not None:
+            draw_table(canvas, box, self.table, self.rows, theme, scale)
+        else:
+            size, row = size_of(self.look, scale), row_of(self.look, scale)
+            color = theme.quiet if self.look == "quiet" else theme.ink
+            y = box.bottom - row * len(self.lines) + 0.74 * row
+            for line in self.lines:
+                bold = self.look in ("strong", "large")
+                wide = canvas.text(box.x, y, line, size=size, color=color, bold=bold)
+                y += row
+            if self.aside:
+                x, small = box.x + wide + 8.0 * scale, SIZE * scale
+                aside = canvas.fit(self.aside, box.right - x, size=small)
+                canvas.text(x, y - row, aside, size=small, color=theme.quiet)
 
 
-def titles(canvas: Canvas2D, name: str, width: float, size: float) -> tuple[str, str]:
-    """Return the name of a weight, with its last part separate if the line would be too long."""
-    if canvas.measure(name, size=size, bold=True) <= width:
-        return name, ""
-    *first, last = PART.split(name)
-    return (", ".join(first), last) if first else (name, "")
+def size_of(look: str, scale: float) -> float:
+    return (LARGE if look == "large" else SIZE) * scale
+
+
+def row_of(look: str, scale: float) -> float:
+    return ROW * size_of(look, scale) / SIZE
+
+
+@final
+class Page:
+    """Sets cards for a width in logical pixels."""
+
+    def __init__(self, canvas: Canvas2D, width: float, scale: float) -> None:
+        self.canvas = canvas
+        self.width = width
+        self.scale = scale
+
+    def parts(self, card: Card, room: float) -> list[Part]:
+        """Return the parts of a card, no higher than `room` together."""
+        name = [part for part in self.title(card.name) if part]
+        title = Part(ROW * self.scale * len(name), name, "strong")
+        most = max((len(each.rows) for each in card.blocks if isinstance(each, Table)), default=0)
+        shown = [most, *(count for count in (12, 8, 6, 4, 3, 2) if count < most)]
+        choices = [(count, TITLES + CURVE) for count in shown]
+        choices += [(min(count, most), TITLES) for count in (3, 2, 1)]
+        choices += [(min(count, most), 0) for count in (1, 0)]
+        for count, extra in choices:
+            blocks = [block for block in card.blocks if is_shown(block, extra)]
+            parts = [title, *(self.part(block, count) for block in blocks)]
+            if sum(part.high for part in parts) <= room:
+                return parts
+        return self.cut(parts, room)
+
+    def cut(self, parts: Sequence[Part], room: float) -> list[Part]:
+        """Return as many parts as there is room for, and a line "..."."""
+        row, found = ROW * self.scale, []
+        room -= row
+        for part in parts:
+            if part.high > room:
+                count = int(room // row)
+                if part.lines and count > 1:
+                    found.append(Part(row * (count - 1), part.lines[: count - 1], part.look))
+                break
+            room -= part.high
+            found.append(part)
+        return [*found, Part(row, ["..."])]
+
+    def part(self, block: Line | Table | History, count: int) -> Part:
+        """Return a part; a table with at most `count` rows."""
+        scale = self.scale
+        if isinstance(block, History):
+            return Part((HISTORY + SPACE) * scale, history=block)
+        if isinstance(block, Table):
+            rows = min(count, len(block.rows))
+            rest = block.rests[rows] if block.rests else ()
+            if rest and rows + 1 == len(block.rows):  # one more row takes as much room
+                rows, rest = rows + 1, ()
+            high = 1 + rows + bool(rest) + bool(block.total)
+            high = 1 if is_sum_only(block, rows) else high
+            return Part(ROW * scale * high + SPACE * scale, table=block, rows=rows)
+        bold = block.look in ("strong", "large")
+        size = size_of(block.look, scale)
+        lines = wrapped(self.canvas, block.words, self.width, size, bold=bold)
+        above = SPACE * scale if block.look == "strong" else 0.0
+        return Part(row_of(block.look, scale) * len(lines) + above, lines, block.look, block.aside)
+
+    def title(self, name: str) -> list[str]:
+        """Return a name in lines."""
+        size = SIZE * self.scale
+        lines = wrapped(self.canvas, name, self.width, size, bold=True)
+        return lines if len(lines) < 3 else [lines[0], "..."]
+
+
+def draw_table(
+    canvas: Canvas2D, box: Box, table: Table, count: int, theme: Theme, scale: float
+) -> None:
+    """Draw the head, some rows, what stands for the others, and the total."""
+    size, row = SIZE * scale, ROW * scale
+    rest = table.rests[count] if table.rests else ()
+    lines = [table.head, *table.rows[:count], *([rest] if rest else [])]
+    lines = [] if is_sum_only(table, count) else lines
+    lines += [table.total] if table.total else []
+    ends = ends_of(canvas, lines, box, size)
+    y = box.y + SPACE * scale + 0.74 * row
+    for cells in lines:
+        is_total = bool(table.total) and cells is table.total
+        color = theme.quiet if cells is table.head else theme.ink
+        if table.marked >= 0 and cells is table.rows[table.marked]:
+            place = box.x - 5.0 * scale, y - 0.74 * row, box.width + 10.0 * scale, row
+            canvas.box(*place, theme.lit + "28", radius=4.0)
+        if is_total and len(lines) > 1:
+            line = y - 0.72 * row
+            canvas.segments([(box.x, line)], [(box.right, line)], theme.faint)
+        room = (ends[0] if any(cells[1:-1]) else ends[-2]) - box.x
+        first = canvas.fit(cells[0], room, size=size, bold=is_total)
+        canvas.text(box.x, y, first, size=size, color=color, bold=is_total)
+        for end, cell in zip(ends[1:], cells[1:], strict=True):
+            canvas.text(end, y, cell, size=size, color=color, bold=is_total, anchor="right")
+        y += row
+
+
+def is_sum_only(table: Table, count: int) -> bool:
+    """Return whether nothing but the total is shown, since there is no room for a row."""
+    return bool(table.total) and count == 0
+
+
+def ends_of(canvas: Canvas2D, lines: Sequence[Sequence[str]], box: Box, size: float) -> list[float]:
+    """Return where each column of a table ends: the last one at the right edge.
+
+    The first one, with names, gets what the others leave.
+    """
+    full = [line for line in lines if any(line[1:-1])] or lines
+    first, *others = (
+        max(canvas.measure(line[j], size=size, bold=True) for line in (full if j == 0 else lines))
+        for j in range(len(lines[0]))
+    )
+    first = min(first, box.width - sum(others) - 0.6 * size * len(others))
+    gap = (box.width - first - sum(others)) / len(others)
+    ends = [box.x + first]
+    for width in others:
+        ends.append(ends[-1] + gap + width)
+    return ends
 
 
 def wrapped(
-    canvas: Canvas2D, line: str, width: float, size: float, *, indent: str = "    "
+    canvas: Canvas2D,
+    line: str,
+    width: float,
+    size: float,
+    *,
+    bold: bool = False,
+    indent: str | None = None,
 ) -> list[str]:
-    """Break a formula at spaces into lines that fit; continuation lines are indented."""
+    """Break a line at spaces into lines that fit; those of a formula are indented."""
+    indent = (INDENT if " = " in line else "") if indent is None else indent
     found: list[str] = []
     now = line[: len(line) - len(line.lstrip())]
     for word in line.split():
         longer = f"{now} {word}" if now.strip() else now + word
-        if now.strip() and canvas.measure(longer, size=size) > width:
+        if now.strip() and canvas.measure(longer, size=size, bold=bold) > width:
             found.append(now)
             longer = indent + word
         now = longer

@@ -17,7 +17,7 @@ from scalarviz.view.callout import draw_callout
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_marks
-from scalarviz.view.inspector import draw_hover, draw_inspector
+from scalarviz.view.inspector import draw_inspector
 from scalarviz.view.legend import draw_legend
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.moves import draw_ghosts, draw_pushes
@@ -28,6 +28,7 @@ from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
 from scalarviz.view.scenery import draw_scenery
 from scalarviz.view.strip import Place, draw_hovered, draw_strip
+from scalarviz.view.tooltip import draw_hover
 
 
 @final

@@ -9,6 +9,7 @@ import pytest
 from scalarviz.presenter.answers import AT_ONCE, Answer
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from scalarviz.view.frame_data import History
 from tests.session.test_session import wait_for
 from tests.session.test_threads import SOON, Gate, ours
 
@@ -70,7 +71,7 @@ def seen(stage: Stage) -> Any:
     assert card is not None
     return (
         frame_data.words,
-        card.lines,
+        [block for block in card.blocks if not isinstance(block, History)],
         frame_data.buffers.values,
         stage.reading.numbers.value.tolist(),
     )

@@ -6,9 +6,9 @@ import pytest
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.view.charts import draw_loss, sparkline, thinned, ticks
-from scalarviz.view.frame_data import Card, Curve
-from scalarviz.view.inspector import draw_inspector, titles, wrapped
+from scalarviz.view.charts import draw_history, draw_loss, thinned, ticks
+from scalarviz.view.frame_data import Card, Curve, History, Line, Table
+from scalarviz.view.inspector import draw_inspector, wrapped
 from scalarviz.view.scene.frame import Box
 from tests.studio import Studio, at
 
@@ -104,65 +104,113 @@ def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
     assert thinned(points[:150], 100.0) is not None and len(thinned(points[:150], 100.0)) == 150
 
 
-def test_a_small_line_goes_from_the_first_value_to_the_last(studio: Studio) -> None:
+def history(steps: object, values: object, known: object) -> History:
+    return History(np.array(steps, float), np.array(values, float), np.array(known, bool))
+
+
+def test_a_history_goes_from_the_first_value_to_the_last(studio: Studio) -> None:
     canvas = Canvas2D(WIDTH, HEIGHT)
-    box = Box(10.0, 10.0, 258.0, 60.0)
-    sparkline(canvas, box, np.array([0.0, 1.0, 2.0]), np.array([-1.0, 3.0, 1.0]), DARK)
+    box = Box(10.0, 10.0, 258.0, 76.0)
+    shown = history([0.0, 100.0, 200.0], [-1.0, 3.0, 1.0], [True, True])
+    draw_history(canvas, box, shown, DARK)
     pixels = studio.paper(canvas)
     line = drawn_in(pixels, DARK.accent)
+    plot = history_plot(canvas, box)
     for part, up in ((0.25, 0.5), (0.5, 1.0), (0.75, 0.75)):
-        place = [box.x + part * 200.0, box.bottom - 3.0 - up * 54.0]
+        place = [plot.x + part * plot.width, plot.bottom - 2.0 - up * (plot.height - 4.0)]
         assert np.hypot(*(line - place).T).min() < 1.6
-    np.testing.assert_allclose(at(pixels, (210.0, 40.0)), rgb((DARK.ink,))[0] * 255.0, atol=3)
-    assert canvas.words == ["3", "-1"]
+    end = plot.right, plot.bottom - 2.0 - 0.5 * (plot.height - 4.0)
+    np.testing.assert_allclose(at(pixels, end), rgb((DARK.ink,))[0] * 255.0, atol=3)
+    assert canvas.words == ["-1", "3", "0", "step 200"]
+
+
+def history_plot(canvas: Canvas2D, box: Box) -> Box:
+    axis = max(canvas.measure(each, size=12.0) for each in ("-1", "3")) + 6.0
+    return Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 21.0)
+
+
+def test_a_history_is_dotted_where_it_is_not_known(studio: Studio) -> None:
+    """Along the line there is ground between dots, but not where the values are known."""
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    box = Box(10.0, 10.0, 258.0, 76.0)
+    draw_history(canvas, box, history([0.0, 100.0, 200.0], [-1.0, 3.0, 3.0], [True, False]), DARK)
+    line, plot = drawn_in(studio.paper(canvas), DARK.accent, 60), history_plot(canvas, box)
+    gaps = []
+    for half in (0, 1):
+        left = plot.x + half * plot.width / 2.0
+        columns = set(line[:, 0].astype(int))
+        wanted = range(int(left) + 4, int(left + plot.width / 2.0) - 6)
+        gaps.append(sum(x not in columns for x in wanted) / len(wanted))
+    assert gaps[0] == 0.0 and 0.3 < gaps[1] < 0.9
 
 
 # Panels and the inspector.
 
 
-def test_the_name_of_a_weight_of_a_kernel_is_not_torn_apart_between_two_numbers() -> None:
-    canvas, name = Canvas2D(300, 300), "layer 2, kernel 10, weight of channel 2 at 0, 2"
-    assert titles(canvas, name, 256.0, 13.0) == (
-        "layer 2, kernel 10",
-        "weight of channel 2 at 0, 2",
-    )
-    assert titles(canvas, name, 900.0, 13.0) == (name, "")
+CARD = Card(
+    3,
+    "input B → neuron 1",
+    blocks=[
+        Line(".54 → .52", "large", "step 300"),
+        history([0.0, 1.0, 2.0], [0.5, 0.25, 0.75], [True, True]),
+        Line("Why did it change?", "strong"),
+        Line("Input B sent .27, neuron 1 was off by delta .0018: added up, that is grad -.0063."),
+        Table(
+            ("sample", "x", "delta", "x × delta"),
+            [(str(i), ".5", f".00{i}1", f".00{i}") for i in range(9)],
+            [(f"... {9 - i} more", "", "", ".07") for i in range(9)] + [()],
+            ("grad", "", "", "-.0063"),
+            0,
+        ),
+        *(Line(f"m{i} = .9 × .01 + .1 × -.00625 + .0000001 = .48") for i in range(4)),
+    ],
+)
 
 
-def test_the_inspector_writes_all_that_is_on_the_card(studio: Studio) -> None:
-    lines = [
-        "grad = sum of x * g",
-        "  0.1 * 0.2 = 0.02",
-        "w = w - lr * m_hat / (v_hat ** 0.5 + eps) = 0.1",
-    ]
-    card = Card(3, "layer 0, bias", [("value", "0.5"), ("gradient", "1e-3")], lines, None)
-    canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_inspector(canvas, BOX, card, DARK)
-    said = " ".join(" ".join(canvas.words).split())
-    for words in (card.name, "value 0.5", "gradient 1e-3", *lines):
-        assert " ".join(words.split()) in said
+def words_of(card: Card, box: Box) -> list[str]:
+    canvas = Canvas2D(WIDTH, 700)
+    draw_inspector(canvas, box, card, DARK)
+    return list(canvas.words)
 
 
-def test_a_card_is_whole_with_its_arithmetic_even_where_there_is_little_room(
+def test_the_inspector_writes_all_that_is_on_the_card() -> None:
+    said = words_of(CARD, Box(10.0, 10.0, 280.0, 640.0))
+    whole = " ".join(" ".join(said).split())
+    for block in CARD.blocks:
+        if isinstance(block, Line):
+            assert block.words in whole and block.aside in whole
+    for cells in [["sample", "x"], [".0021", ".002"], ["grad", "-.0063"], ["0", "step 2"]]:
+        assert set(cells) <= set(said)
+    assert not any("more" in words for words in said)
+
+
+def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_cut_off(
     studio: Studio,
 ) -> None:
-    lines = ["grad = sum of x * g", *(f"  0.{i} * 0.2 = 0.02 + a longer part" for i in range(12))]
-    history = np.arange(5.0), np.arange(5.0)
-    facts = [("value", "0.5"), ("gradient", "1e-3"), ("last change", "0"), ("since step", "3")]
-    card = Card(3, "layer 0, perceptron 1, weight from input 2", facts, lines, history)
-    for height in (560.0, 330.0, 300.0):
-        box = Box(10.0, 10.0, 260.0, height)
-        canvas = Canvas2D(WIDTH, 600)
-        draw_inspector(canvas, box, card, DARK)
-        pixels = studio.paper(canvas)
-        assert ("4" in canvas.words) == (height > 500.0)  # the end of its history
-        letters = (pixels > 100).all(axis=2).nonzero()[0]
-        assert letters.max() < box.bottom - 4.0 and letters.max() > 0.8 * box.bottom * (
-            height < 400.0
-        )
-        said = " ".join(" ".join(canvas.words).split())
-        for line in lines:
-            assert line.strip() in said
+    seen = []
+    for height in (640.0, 470.0, 368.0, 310.0, 250.0, 150.0, 60.0):
+        box = Box(10.0, 10.0, 280.0, height)
+        canvas = Canvas2D(WIDTH, 700)
+        draw_inspector(canvas, box, CARD, DARK)
+        letters = (studio.paper(canvas) > 100).all(axis=2).nonzero()
+        assert letters[0].max() < box.bottom - 4.0 and letters[1].max() < box.right - 4.0
+        said = canvas.words
+        rows = sum(each.startswith(".00") and len(each) == 5 for each in said)
+        seen.append((rows, "step 2" in said, any(words.startswith("m3") for words in said)))
+        assert (said[-1] == "...") == (not seen[-1][2])
+    assert seen[0] == (9, True, True) and 0 < seen[1][0] < 9 and seen[1][1:] == (True, True)
+    assert seen[2][1:] == (False, True) and seen[3] == (0, False, True)
+    assert not seen[-1][2]
+    assert [each[0] for each in seen] == sorted((each[0] for each in seen), reverse=True)
+
+
+def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
+    name = "pixel 14, 14 of map 12 of layer 3"
+    table = Table(("from", "x", "weight", "x × weight"), [(name, ".12", "-.12", ".015")], [])
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    assert canvas.words[-3:] == [".12", "-.12", ".015"]
+    assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
 
 
 def test_a_long_formula_is_broken_before_its_operators() -> None:
@@ -179,7 +227,7 @@ def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None
     for scale in (1.0, 2.0):
         canvas = Canvas2D(WIDTH * scale, HEIGHT * scale)
         box = Box(0.0, 0.0, 260.0 * scale, 60.0 * scale)
-        sparkline(canvas, box, np.arange(3.0), np.array([0.0, 1.0, 0.5]), DARK, scale)
+        draw_history(canvas, box, history(range(3), [0.0, 1.0, 0.5], [1, 1]), DARK, scale)
         pixels = drawn_in(studio.paper(canvas), DARK.quiet, 60)
         high = pixels[pixels[:, 1] < 20.0 * scale]
         sizes.append(np.ptp(high[:, 1]) + 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from scalarviz.model.operations import NONE, Buffer, Operation
@@ -16,8 +18,13 @@ ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that
 
 def neuron_name(session: Session, neuron: Neuron) -> str:
     """Return the name of a neuron: "input R", "neuron 3", "pixel 4, 4 of map 2", "output 0"."""
-    name, place = neuron
     program: Program = session.network.program
+    return name_in(program, names_of(session), neuron)
+
+
+def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron) -> str:
+    """Return the name of a neuron of a program; `given` are those of its inputs and outputs."""
+    name, place = neuron
     buffer = buffer_of(program, name)
     if buffer == program.inputs:
         kind, named = "input", program.inputs
@@ -25,7 +32,7 @@ def neuron_name(session: Session, neuron: Neuron) -> str:
         kind, named = "output", program.outputs
     else:
         return hidden_name(program, buffer, place)
-    names = names_of(session).get(named.name, ())
+    names = given.get(named.name, ())
     if place < len(names):
         return text(f"captions.end.{kind}", name=names[place])
     if buffer.shape:
