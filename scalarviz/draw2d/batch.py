@@ -283,7 +283,8 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
         raise InputError(
             f"an image is (rows, columns, 3 or 4) with pixels, not {np.asarray(colors).shape}"
         )
-    pixels[..., :3] = np.round(pixels[..., :3] * (pixels[..., 3:] / 255.0))
+    if pixels[..., 3].min() < 255:
+        pixels[..., :3] = np.round(pixels[..., :3] * (pixels[..., 3:] / 255.0))
     return pixels
 
 

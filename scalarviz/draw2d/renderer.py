@@ -28,6 +28,7 @@ class Renderer:
         # One for each batch.
         self._indices: list[Any] = []
         self._images: list[Any] = []
+        self._sent: list[Any] = []  # the pixels in these
 
     def draw(self, canvas: Canvas2D, width_px: int, height_px: int) -> None:
         """Draw a canvas on the current framebuffer, whose size is given in device pixels."""
@@ -50,8 +51,11 @@ class Renderer:
             if number == len(self._indices):
                 self._indices.append(gloo.IndexBuffer())
                 self._images.append(blank_image())
+                self._sent.append(None)
             if batch.image is not None:
-                self._images[number].set_data(batch.image.pixels)
+                if self._sent[number] is not batch.image.pixels:
+                    self._images[number].set_data(batch.image.pixels)
+                    self._sent[number] = batch.image.pixels
                 smooth = "linear" if batch.image.smooth else "nearest"
                 self._images[number].interpolation = smooth
             self._program["u_image"] = self._images[number]

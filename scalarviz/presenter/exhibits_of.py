@@ -9,11 +9,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import DataSet, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
+from scalarviz.draw2d.batch import image_bytes
 from scalarviz.draw2d.text_blocks import TextPlate
 from scalarviz.layers import Dense, Layer
 from scalarviz.model.operations import Operation
@@ -201,8 +203,16 @@ def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictur
 def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
     """Return `pictures` at all pixel centers, or at as many as are shown."""
     made = pictures(ask, data, engine, FINE_PIXELS)
-    _ = made.images  # converted here, on the thread that computes
+    # Converted here, on the thread that computes.
+    made.convert(target_bytes(data, FINE_PIXELS))
     return made
+
+
+@lru_cache(maxsize=4)
+def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
+    """Return the target of `pictures` as the pixels of an image."""
+    _, colors, (rows, columns) = some_pixels(data, side)
+    return image_bytes(colors.reshape(rows, columns, 3))
 
 
 def fine_points(data: Texture) -> int:

@@ -302,6 +302,27 @@ def test_a_paper_can_be_drawn_again_and_papers_of_other_sizes_between(shown: Sho
     np.testing.assert_array_equal(shown(small), first)
 
 
+def test_an_image_is_sent_to_the_graphics_card_when_it_has_changed(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vispy import gloo
+
+    sent: list[tuple[int, ...]] = []
+    send = gloo.Texture2D.set_data
+
+    def count(texture: Any, data: np.ndarray, *rest: Any, **more: Any) -> None:
+        sent.append(data.shape)
+        send(texture, data, *rest, **more)
+
+    monkeypatch.setattr(gloo.Texture2D, "set_data", count)
+    first, second = (np.full((5, 7, 4), part, np.uint8) for part in (255, 128))
+    for pixels, times in ((first, 1), (first, 1), (second, 2), (first, 3)):
+        canvas = Canvas2D(WIDTH, HEIGHT)
+        canvas.image(0, 0, 8, 8, pixels)
+        assert shown(canvas)[4, 4].tolist() == pixels[0, 0, :3].tolist()
+        assert sent.count((5, 7, 4)) == times
+
+
 def test_parts_of_one_picture_lie_on_parallelograms_and_are_drawn_at_once(studio: Studio) -> None:
     canvas = Canvas2D(64, 48)
     first = [(8, 8), (24, 14), (12, 28)]

@@ -7,10 +7,12 @@ import pytest
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes.lod import nearness
+from scalarviz.view.cubes.shaders import FLAT_FROM
 from scalarviz.view.labels import draw_labels
 from scalarviz.view.legend import legend_box
 from scalarviz.view.neurons import write_names, write_one
-from scalarviz.view.scene.frame import Box
+from scalarviz.view.scene.frame import Box, Projection
 from tests.view.measures import look, maps_of, projection, stage_of, trained
 
 SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (1000, 1000)]
@@ -38,6 +40,26 @@ every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}
 )
 def test_cubes_are_large_enough_to_be_seen(name: str, size: tuple[int, int], least: float) -> None:
     assert np.median(look(stage_of(trained(name), size)).edges) >= least
+
+
+class Seen:
+    """A projection as the transform of a vispy view."""
+
+    def __init__(self, see: Projection) -> None:
+        self.matrix = see.matrix
+
+    def map(self, points: np.ndarray) -> np.ndarray:
+        return points @ self.matrix.T
+
+
+# Software rendering takes twice as long where some may be tiles.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["texture", "12-64x4-3"])
+def test_cubes_of_thirteen_thousand_weights_are_cubes_and_no_tiles(name: str) -> None:
+    stage = stage_of(trained(name), (1280, 800))
+    plates = stage.frame_data().layout.plates
+    found = nearness(plates, Seen(projection(stage)), (1280.0, 800.0))
+    assert max(each.most for each in found) <= FLAT_FROM
 
 
 # 49 maps, 2,138 cubes and ten bars share a stage that is 820 pixels wide beside the sorted digits.

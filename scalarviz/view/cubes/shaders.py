@@ -29,7 +29,7 @@ HALF = 0.42  # half the side of the largest cube, in space
 LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
-FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.22, 0.4, 0.75, 1.05
+FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
 OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
 DIM, CONTRAST = 0.45, 3.05  # least brightness, and least contrast of what is dimmed with the ground
 

@@ -113,8 +113,13 @@ class Pictures(Exhibit):
     def images(self) -> list[npt.NDArray[np.uint8]]:
         """The images for a canvas, converted once."""
         if not self._made:
-            self._made.extend(map(image_bytes, self.pictures.values()))
+            self.convert()
         return self._made
+
+    def convert(self, first: npt.NDArray[np.uint8] | None = None) -> None:
+        """Convert the images for a canvas; `first` is the first one, if it is known."""
+        parts = list(self.pictures.values())
+        self._made[:] = map(image_bytes, parts if first is None else [first, *parts[1:]])
 
     @property
     def aspect(self) -> float:
