@@ -10,6 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.engines.common import portions
+from scalarviz.engines.common.before import LARGE
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.python.run import PythonRun
 from scalarviz.errors import Interrupted
@@ -76,6 +77,32 @@ def test_more_signals_do_not_break_off_what_the_first_has_begun(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_large_network_has_the_numbers_before_the_call_that_was_broken_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net = sv.Network([200, 200], engine="cpu")
+    assert net.bank.value.nbytes > LARGE
+    x, y = np.random.default_rng(0).random((2, 3, 200))
+    for optimizer in (sv.Adam(0.01), sv.Adam(0.01), sv.Momentum(0.01)):
+        net.train_step(x, y, "mse", optimizer)
+        before = everything(net.bank)
+        with monkeypatch.context() as patch:
+            patch.setattr(CpuRun, "steps", then_interrupted(CpuRun.steps))
+            with pytest.raises(Interrupted):
+                net.train_step(x, y, "mse", optimizer)
+        assert everything(net.bank) == before
+
+
+def then_interrupted(steps: Any) -> Any:
+    """Return a method that takes steps, then is interrupted."""
+
+    def broken(*args: Any) -> None:
+        steps(*args)
+        raise KeyboardInterrupt
+
+    return broken
+
+
 @both_engines
 @pytest.mark.parametrize("steps", [0, 1])
 def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
@@ -87,13 +114,7 @@ def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
     net.bank.slot_block(sv.Adam(0.01).row.slots)
     before = everything(net.bank)
     run: Any = PythonRun if engine == "python" else CpuRun
-    steps_of = run.steps
-
-    def broken(*args: Any) -> None:
-        steps_of(*args)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "steps", broken)
+    monkeypatch.setattr(run, "steps", then_interrupted(run.steps))
     with refused(Interrupted, "0 of 5 steps"):
         net.train(X, X, "mse", sv.Adam(0.01), steps=5)
     assert everything(net.bank) == before

@@ -15,6 +15,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches, InOrder
+from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
 from scalarviz.errors import OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
@@ -181,6 +182,7 @@ class Run(ABC):
         self.batches = batches
         self.loss_function = loss
         self.loss = np.nan  # loss of the batch, from the moment "loss" on
+        self.before: Before | None = None  # memory for a copy of the bank, see `portions`
 
     @abstractmethod
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:

@@ -34,7 +34,7 @@ def steps_until(
     """`take_steps` with Ctrl-C delayed, except while a portion runs."""
     losses = empty_losses(steps) if steps > 1 else NO_LOSSES
     done, kept, pace = 0, 0, 1
-    before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
+    before, start = before_of(engine, run, optimizer), time.perf_counter()
     while True:
         count = min(pace, steps - done)
         try:
@@ -62,8 +62,14 @@ def steps_until(
         seconds = time.perf_counter() - start
         pace = max(1, min(4 * count, int((done - kept) * SECONDS / seconds)))
         if seconds > SECONDS:
-            before, start = Before(engine.bank, optimizer, gradients=True), time.perf_counter()
+            before, start = before_of(engine, run, optimizer), time.perf_counter()
             kept = done
+
+
+def before_of(engine: Engine, run: Run, optimizer: Optimizer) -> Before:
+    """Return a copy of the present numbers, in the memory of the last one of this run."""
+    run.before = Before(engine.bank, optimizer, gradients=True, last=run.before)
+    return run.before
 
 
 def restore(run: Run, optimizer: Optimizer, before: Before, first: int, step: int) -> None:
