@@ -305,6 +305,17 @@ CONTROLS = table(
             help="show another sample of the batch",
         ),
         Control(
+            "add up",
+            "button",
+            "Add up the batch, sample by sample",
+            lambda controller, _: controller.guide.add_up(),
+            enabled=has_samples,
+            menu="Time",
+            text="Add up the batch",
+            key="a",
+            help="add up the gradients of the batch, sample by sample",
+        ),
+        Control(
             "value",
             "number",
             name_of_pinned,

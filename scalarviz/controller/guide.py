@@ -1,4 +1,4 @@
-"""Guide: what goes on by itself while one looks: ways of some operations, and the tour."""
+"""Guide: what goes on by itself while one looks: ways of some operations, tour, sum of a batch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, final
 
 from scalarviz.controller.tour import Tour, note_seen
+from scalarviz.presenter.batch_sum import can_add_up
 from scalarviz.session.branches import Clock
-from scalarviz.session.session import Unit
+from scalarviz.session.session import Session, Unit
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 OPERATION = 0.45  # seconds for each operation of a walk
 LONGEST_WALK = 3.0  # seconds
 READABLE = 1.2  # seconds for each operation of a step that is to be read
+SAMPLE = 1.2  # seconds for each sample of a batch that is added up
+LONGEST_SUM = 10.0  # seconds
+WHOLE = 1.5  # seconds for which the whole sum stands
 
 
 @final
@@ -70,16 +74,52 @@ class Walk:
 
 
 @final
+class Adding:
+    """The samples of a batch, added up over time; the session's focus goes along.
+
+    session  stands after an operation that computed weight gradients
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.count = session.timeline.trainer.batches.size
+        self._pause = min(SAMPLE, LONGEST_SUM / self.count)
+        self._former = self._focus = session.focus
+        self._place = session.clock.place
+        self._began = perf_counter()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more to show, and nobody else has moved the session or its focus."""
+        session = self.session
+        over = perf_counter() - self._began > self._pause * self.count + WHOLE
+        return not over and session.focus == self._focus and session.clock.place == self._place
+
+    def added(self) -> float:
+        """Return how many samples are added up by now, after showing the one that is added."""
+        samples = min((perf_counter() - self._began) / self._pause, float(self.count))
+        self.session.focus = self._focus = min(int(samples), self.count - 1)
+        return max(samples, 1e-6)
+
+    def end(self) -> None:
+        """Show the former sample again, unless another one was chosen."""
+        if self.session.focus == self._focus:
+            self.session.focus = self._former
+
+
+@final
 class Guide:
     """Leads a controller's session from one operation to the next, over time.
 
-    tour  what is left of the tour; None if none is under way
+    tour    what is left of the tour; None if none is under way
+    adding  the batch that is added up, or None
     """
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
         self.walk = Walk()
         self.tour: Tour | None = None
+        self.adding: Adding | None = None
         self._began = 0.0
         self._left: Clock | None = None  # where the tour has led, or left, the session
         self._then: Callable[[], None] = lambda: None
@@ -96,7 +136,9 @@ class Guide:
             return
         self._see_what_others_do()
         session = controller.session
-        if self.tour is not None:
+        if self.adding is not None:
+            self._add_on(self.adding)
+        elif self.tour is not None:
             self._tour_on(self.tour)
         elif direction := self.walk.due():
             go = session.advance if direction > 0 else session.back
@@ -124,6 +166,43 @@ class Guide:
         until = playing.until
         self.controller.play()
         playing.until = until
+
+    # The batch.
+
+    def add_up(self) -> None:
+        """Add up the weight gradients of the last operation; else go to the next that has some."""
+        controller = self.controller
+        session, here = controller.session, controller.session.timeline.here
+        if controller.warming.held:
+            return controller.tell(text("notices.wait"))
+        controller.pause()
+        controller.stage.offer({})
+        program = session.network.program
+        ends = [
+            done
+            for done, moment in enumerate(here.moments, 1)
+            if moment.kind == "weight gradient" and can_add_up(program.operations[moment.operation])
+        ]
+        if not ends:
+            return controller.tell(text("notices.no_batch_sum"))
+        done, count = here.clock.operation, len(here.moments)
+        left = min((end - done) % count for end in ends)
+        self.walk.begin(left, then=self._begin_adding)
+        return self.attend()
+
+    def _begin_adding(self) -> None:
+        self.adding = Adding(self.controller.session)
+
+    def _add_on(self, adding: Adding) -> None:
+        if adding.goes_on:
+            self.controller.stage.adding = adding.added()
+        else:
+            self._end_adding()
+
+    def _end_adding(self) -> None:
+        if self.adding is not None:
+            self.adding.end()
+        self.adding, self.controller.stage.adding = None, 0.0
 
     # The tour.
 
@@ -155,7 +234,8 @@ class Guide:
         then()
 
     def interrupt(self) -> None:
-        """End the tour, as any action of the user does."""
+        """End the tour or the sum, as any action of the user does."""
+        self._end_adding()
         if self.tour is not None:
             self.controller.stage.offer({})
             note_seen()

@@ -26,6 +26,7 @@ class PictureProtocol(Protocol):
     travel: Callable[[int], object]  # called with a number of operations to go
     patience: float  # seconds to wait for results of the session
     part_of_tour: str  # the part of the tour that the caption is of, or ""
+    adding: float  # how many samples of the batch are added up in the picture, or 0
     status: str  # message that stays until it is cleared
     asleep: bool  # whether to compute nothing
 

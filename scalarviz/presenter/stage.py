@@ -13,13 +13,17 @@ from typing import Any, final
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.model.weight import Weight
+from scalarviz.presenter.answers import Answer
+from scalarviz.presenter.batch_sum import BatchSum
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.strip import cells_of
+from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.cards import PinnedCard, hover_card
 from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
@@ -56,6 +60,8 @@ class Stage:
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
     part_of_tour   the part of the tour that the caption is of, or ""
+    adding         how many samples of the batch are added up in the picture, a broken number while
+                   one is being added; 0: the gradients are shown whole
     status         message that stays until it is cleared
     asleep         whether to compute nothing, while kernels are compiled
     """
@@ -79,7 +85,6 @@ class Stage:
         self.help = False
         self.silent = False
         self.present = False
-        self.part_of_tour = ""
         self.nodes: Callable[[Any], object] | None = None
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
@@ -106,6 +111,9 @@ class Stage:
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._card = PinnedCard(self.reading)
         self.narration = Narration(self.reading)
+        self._sum: Answer[BatchSum | None] = Answer(None)
+        self.reading.answers.append(self._sum)
+        self.part_of_tour, self.adding = "", 0.0
         self.rescale()
 
     @property
@@ -294,7 +302,7 @@ class Stage:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
         moving = self.eyes.tick(now)
-        moving = self._view_box.tick(now) or moving
+        moving = self._view_box.tick(now) or moving or self.adding > 0.0
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
     def _hover_card(self, source: Source) -> Card | None:
@@ -341,14 +349,11 @@ class Stage:
         mixed = self.motion.mixed(scales.color, scales.size, source)
         scales.follow(source, plates, self._now)
         frozen = np.asarray(session.network.bank.frozen)
-        pushed = pushes(
-            reading.program,
-            reading.moments,
-            self.motion.current,
-            part,
-            *self.motion.gradients,
-            frozen,
-        )
+        added = self._added()
+        pushed = self._pushed(part, frozen)
+        top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
+        if added is not None:
+            pushed = self._pushed(part, frozen, added)
         self._seen = FrameData(
             self.plan,
             CubeValues(
@@ -364,6 +369,7 @@ class Stage:
                 mixed.before,
                 scales.grown(self._now),
                 pushed,
+                top,
             ),
             reading.buffers(self.motion.done),
             reading.curve(),
@@ -373,7 +379,7 @@ class Stage:
                 self.pinned,
                 self.pinned_neuron,
                 clock=self.silent or self.present,
-                tour=self.part_of_tour,
+                instead=self._instead(added),
             ),
             moment,
             part,
@@ -392,6 +398,29 @@ class Stage:
         )
         self._fit(self._seen)
         return self._seen
+
+    def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
+        """Return the gradients that arrows show, of the batch as far as it is added up."""
+        reading, (before, after) = self.reading, self.motion.gradients
+        if added is not None:
+            after = added.pushes(after, self.adding)
+        moment = self.motion.current, part
+        return pushes(reading.program, reading.moments, *moment, before, after, frozen)
+
+    def _added(self) -> BatchSum | None:
+        """Return the sum over the batch if it is being added up."""
+        if not self.adding:
+            return None
+        reading, session = self.reading, self.session
+        key = reading.key, self.pinned
+        found = reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
+        return None if self._sum.pending else found
+
+    def _instead(self, added: BatchSum | None) -> Caption | None:
+        """Return the caption that stands in place of that of the operation, if there is one."""
+        if self.part_of_tour:
+            return tour_caption(self.part_of_tour, self.reading)
+        return None if added is None else added.caption(self.adding)
 
     def _fit(self, seen: FrameData) -> None:
         """Fit the network to the free stage: its layout without a card, its camera with one."""

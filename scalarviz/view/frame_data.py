@@ -34,6 +34,7 @@ class CubeValues:
     before         the colors' numbers before the step that is shown, if there is one
     grown          the color scale before and after, while it has just grown; else None
     pushes         the gradients known in the step that is shown, NaN where they are not; or None
+    top_push       gradient with the longest arrow; None: the largest one
     """
 
     colors: FloatArray
@@ -48,6 +49,7 @@ class CubeValues:
     before: FloatArray | None = None
     grown: tuple[float, float] | None = None
     pushes: FloatArray | None = None
+    top_push: float | None = None
 
 
 @dataclass(frozen=True)

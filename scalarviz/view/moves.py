@@ -32,7 +32,7 @@ def draw_pushes(
     if pushes is None:
         return
     known = np.abs(pushes[np.isfinite(pushes)])
-    top = float(known.max(initial=0.0))
+    top = frame_data.cubes.top_push or float(known.max(initial=0.0))
     if top == 0.0:
         return
     told, left = [*marks_of(frame_data)], MOST

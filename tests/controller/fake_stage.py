@@ -28,6 +28,7 @@ class FakeStage:
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
+        self.adding = 0.0
         self.asleep = False
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []

@@ -6,6 +6,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.tour import PARTS
+from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.stage import Stage
@@ -29,13 +30,13 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
     session = xor(outputs)
     session.focus = 2
     session.advance(session.operations.index("loss") + 1, "operation")
-    said = tour_caption("error", read(session)).title
+    words = tour_caption("error", read(session)).title
     inputs, targets = session.timeline.trainer.batches.at(0)
     off = np.abs(session.network(inputs)[2] - targets[2]).max()
     if outputs > 4:
-        assert said.endswith(f"the loss is {session.loss:.3g}.")
+        assert words.endswith(f"the loss is {said(session.loss)}.")
     else:
-        assert f" {off:.2g} " in said
+        assert f" {said(float(off))} " in words
 
 
 def test_it_ends_with_how_many_are_right() -> None:
@@ -43,8 +44,8 @@ def test_it_ends_with_how_many_are_right() -> None:
     session.advance(5)
     inputs, targets = session.timeline.trainer.batches.at(0)
     right = int((np.abs(session.network(inputs) - targets) < 0.5).sum())
-    said = tour_caption("end", read(session)).title
-    assert said == f"{right} of 4 are right. Click a cube, or press Space."
+    words = tour_caption("end", read(session)).title
+    assert words == f"{right} of 4 are right. Click a cube, or press Space."
 
 
 def test_of_colours_those_count_that_are_nearly_right(colours: sv.Session) -> None:
@@ -64,19 +65,19 @@ def test_of_colours_those_count_that_are_nearly_right(colours: sv.Session) -> No
 def test_without_a_notion_of_right_it_ends_with_the_loss() -> None:
     session = xor(3)
     session.advance(2)
-    said = tour_caption("end", read(session)).title
-    loss = f"After 2 steps the loss is {session.loss:.3g}."
-    assert said == f"{loss} Click a cube, or press Space."
+    words = tour_caption("end", read(session)).title
+    loss = f"After 2 steps the loss is {said(session.loss)}."
+    assert words == f"{loss} Click a cube, or press Space."
 
 
 def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
-    stage, said = Stage(colours), []
+    stage, words = Stage(colours), []
     colours.advance(6, "operation")
     for part in (*PARTS, "end", ""):
         stage.part_of_tour = part
         caption = stage.frame_data().words.caption
         assert caption is not None
-        said.append(caption.title)
+        words.append(caption.title)
         assert bool(caption.formula) == (part == "")
-    assert len(set(said)) == len(said) == 8
-    assert all(len(each) < 72 for each in said[:6]), "they stand in one line"
+    assert len(set(words)) == len(words) == 8
+    assert all(len(each) < 72 for each in words[:6]), "they stand in one line"

@@ -6,7 +6,6 @@ from typing import final
 
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
@@ -67,22 +66,19 @@ class Narration:
         neuron: Neuron | None = None,
         *,
         clock: bool,
-        tour: str = "",
+        instead: Caption | None = None,
     ) -> Words:
         """Return all texts of a picture.
 
-        show    the show
-        motion  has the operation that is shown
-        pinned  bank index of the pinned weight, or None
-        neuron  the pinned neuron, or None
-        clock   whether the step is one of the texts
-        tour    the part of the tour that the caption is of; "" for none
+        show     the show
+        motion   has the operation that is shown
+        pinned   bank index of the pinned weight, or None
+        neuron   the pinned neuron, or None
+        clock    whether the step is one of the texts
+        instead  the caption if it is not that of the operation; None: that
         """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        if tour:
-            caption = tour_caption(tour, self.reading)
-        else:
-            caption = self._caption(show, motion, pinned, neuron, hint=not clock)
+        caption = instead or self._caption(show, motion, pinned, neuron, hint=not clock)
         return Words(show.title, show.about, step, caption)
 
     def _caption(

@@ -33,9 +33,7 @@ def error_of(reading: LiveValues) -> str:
     off = distance(outputs, target)
     loss = reading.session.loss
     if off == off and target is not None and len(target) <= FEW:
-        return text(
-            f"captions.tour.error.{'one' if len(target) == 1 else 'some'}", off=said(off, 2)
-        )
+        return text(f"captions.tour.error.{'one' if len(target) == 1 else 'some'}", off=said(off))
     if loss == loss:
         return text("captions.tour.error.loss", loss=said(loss))
     return text("captions.tour.error")
