@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scalarviz.model.program import Program
     from scalarviz.model.weight import Weight
     from scalarviz.network.network import Network
+    from scalarviz.session.caption import Caption
+    from scalarviz.session.session import Session
     from scalarviz.session.state import SessionState
     from scalarviz.session.timeline import Timeline
 
@@ -67,6 +69,13 @@ def session_html(session: SessionState) -> str:
     from scalarviz.displays.session import session_html
 
     return session_html(session)
+
+
+def session_caption(session: Session, row: int | None) -> Caption:
+    """Return what the last operation of a session did, with the numbers of the weight at `row`."""
+    from scalarviz.presenter.captions.moments import caption
+
+    return caption(session, row)
 
 
 def save_network(network: Network, path: object) -> None:

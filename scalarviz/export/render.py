@@ -26,6 +26,7 @@ from scalarviz.export.storyboard_page import Still, page
 from scalarviz.export.video import encoder_for, png
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
+from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
@@ -334,13 +335,13 @@ def story(session: object, look: RenderOptions, title: str = "") -> tuple[int, s
     """Return a storyboard's number of pictures, and its page as HTML."""
     show = Show.of(session)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
-        stills = []
-        for _ in shown.session.operations:
+        stills, program = [], shown.session.network.program
+        for name in names_of_cells(program, program.moments):
             shown.session.advance(1, "operation")
             frame = drawn(canvas, stage, look)
             said = stage.captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
-            stills.append(Still(shown.session.done, said, png(frame), alt))
+            stills.append(Still(name, said, png(frame), alt))
     return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
 
 

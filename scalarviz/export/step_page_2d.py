@@ -17,6 +17,7 @@ from scalarviz.export.storyboard_page import Still, page
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment
 from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -29,12 +30,13 @@ def plain_story(show: Show, theme: str) -> str:
     """Return the next step of a session as one page, with a drawing per operation."""
     stills = []
     with replaying(show) as shown:
-        session = shown.session
-        for moment in session.timeline.trainer.moments:
+        session, moments = shown.session, shown.session.timeline.trainer.moments
+        names = names_of_cells(session.network.program, moments)
+        for name, moment in zip(names, moments, strict=True):
             session.advance(1, "operation")
             said = caption(session)
             picture = plain_drawing(session, moment).card().encode()
-            stills.append(Still(session.done, said, picture, f"{moment.name}: {said.title}"))
+            stills.append(Still(name, said, picture, f"{moment.name}: {said.title}"))
     return page(stills, show.title, THEMES[theme].is_dark)
 
 

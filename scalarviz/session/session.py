@@ -17,7 +17,7 @@ from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
-from scalarviz.leaf_calls import load_run, save_run
+from scalarviz.leaf_calls import load_run, save_run, session_caption
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
@@ -25,11 +25,19 @@ from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
 from scalarviz.session.branches import Branch, Clock
+from scalarviz.session.caption import Caption
 from scalarviz.session.doing import Doing
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.state import SessionState
 from scalarviz.session.timeline import Timeline
-from scalarviz.session.trainer import Trainer, as_values, checked_rate, rows_of, settings_of
+from scalarviz.session.trainer import (
+    Trainer,
+    as_values,
+    checked_rate,
+    one_row,
+    rows_of,
+    settings_of,
+)
 from scalarviz.session.units import advance, back
 from scalarviz.session.weight_history import WeightHistory, copy_at_start
 
@@ -67,8 +75,8 @@ class Session(SessionState):
     - What moves, changes or computes waits for the call that is under way, such as the whole of
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
-      `branch`, `switch`, `numbers`, `explain`, `copy`, `save`, and setting a rate, optimizer, data
-      or engine.
+      `branch`, `switch`, `numbers`, `explain`, `caption`, `copy`, `save`, and setting a rate,
+      optimizer, data or engine.
     - What only reads does not wait: every property, `repr`, `history`, and `request` and `ready`
       of a `snapshot`, which is filled in between two portions, also of a long `advance`. Neither do
       `play`, `pin` and `pause(timeout=0)`.
@@ -319,6 +327,19 @@ class Session(SessionState):
         """
         self._check_owner()
         self._weight_history.pin(rows_of(self.network, weight).tolist(), on)
+
+    def caption(self, weight: Weight | int | None = None) -> Caption:
+        """Return what the last operation did: a sentence, a formula, and its numbers.
+
+        weight  a Weight or a row of the bank, whose path the caption follows; None, the default:
+                the first weight
+
+        The numbers are those of the sample `focus`. Between two steps it says what the step that is
+        done did to the weight, at the very start what a cube is. `print` shows it as text. Raises
+        ShapeError for a row that the network lacks.
+        """
+        row = None if weight is None else one_row(self.network, weight)
+        return session_caption(self, row)
 
     # Files, and copies.
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameErr
 from scalarviz.export.render import RenderOptions
 from scalarviz.export.video import png
 from scalarviz.notebook import show
+from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.texts import texts
 from scalarviz.view.offscreen import make_canvas
 from scalarviz.view.scene.camera import Camera
@@ -304,6 +306,10 @@ def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
     assert count == 12 == text.count("data:image/png;base64,")
     assert texts()["captions.zero_grad.title"] in text
     assert "each delta times the weight between." in text
+    program = session.network.program
+    named = names_of_cells(program, program.moments)
+    assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named
+    assert "layer 0: add up" in named
     assert state(session) == before
     session.edit(0, 0.5)  # nothing lies ahead that an edit would leave behind
     assert len(session.branches) == 1

@@ -9,6 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.errors import ShapeError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -19,6 +20,7 @@ from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.traced_weight import path
 from scalarviz.session.caption import Caption
 from tests.presenter.caption_reader import NUMBER, agrees, equations, value_of
+from tests.wording import refused
 
 
 def rgb(batch: int = 8, optimizer: sv.Optimizer | None = None, **options: Any) -> sv.Session:
@@ -475,3 +477,31 @@ def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
     assert words == "-9 + 0 + 8 + ... 3 more (10) + 5 = 14"
     words = "".join(piece.words for piece in sum_line(terms[:4], -6.0))
     assert words == "1 + -9 + 2 + 0 = -6"
+
+
+# In the session.
+
+
+def test_a_session_says_what_it_did_last() -> None:
+    s = rgb()
+    assert str(s.caption()) == "Each cube is one weight."
+    for _ in s.operations:
+        s.advance(1, "operation")
+        assert s.caption() == caption(s) == s.caption(0)
+        assert s.caption(s.network.weight(7)) == caption(s, 7) == s.caption(7)
+    assert s.caption(7).rows == (7,) and " moves from " in str(s.caption(7))
+    lines = str(s.caption(7)).splitlines()
+    assert lines == [s.caption(7).title, s.caption(7).formula, *s.caption(7).numbers]
+
+
+def test_a_caption_of_a_weight_that_there_is_not() -> None:
+    with refused(ShapeError, "59"):
+        rgb().caption(59)
+
+
+def test_the_focus_sample_is_the_one_that_is_told() -> None:
+    s = rgb(8)
+    s.advance(2, "operation")
+    first = s.caption()
+    s.focus = 3
+    assert s.caption() != first and s.caption().title == first.title

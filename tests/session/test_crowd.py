@@ -89,6 +89,7 @@ DEEDS: dict[str, Deed] = {
     "read": read,
     "numbers": lambda s, rng, path: s.numbers(str(rng.choice(["affine 0", "tanh 0", "affine 1"]))),
     "explain": lambda s, rng, path: s.explain(row(rng)),
+    "caption": lambda s, rng, path: s.caption(row(rng)),
     "copy": copied,
     "save": save,
     "rate": lambda s, rng, path: setattr(s, "learning_rate", rng.uniform(0.001, 0.02)),

@@ -276,6 +276,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
     "explain": lambda s, path: s.explain(3),
+    "caption": lambda s, path: s.caption(3),
     "numbers": lambda s, path: s.numbers("affine 0"),
     "copy": lambda s, path: s.copy(),
     "save": lambda s, path: s.save(path / "run.safetensors"),

@@ -9,6 +9,7 @@ from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment, Program
 from scalarviz.texts import row_text, text
 from scalarviz.view.frame_data import BACKWARD, ERROR, FORWARD, Cell
+from scalarviz.view.strip import label
 
 PARTS = {"zero_grad": FORWARD, "forward": FORWARD, "loss": ERROR}  # all others are the way back
 
@@ -26,6 +27,11 @@ def cells_of(program: Program, moments: tuple[Moment, ...]) -> Sequence[Cell]:
         )
         for done, moment in enumerate(moments, 1)
     )
+
+
+def names_of_cells(program: Program, moments: tuple[Moment, ...]) -> list[str]:
+    """Return the name of each moment, such as "layer 0: add up", as the strip writes it."""
+    return [label(cell) for cell in cells_of(program, moments)]
 
 
 def name_of(program: Program, moment: Moment) -> str:
