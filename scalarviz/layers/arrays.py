@@ -116,17 +116,11 @@ def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
     return places
 
 
-def named_parameters(layers: Iterable[Layer]) -> Iterator[ParameterArray]:
-    """Yield all arrays of parameters, in the order of the bank."""
-    for name, layer in named_layers(layers):
-        yield from own_parameters(layer, f"{name}.").values()
-
-
-def named_states(layers: Iterable[Layer]) -> Iterator[tuple[str, FloatArray]]:
-    """Yield name and view of each array of non-parameter state, such as "2.running_mean"."""
-    for name, layer in named_layers(layers):
-        place = 0
-        for role, shape in layer.state_shapes().items():
-            after = place + prod(shape)
-            yield f"{name}.{role}", layer.state[place:after].reshape(shape)
-            place = after
+def state_arrays(layer: Layer) -> dict[str, FloatArray]:
+    """Return views of the state of a layer by role, such as "running_mean"."""
+    found, place = {}, 0
+    for role, shape in layer.state_shapes().items():
+        after = place + prod(shape)
+        found[role] = layer.state[place:after].reshape(shape)
+        place = after
+    return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, shorten, size
+from scalarviz.checks.numbers import FloatArray, answered, shorten, size, true_or_false
 from scalarviz.checks.targets import as_pairs
 from scalarviz.engines.common.portions import take_steps
 from scalarviz.engines.registry import EngineRow, choose
@@ -16,6 +16,7 @@ from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
+from scalarviz.layers.arrays import ParameterArray, named_layers, own_parameters
 from scalarviz.layers.chain import as_layers
 from scalarviz.leaf_calls import export_network, load_network, network_html, save_network
 from scalarviz.model.bank import SCALING, Bank
@@ -24,6 +25,14 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program, columns
 from scalarviz.model.weight import Parameters, Part, Weight
 from scalarviz.network.base import Model
+from scalarviz.network.state_dict import LoadedKeys, copies_of, load_arrays
+
+if TYPE_CHECKING:
+
+    class AnyLayer(Layer):
+        """A layer of a network, for type checkers: what else it has depends on its kind."""
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 @final
@@ -57,6 +66,9 @@ class Network(Model):
 
     CALLED = "the network"
 
+    if TYPE_CHECKING:
+        layers: tuple[AnyLayer, ...]
+
     @answered
     def __init__(
         self,
@@ -83,7 +95,7 @@ class Network(Model):
         bank: str | Bank,
     ) -> None:
         """Set up on a bank of zeros, or on a new one of this dtype."""
-        self.layers = layers
+        self.layers = layers  # type: ignore[assignment]  # any Layer can be an AnyLayer
         self.inputs = self.layers[0].inputs
         self.outputs = self.layers[-1].outputs
         self.init = init
@@ -200,6 +212,59 @@ class Network(Model):
     def parameters(self) -> Parameters:
         """Return all weights and biases as a sequence in the order of the bank."""
         return Parameters(len(self._bank), self.weight)
+
+    def named_parameters(self) -> Iterator[tuple[str, ParameterArray]]:
+        """Yield name and ParameterArray of the kernel and the bias of each layer.
+
+        Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
+        in layer 3, a Residual. A layer that is used several times has the name of its first place.
+        """
+        for name, layer in named_layers(self.layers):
+            for parameter in own_parameters(layer, f"{name}.").values():
+                yield parameter.name, parameter
+
+    def state_dict(self, like: object = None) -> dict[str, FloatArray]:
+        """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
+
+        like  state dict of the same network in PyTorch, whose names are used: there activations
+              are numbered, too; None, the default: numbers are indices of `layers`
+
+        Raises InputError if `like` has other arrays.
+        """
+        return copies_of(self.layers, like)
+
+    def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
+        """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
+
+        state_dict  names and arrays or tensors; if the names are not those of `net.state_dict()`,
+                    and differ in their numbers only, they are taken in the order of the numbers,
+                    such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
+        strict      False: load what both have; by default True: all must be in both
+
+        In a session this is an edit. Returns the names that were missing and unexpected. Raises
+        InputError, with nothing changed, for names or shapes that do not fit.
+        """
+        return load_arrays(self.layers, self._bank, state_dict, true_or_false(strict, "strict"))
+
+    def __len__(self) -> int:
+        """Return the number of layers."""
+        return len(self.layers)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyLayer: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
+    def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
+        """Return the layer at an index, or those of a slice, as `net.layers[index]`."""
+        try:
+            return self.layers[index]
+        except (IndexError, TypeError):
+            raise IndexError(
+                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(index)}"
+            ) from None
+
+    def __iter__(self) -> Iterator[AnyLayer]:
+        return iter(self.layers)
 
     def name_of(self, row: int) -> str:
         """Return the name of the weight on a `row` of the bank."""

@@ -176,9 +176,8 @@ def test_the_errors_go_through_a_pickle() -> None:
     [
         ("Network", "cuda"),
         ("Network", "eval"),
-        ("Network", "state_dict"),
-        ("Network", "load_state_dict"),
-        ("Network", "named_parameters"),
+        ("Network", "save_weights"),
+        ("Network", "weights"),
         ("Network", "fit"),
         ("Network", "paramters"),
         ("Weight", "numpy"),

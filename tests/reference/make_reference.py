@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from networks import biases, initializers, layers, networks
 from scalars import activations, losses, operations
+from state_dicts import state_dicts
 from tensors import Entry
 from training import optimizers, schedules, steps
 
@@ -35,7 +36,7 @@ def main() -> None:
     torch.set_num_threads(1)
     groups = (
         activations, operations, losses, steps, optimizers, schedules, initializers, biases,
-        layers, networks,
+        layers, networks, state_dicts,
     )  # fmt: skip
     reference: Entry = {"torch": torch.__version__}
     reference |= {group.__name__: group() for group in groups}

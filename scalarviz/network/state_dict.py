@@ -1,0 +1,161 @@
+"""State dicts: all numbers of a network as arrays by name, as in PyTorch.
+
+PyTorch numbers activations, too: nn.Sequential(Linear, Tanh, Linear) has "0.weight" and "2.weight",
+where two Dense layers have "0.weight" and "1.weight". So names that differ in their numbers only
+are matched in the order of these numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.errors import InputError, ShapeError
+from scalarviz.layers import Layer
+from scalarviz.layers.arrays import checked_array, named_layers, own_parameters, state_arrays
+from scalarviz.model.bank import Bank
+
+MOST = 6  # names that an error lists
+ONLY_THERE = "num_batches_tracked"  # PyTorch's BatchNorm uses it only if it has no momentum
+
+
+class LoadedKeys(NamedTuple):
+    """Names of a network that a state dict lacks, and names in it that the network lacks."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+def arrays_of(layers: Iterable[Layer]) -> dict[str, FloatArray]:
+    """Return views of all arrays of some layers by name."""
+    found: dict[str, FloatArray] = {}
+    for name, layer in named_layers(layers):
+        for role, parameter in own_parameters(layer).items():
+            found[f"{name}.{role}"] = parameter.value
+        found |= {f"{name}.{role}": array for role, array in state_arrays(layer).items()}
+    return found
+
+
+def copies_of(layers: Iterable[Layer], like: object) -> dict[str, FloatArray]:
+    """Return copies of all arrays of some layers, under the names of `like` unless it is None."""
+    ours = arrays_of(layers)
+    theirs = ours if like is None else checked_dict(like)
+    names, keys = match(ours, theirs)
+    check_keys(keys, "")
+    wrong = [
+        f"{name} has shape {np.shape(theirs[name])}, and {own} {ours[own].shape}"
+        for name, own in names.items()
+        if tuple(np.shape(theirs[name])) != ours[own].shape
+    ]
+    check_shapes(wrong)
+    return {name: ours[own].copy() for name, own in names.items()}
+
+
+def load_arrays(
+    layers: Sequence[Layer], bank: Bank, state_dict: object, strict: bool
+) -> LoadedKeys:
+    """Write the arrays of a state dict into the bank of some layers: all of them, or none."""
+    ours, theirs = arrays_of(layers), checked_dict(state_dict)
+    names, keys = match(ours, theirs)
+    if strict:
+        check_keys(keys, ", or pass strict=False to load the others")
+    found: list[tuple[FloatArray, FloatArray]] = []
+    wrong: list[str] = []
+    for name, own in names.items():
+        array = ours[own]
+        try:
+            found.append((array, checked_array(theirs[name], name, array.shape, array.dtype.name)))
+        except ShapeError as error:
+            wrong.append(str(error))
+    check_shapes(wrong)
+    with bank.guard:
+        before = bank.value.copy(), bank.state.copy()
+        try:
+            for array, numbers in found:
+                array[...] = numbers
+            for layer in layers:
+                layer.check_states(bank.state[np.newaxis])
+        except BaseException:
+            bank.value[:], bank.state[:] = before
+            raise
+    return keys
+
+
+def checked_dict(state_dict: object) -> Mapping[str, Any]:
+    """Return a state dict; raise InputError for anything else."""
+    if isinstance(state_dict, Mapping) and all(isinstance(name, str) for name in state_dict):
+        return state_dict
+    raise InputError(
+        f"a state dict maps names to arrays, and cannot be {shorten(state_dict)}: pass "
+        "model.state_dict(), say"
+    )
+
+
+def match(
+    ours: Mapping[str, FloatArray], theirs: Mapping[str, Any]
+) -> tuple[dict[str, str], LoadedKeys]:
+    """Return our name for each of theirs that we have, and the names without a counterpart."""
+    names = [name for name in theirs if name.rpartition(".")[2] != ONLY_THERE]
+    same = {name: name for name in names if name in ours}
+    if len(same) < max(len(names), len(ours)):
+        same = match_by_order([*ours], names) or same
+    missing = [name for name in ours if name not in same.values()]
+    return same, LoadedKeys(missing, [name for name in names if name not in same])
+
+
+def match_by_order(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
+    """Return our name for each of theirs if they differ in their numbers only, else {}."""
+    own = dict(zip(in_order(theirs), in_order(ours), strict=False))
+    found = {}
+    for name in theirs:
+        prefix, _, role = name.rpartition(".")
+        found[name] = f"{own.get(prefix)}.{role}"
+    return found if {*found.values()} == {*ours} else {}
+
+
+def in_order(names: Sequence[str]) -> list[str]:
+    """Return all prefixes in the order of their numbers; [] if that is not certain."""
+    prefixes = {name.rpartition(".")[0] for name in names}
+    numbers = {prefix: tuple(map(int, re.findall("[0-9]+", prefix))) for prefix in prefixes}
+    letters = {re.sub("[0-9.]", "", prefix) for prefix in prefixes}
+    if len(letters) > 1 or len({*numbers.values()}) < len(prefixes):
+        return []
+    return sorted(prefixes, key=lambda prefix: numbers[prefix])
+
+
+def check_keys(keys: LoadedKeys, more: str) -> None:
+    """Raise InputError if there are names without a counterpart."""
+    said = [
+        f"{what} {listed(names)}"
+        for what, names in zip(("it lacks", "it has besides"), keys, strict=True)
+        if names
+    ]
+    if said:
+        raise InputError(
+            f"the state dict does not fit the network, and nothing was changed: {'; '.join(said)}: "
+            f"rename what stands for it{more}"
+        )
+
+
+def check_shapes(wrong: Sequence[str]) -> None:
+    """Raise ShapeError if there are arrays of other shapes."""
+    if wrong:
+        raise ShapeError(
+            "the state dict does not fit the network, and nothing was changed: "
+            + listed(wrong, "; ")
+        )
+
+
+def listed(names: Sequence[str], between: str = ", ") -> str:
+    """Return some names, and how many more there are."""
+    more = f"{between}and {len(names) - MOST} more" if len(names) > MOST else ""
+    return between.join(map(shortened, names[:MOST])) + more
+
+
+def shortened(name: str) -> str:
+    """Return a text in at most 100 characters."""
+    return name if len(name) <= 100 else f"{name[:97]}..."
