@@ -12,6 +12,7 @@ import scalarviz as sv
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.program import Program
 from scalarviz.view.cubes.shaders import HALF
+from scalarviz.view.scene import beads as beads_module
 from scalarviz.view.scene.beads import beads, laid_out, size_of
 from scalarviz.view.scene.beads_form import ANGLES, FOLDED, ROWS, WIDER, Form
 from scalarviz.view.scene.layout import LAYOUTS
@@ -387,6 +388,32 @@ def test_the_shape_of_the_stage_decides(sizes: tuple[int, ...]) -> None:
     for own, other, shape in ((high, wide, 0.4), (wide, high, 4.0)):
         sizes_seen = [size_of(each, angle_of(each), shape) for each in (own, other)]
         assert sizes_seen[0] >= 0.93 * sizes_seen[1]
+
+
+def test_a_form_is_chosen_by_boxes_and_one_layout_is_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = sv.Network([3, 20, 20, 20, 2], seed=0).program
+    built, measured = [], []
+    for calls, module, name in (
+        (built, beads_module, "laid_out"),
+        (measured, beads_module, "placed"),
+    ):
+        original = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, calls=calls, f=original: [calls.append(a), f(*a)][1]
+        )
+    first = of(program, 1.75)
+    tried = len(measured) - 1  # the form that was chosen is placed once more
+    assert len(built) == 1 and tried > 10
+    # Another shape of the stage measures only forms that were not measured before.
+    of(program, 1.7)
+    assert len(built) <= 2 and len(measured) < 1 + 1.5 * tried
+    count = len(measured)
+    assert of(program, 1.75) is first and len(measured) == count
+    # Other names or words are another layout.
+    assert beads(program, lambda label: (label, ""), {}, 1.75) is not first
+    assert beads(program, about, {"inputs": ["a", "b", "c"]}, 1.75).neurons[0].names
 
 
 def angle_of(layout: Layout) -> float:

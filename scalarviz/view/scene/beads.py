@@ -14,8 +14,10 @@ cubes are as large as possible in a stage of the given shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -38,6 +40,7 @@ from scalarviz.view.scene.beads_walls import plates_of
 from scalarviz.view.scene.beads_wires import IMAGES, fan_at, skips, straight, wires_of
 from scalarviz.view.scene.plates import DOWN, NEAR, Fan, Label, Layout, Neurons, Plate, Wires
 
+KEPT = 4  # layouts of a program
 WIRED = 400  # weights; larger networks have wires at the edges of walls only
 
 About = Callable[[str], tuple[str, str]]
@@ -52,16 +55,51 @@ def beads(
     names   names of the neurons of a buffer
     aspect  width of the free stage divided by its height
     """
-    names = names or {}
-    upright = ends_upright(program, names)
+    known, names = known_of(program, names or {}), names or {}
 
     def size(form: Form) -> float:
-        stations, boxes = placed(program, names, form)
-        view, points = view_of(form, len(stations)), ends_of(stations, boxes)
-        return size_in(view, points, form.angle, aspect, images=form.hanging)
+        if form not in known.points:
+            stations, boxes = placed(program, names, form)
+            known.points[form] = len(stations), ends_of(stations, boxes)
+        count, points = known.points[form]
+        return size_in(view_of(form, count), points, form.angle, aspect, images=form.hanging)
 
-    form = chosen(stations_of(program, names, upright=upright), size, Form(upright=upright))
-    return laid_out(program, about, names, form)
+    upright = ends_upright(known.stations)
+    form = chosen(known.stations, lru_cache(maxsize=None)(size), Form(upright=upright))
+    words = tuple(about(operation.label) for operation in program.operations)
+    made = known.layouts.pop((form, words), None) or laid_out(program, about, names, form)
+    known.layouts[form, words] = made
+    for old in list(known.layouts)[:-KEPT]:
+        known.layouts.pop(old, None)
+    return made
+
+
+@dataclass
+class Known:
+    """What was found of a program before; a stage changes its shape more often than its program.
+
+    key       changes with the program and the names of its neurons
+    stations  its lines and walls, without places
+    points    number of stations in a form, and the corners of the boxes around them
+    layouts   the last ones that were made, by their form and the words of their layers
+    """
+
+    key: object
+    stations: list[Station]
+    points: dict[Form, tuple[int, FloatArray]] = field(default_factory=dict)
+    layouts: dict[tuple[Form, object], Layout] = field(default_factory=dict)
+
+
+KNOWN: WeakKeyDictionary[Program, Known] = WeakKeyDictionary()
+
+
+def known_of(program: Program, names: Names) -> Known:
+    """Return what is known of a program with these names of its neurons."""
+    key = len(program.operations), tuple((each, tuple(own)) for each, own in names.items())
+    found = KNOWN.get(program)
+    if found is None or found.key != key:
+        found = KNOWN[program] = Known(key, stations_of(program, names))
+    return found
 
 
 def size_of(layout: Layout, angle: float, aspect: float) -> float:

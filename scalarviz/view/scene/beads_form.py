@@ -60,9 +60,11 @@ class Form:
     fold: int = 1
 
 
-def ends_upright(program: Program, names: Names) -> bool:
-    """Return whether the inputs of a network that reads images are upright: if its outputs are."""
-    stations = stations_of(program, names)
+def ends_upright(stations: list[Station]) -> bool:
+    """Return whether the inputs are upright so that the outputs are, if images are read.
+
+    stations  with inputs that are not upright
+    """
     return any(each.run.images for each in stations) and not stations[-1].run.upright
 
 

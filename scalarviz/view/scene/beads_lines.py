@@ -307,33 +307,32 @@ def measure(
     hanging  whether images in depth stand below the columns of their wall
     """
     walls = [each for each in stations if each.kind == "wall"]
-    runs = list({id(each.run): each.run for each in stations}.values())
-    for wall in walls:
-        for run in (wall.before, wall.run):
-            run.tiled |= bool(wall.tile)
-    for run in runs:
-        tiles = [max(w.tile) + 1 for w in walls if w.tile and run in (w.run, w.before)]
-        lines = [each for each in stations if each.kind == "line" and each.run is run]
+    lines: dict[Run, list[Station]] = {}
+    beside: dict[Run, list[tuple[int, Station]]] = {each.run: [] for each in stations}
+    for each in stations:
+        lines.setdefault(each.run, [])
+        if each.kind == "line":
+            lines[each.run].append(each)
+        if each.kind == "wall":
+            beside[each.run].append((0, each))  # its rows
+            beside[each.before].append((1, each))  # its columns
+    for run, own in beside.items():
+        run.tiled |= any(wall.tile for _, wall in own)
         run.lanes = lanes if run.images and run.count > LEAST_IMAGES else 1
-        run.pitch = step_of(run, lines, max(tiles, default=0))
+        room = max((max(wall.tile) + 1 for _, wall in own if wall.tile), default=0)
+        run.pitch = step_of(run, lines[run], room)
         run.step = run.pitch / run.lanes
     for wall in walls:
         measure_wall(wall, fold, hanging=hanging)
-    for run in runs:
-        cells = [
-            cell
-            for wall in walls
-            for cell, own in zip(wall.cells, (wall.run, wall.before), strict=True)
-            if own is run
-        ]
-        run.wrap(longest, max(cells, default=run.step))
+    for run, own in beside.items():
+        run.wrap(longest, max((wall.cells[side] for side, wall in own), default=run.step))
     for wall in walls:
         rows, columns = wall.run.extent(wall.cells[0]), wall.before.extent(wall.cells[1])
         across = (wall.run, columns / wall.fold, wall.before), (wall.before, rows, wall.run)
-        for run, side, other in across[: 2 if wall.fold == 1 else 1]:
-            run.side = max(run.side, side)
+        for run, wide, other in across[: 2 if wall.fold == 1 else 1]:
+            run.side = max(run.side, wide)
             run.apart = max(run.apart, run.side, other.extent(), run.lanes * run.pitch)
-    for run in runs:
+    for run in beside:
         run.apart += max(3.0, 0.05 * run.apart)
 
 
