@@ -75,8 +75,8 @@ class Session(SessionState):
     - What moves, changes or computes waits for the call that is under way, such as the whole of
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
-      `branch`, `switch`, `numbers`, `explain`, `caption`, `copy`, `save`, and setting a rate,
-      optimizer, data or engine.
+      `branch`, `switch`, `numbers`, `norms`, `explain`, `caption`, `copy`, `save`, and setting a
+      rate, optimizer, data or engine.
     - What only reads does not wait: every property, `repr`, `history`, and `request` and `ready`
       of a `snapshot`, which is filled in between two portions, also of a long `advance`. Neither do
       `play`, `pin` and `pause(timeout=0)`.
@@ -318,7 +318,7 @@ class Session(SessionState):
             self.timeline.switch(self.timeline.find(branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
-        """Record the values of some weights; earlier values are replayed in the background.
+        """Record values and gradients of some weights; earlier ones are replayed in the background.
 
         weight  a Weight of the network, its row in the bank, or several rows
         on      False: stop recording and forget the history; by default True

@@ -11,11 +11,12 @@ from scalarviz.errors import OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.leaf_calls import session_html
 from scalarviz.model.weight import Weight
+from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
-from scalarviz.session.weight_history import WeightHistory
+from scalarviz.session.weight_history import KINDS, Recorded, WeightHistory
 
 
 class SessionState(ABC):
@@ -156,25 +157,39 @@ class SessionState(ABC):
             return explain(self.timeline.trainer, row, self.timeline.clock.operation)
 
     @final
+    def norms(self) -> dict[str, Norms]:
+        """Return the norms of the values and of the gradients of each layer with parameters.
+
+        Keys are indices of layers, as in `net.state_dict()`. Between two steps the gradients are
+        those of the step that is done. Raises InputError for a compiled function.
+        """
+        with self.doing():
+            return norms_of(self.network.layers)
+
+    @final
     @property
     def pinned(self) -> list[int]:
         """Rows of the pinned weights in the bank."""
         return self._weight_history.rows
 
     @final
-    def history(self, weight: Weight | int, *, wait: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Return the steps up to now with known values of a pinned `weight`, and the values.
+    def history(
+        self, weight: Weight | int, kind: Recorded = "value", *, wait: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the steps up to now at which a pinned `weight` is known, and its numbers there.
 
         weight  a Weight or a row of the bank
+        kind    "value", the default, on arrival at a step; "gradient": that of the step before, by
+                which the weight came to this value, and 0 at the start
         wait    True: wait until the background thread has replayed the steps before the pinning,
                 and raise the error that ended it, if any; by default False
 
         Returns two arrays of the same length, int64 and float64.
         """
-        row = one_row(self.network, weight)
+        row, kind = one_row(self.network, weight), pick(KINDS, kind, "kind of history")
         if wait:
             self._weight_history.wait()
-        return self._weight_history.history(row)
+        return self._weight_history.history(row, kind)
 
     @final
     def _repr_html_(self) -> str:

@@ -1,12 +1,12 @@
-"""WeightHistory: the values of pinned weights over the steps, for plots.
+"""WeightHistory: the values and gradients of pinned weights over the steps, for plots.
 
-From the pinning on, values are recorded during training. Earlier values are replayed in the
-background on a copy of the network.
+From the pinning on, they are recorded during training. Earlier ones are replayed in the background
+on a copy of the network.
 """
 
 from __future__ import annotations
 
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 
@@ -22,15 +22,22 @@ from scalarviz.session.worker import Background, Job
 POINTS = 2000  # points of a history, about; a longer training is sampled at equal distances
 MEMORY = 2**24  # bytes for keyframes of the copy
 
+Recorded = Literal["value", "gradient"]
+KINDS: dict[str, Recorded] = {"value": "value", "gradient": "gradient"}
+Known = dict[tuple[int, int], float]  # by number of branch, and step
+
 
 @final
 class WeightHistory:
-    """The pinned rows of a bank, and their values at some steps of each branch."""
+    """The pinned rows of a bank, with values and gradients at some steps of each branch.
+
+    The gradient on arrival at a step is the one that the step before moved the weight by.
+    """
 
     def __init__(self, timeline: Timeline, session_lock: SessionLock) -> None:
         self._timeline = timeline
         self._session_lock = session_lock
-        self._values: dict[int, dict[tuple[int, int], float]] = {}  # by row; branch and step
+        self._known: dict[int, dict[Recorded, Known]] = {}  # by row
         self._lock = Guard()
         self._background = Background()
         timeline.each_portion = self.note
@@ -38,50 +45,57 @@ class WeightHistory:
 
     @property
     def rows(self) -> list[int]:
-        return list(self._values)
+        return list(self._known)
 
     def pin(self, rows: list[int], on: bool) -> None:
         """Start recording these rows, or stop and forget them."""
         with self._lock:
             for row in rows:
                 if on:
-                    self._values.setdefault(row, {})
+                    self._known.setdefault(row, {"value": {}, "gradient": {}})
                 else:
-                    self._values.pop(row, None)
+                    self._known.pop(row, None)
         if on:
             self._fill_in()
-        elif not self._values:
+        elif not self._known:
             self.stop()
 
     def take_over(self, other: WeightHistory) -> None:
-        """Pin what the WeightHistory of the original had pinned, with the known values."""
+        """Pin what the WeightHistory of the original had pinned, with all that is known."""
         with other._lock:
-            self._values = {row: dict(known) for row, known in other._values.items()}
+            self._known = {
+                row: {kind: dict(each) for kind, each in known.items()}
+                for row, known in other._known.items()
+            }
         if other._background.busy:
             self._fill_in()
 
     def stride(self) -> int:
         """Return the number of steps that may pass between two records."""
-        return max(1, self._timeline.clock.step // POINTS) if self._values else MOST_STEPS
+        return max(1, self._timeline.clock.step // POINTS) if self._known else MOST_STEPS
 
-    def note(self, numbers: FloatArray | None = None) -> None:
-        """Record the present values, or `numbers`, if the clock stands between two steps."""
+    def note(self) -> None:
+        """Record the present numbers, if the clock stands between two steps."""
+        bank = self._timeline.trainer.bank
+        self._note("value", bank.value)
+        self._note("gradient", bank.grad)
+
+    def _note(self, kind: Recorded, numbers: FloatArray) -> None:
         clock = self._timeline.clock
-        numbers = self._timeline.trainer.bank.value if numbers is None else numbers
-        if not self._values or clock.operation or clock.actions:
+        if not self._known or clock.operation or clock.actions:
             return
         with self._lock:
-            for row, values in self._values.items():
-                values[self._timeline.branch.number, clock.step] = float(numbers[row])
-                if len(values) > 4 * POINTS:
-                    self._values[row] = dict(list(values.items())[::2])
+            for row, known in self._known.items():
+                known[kind][self._timeline.branch.number, clock.step] = float(numbers[row])
+                if len(known[kind]) > 4 * POINTS:
+                    known[kind] = dict(list(known[kind].items())[::2])
 
-    def history(self, row: int) -> tuple[FloatArray, FloatArray]:
-        """Return the known steps of this branch up to now, and the values on arrival there."""
+    def history(self, row: int, kind: Recorded) -> tuple[FloatArray, FloatArray]:
+        """Return the known steps of this branch up to now, and the numbers on arrival there."""
         here = self._timeline.here
         limits = limits_of(here.branch, here.clock.step)
         with self._lock:
-            known = list(self._values.get(row, {}).items())
+            known = list(self._known[row][kind].items()) if row in self._known else []
         found = {step: v for (n, step), v in known if step <= limits.get(n, -1)}
         steps = sorted(found)
         return np.array(steps, np.int64), np.array([found[step] for step in steps])
@@ -100,13 +114,14 @@ class WeightHistory:
 
     def _fill_in(self) -> None:
         """Replay earlier steps in the background."""
-        if self._values:
+        if self._known:
             self._background.take_error()  # drop the error of an earlier attempt
             self._background.start(self._fill())
 
     def _fill(self) -> Job:
         with self._session_lock.taken():
-            self.note(self._timeline.remembered)  # the bank may have been written to since
+            # The bank may have been written to since; the gradient comes from the replay.
+            self._note("value", self._timeline.remembered)
             network, rows = self._timeline.trainer.network, self.rows
             if not network.layers:  # it cannot be copied
                 return
@@ -117,9 +132,11 @@ class WeightHistory:
                 twin.forward(Clock(min(step, twin.clock.step + max(1, int(twin.pace)))))
                 yield 0.0
             with self._lock:
-                for row in set(rows) & set(self._values):
-                    value = float(twin.trainer.bank.value[row])
-                    self._values[row].setdefault((number, step), value)
+                bank = twin.trainer.bank
+                for row in set(rows) & set(self._known):
+                    known = self._known[row]
+                    known["value"].setdefault((number, step), float(bank.value[row]))
+                    known["gradient"].setdefault((number, step), float(bank.grad[row]))
 
 
 def limits_of(branch: Branch, now: int) -> dict[int, int]:

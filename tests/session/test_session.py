@@ -727,6 +727,62 @@ def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank() -> N
     assert steps[-1] == 3 and values[-1] == here != s.network.bank.value[4]
 
 
+@every_engine
+def test_a_pinned_weight_has_the_gradients_of_all_steps(engine: str) -> None:
+    s = session(engine)
+    w = s.network.layers[1].perceptrons[1].weights[3]
+    told = {0: 0.0}
+    for step in range(1, 13):
+        if step == 5:
+            s.edit(w, 1.5)
+        if step == 8:
+            s.pin(w)
+        s.advance(len(s.operations), "operation") if step % 2 else s.advance(1)
+        told[step] = w.grad
+    steps, gradients = s.history(w, "gradient", wait=True)
+    assert dict(zip(steps.tolist(), gradients.tolist(), strict=True)) == told
+    assert len(set(told.values())) == 13
+    s.seek(4)
+    assert s.history(w, "gradient")[1].tolist() == [told[step] for step in range(5)]
+    assert s.copy().history(w.index, "gradient")[1].tolist() == [told[step] for step in range(5)]
+    with refused(InputError, "'grad'"):
+        s.history(w, "grad")  # type: ignore[arg-type]
+
+
+def test_the_gradient_of_a_history_is_not_one_that_somebody_wrote() -> None:
+    s = session()
+    s.advance(3)
+    here = s.network.bank.grad[4]
+    with s._session_lock.taken():  # the history is made afterwards
+        s.pin(4)
+        s.network.bank.grad[4] += 1.0
+    steps, gradients = s.history(4, "gradient", wait=True)
+    assert steps[-1] == 3 and gradients[-1] == here != s.network.bank.grad[4]
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_norms_of_each_layer(engine: str) -> None:
+    layers = [
+        sv.Dense(3, 4, "tanh"),
+        sv.Activation(4, "relu"),
+        sv.Residual(sv.Dense(4, 4), sv.LayerNorm(4)),
+        sv.Dense(4, 3),
+    ]
+    s = sv.Session(sv.Network(layers, dtype="float64"), PAIR, batch=8, engine=engine)
+    assert [norms.gradient for norms in s.norms().values()] == [0.0] * 3
+    s.advance(2)
+    norms, bank = s.norms(), s.network.bank
+    assert [*norms] == ["0", "2", "3"]
+    for name, first, after in (("0", 0, 16), ("2", 16, 44), ("3", 44, 59)):
+        assert norms[name].value == pytest.approx(np.sqrt((bank.value[first:after] ** 2).sum()))
+        assert norms[name].gradient == pytest.approx(np.sqrt((bank.grad[first:after] ** 2).sum()))
+    assert len({norms[name] for name in norms}) == 3
+    slope = sv.Value(1.0)
+    line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
+    with refused(InputError, "no layers"):
+        sv.Session(line, ([[1.0]], [[2.0]]), engine="python").norms()
+
+
 def test_a_history_goes_back_over_another_activation() -> None:
     s = session()
     s.advance(10)
