@@ -106,8 +106,8 @@ def save_run(timeline: Timeline, path: object) -> None:
     save_timeline(timeline, path)
 
 
-def load_run(path: object, data: object, limit: int | None) -> Timeline:
+def load_run(path: object, data: object, limit: int | None, metrics: object = ()) -> Timeline:
     """Return the past of the session in a file that `save_run` wrote."""
     from scalarviz.files.runs import load_timeline
 
-    return load_timeline(path, data, limit)
+    return load_timeline(path, data, limit, metrics)

@@ -10,6 +10,7 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import BIASES, INITIALIZERS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.metrics import METRICS
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.layers import LAYERS
@@ -33,6 +34,7 @@ ONNX |= {name.removeprefix("ai.onnx.ml.") for name in OPERATORS}
 LISTS = {
     "activations": (between("| activations |", "|"), ACTIVATIONS),
     "losses": (between("| losses |", "; on") + between("; on logits:", ". `"), LOSSES | ROW_LOSSES),
+    "metrics": (between("| metrics |", ";"), METRICS),
     "optimizers": ([n.lower() for n in between("| optimizers |", "; each", CODE)], OPTIMIZERS),
     "schedules": (between("`sv.Schedule(", ", ...", QUOTED), SCHEDULES),
     "initializers": (between("| initializers |", ";"), INITIALIZERS),

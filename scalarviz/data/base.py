@@ -226,16 +226,18 @@ class TableSet(DataSet):
 class Arrays(TableSet):
     """A data set of two arrays, inputs and targets, one row a sample.
 
-    inputs   shape (samples, inputs)
-    targets  shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
-             which a Session with a loss on logits takes for a network with one output a class
-    share    share of the samples for training, up to 1.0, the default; the rest is held out
-    seed     seed of the choice of held-out samples; by default 0
-    order    "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
-             sample at random, independent of earlier ones
-    source   where the samples came from, a text or a path, for display; None, the default: unknown
-    classes  number of classes, if the targets are labels from 0 on: each becomes a row of so many
-             numbers, 1 at its class, else 0; None, the default: the session decides
+    inputs    shape (samples, inputs)
+    targets   shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
+              which a Session with a loss on logits takes for a network with one output a class
+    share     share of the samples for training, up to 1.0, the default; the rest is held out
+    seed      seed of the choice of held-out samples; by default 0
+    order     "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
+              sample at random, independent of earlier ones
+    source    where the samples came from, a text or a path, for display; None, the default: unknown
+    classes   number of classes, if the targets are labels from 0 on: each becomes a row of so many
+              numbers, 1 at its class, else 0; None, the default: the session decides
+    held_out  samples for testing instead of a share: a pair of arrays (inputs, targets), or the
+              number of samples at the end; None, the default: those of the share
 
     Raises ShapeError, NotFiniteError and InputError.
 
@@ -258,6 +260,7 @@ class Arrays(TableSet):
         order: str = "shuffled",
         source: str | os.PathLike[str] | None = None,
         classes: int | None = None,
+        held_out: object = None,
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
@@ -266,6 +269,9 @@ class Arrays(TableSet):
             )
         source = source if source is None else os.fsdecode(source)
         whole = as_table(inputs, targets)
+        tests = None
+        if held_out is not None:
+            whole, tests = with_tests(whole, held_out, share)
         share, seed = share_of(share), check_seed(seed)
         settings = {
             "source": source,
@@ -274,16 +280,20 @@ class Arrays(TableSet):
             "share": share,
             "seed": seed,
             "classes": classes,
+            "held_out": tests,
         }
         if classes is not None:
             whole = whole[0], rows_of_labels(whole[1], classes)
         if share < 1.0:
             count = len(whole[0])
             rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
-            training, held_out = split((whole[0][rows], whole[1][rows]), share)
+            training, last = split((whole[0][rows], whole[1][rows]), share)
+        elif tests:
+            training = whole[0][:-tests], whole[1][:-tests]
+            last = whole[0][-tests:], whole[1][-tests:]
         else:
-            training, held_out = whole, None
-        super().__init__(training, settings, held_out, order)
+            training, last = whole, None
+        super().__init__(training, settings, last, order)
 
     def with_classes(self, classes: int, outputs: int) -> DataSet:
         if self.outputs == 1 < outputs:
@@ -343,6 +353,31 @@ def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
     count = max(1, round(share * len(inputs)))
     held_out = (inputs[count:], targets[count:]) if count < len(inputs) else None
     return (inputs[:count], targets[:count]), held_out
+
+
+def with_tests(whole: Pair, held_out: object, share: object) -> tuple[Pair, int]:
+    """Return samples followed by those held out, and the number of these; raise InputError.
+
+    `held_out` is a pair of arrays, or the number of samples at the end of `whole`.
+    """
+    if share != 1.0:
+        raise InputError(f"pass share={shorten(share)} or held_out, not both")
+    if not isinstance(held_out, (tuple, list)):
+        return whole, count_of(held_out, "held_out", high=len(whole[0]) - 1)
+    if len(held_out) != 2:
+        raise InputError(
+            f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
+            f"{len(held_out)} arrays"
+        )
+    tests = as_table(*held_out)
+    widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
+    if widths[0] != widths[1]:
+        raise ShapeError(
+            f"the held-out samples have {widths[1][0]} -> {widths[1][1]} numbers, those for "
+            f"training {widths[0][0]} -> {widths[0][1]}: make the two equal"
+        )
+    joined = [np.concatenate(pair) for pair in zip(whole, tests, strict=True)]
+    return (joined[0], joined[1]), len(tests[0])
 
 
 def share_of(share: object) -> float:

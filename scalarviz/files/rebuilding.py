@@ -16,6 +16,7 @@ from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.actions import Actions
 from scalarviz.files.checked_safetensors import Array, Description
+from scalarviz.files.metrics import read_metrics
 from scalarviz.files.networks import block_name, build, check_states, field
 from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.formulas.losses import Loss
@@ -179,6 +180,7 @@ class Rebuilding:
         if losses.dtype != np.float64 or losses.shape != (end.step - fork.step,):
             raise InputError(f"branch {number} does not have one loss for each of its steps")
         branch.record.record(fork.step, losses)
+        read_metrics(self.arrays, value.get("metrics", []), number, branch)
         branch.frames.extend(self._frames(number, branch.journal))
         if any(not fork.step <= frame.step <= end.step for frame in branch.frames):
             raise InputError(f"branch {number} has keyframes of steps that it does not have")

@@ -22,12 +22,15 @@ from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS
 from scalarviz.errors import InputError
+from scalarviz.errors.visible_text import visible
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
+from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
 from scalarviz.files.networks import describe, not_made
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter
 from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock, Frame
@@ -56,18 +59,30 @@ def check_saving(timeline: Timeline) -> Any:
     return network
 
 
-def load_timeline(path: object, data: object = None, limit: int | None = None) -> Timeline:
+def load_timeline(
+    path: object, data: object = None, limit: int | None = None, metrics: object = ()
+) -> Timeline:
     """Return the training in a file that `save_timeline` wrote, at its clock.
 
-    `data` is needed if the data set is made by code; `limit` is described in checks/limits.py.
+    `data` is needed if the data set is made by code; `limit` is described in checks/limits.py;
+    `metrics` are the functions of the user that it measured.
     """
     Budget(limit)  # raises InputError for a wrong limit
+    rows = rows_of_metrics(metrics)
     description, arrays = read(path, KIND)
     given = None if data is None else DataSet.of(data)
     try:
         timeline = build_timeline(description, arrays, given, limit)
+        lacks = restore_metrics(timeline.visits, description, rows)
     except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
+    if lacks:
+        warnings.warn(
+            f"{shown(as_path(path))} has measured {', '.join(map(visible, lacks))} by functions, "
+            "which a file does not hold: their values so far are there; write metrics=[...] with "
+            "the functions to measure on",
+            stacklevel=3,
+        )
     is_same_clock = list(timeline.clock.key) == description["clock"]
     if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
         warnings.warn(
@@ -130,12 +145,14 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         frames = [*branch.frames, *([now] if branch is owner else [])]
         arrays |= frame_arrays(i, frames)
         arrays[f"losses {i}"] = branch.record.own
+        arrays |= metric_arrays(i, branch)
         branches.append(
             {
                 "parent": None if branch.parent is None else places[branch.parent],
                 "fork": list(branch.fork.key),
                 "end": list(branch.end.key),
                 "journal": [describe_action(action, writer) for action in branch.journal],
+                **({"metrics": list(branch.metrics)} if branch.metrics else {}),
             }
         )
     description = {
@@ -154,6 +171,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "clock": list(here.key),
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
+        **describe_metrics(timeline.visits),
     }
     return description, arrays | writer.arrays
 

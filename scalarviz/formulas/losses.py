@@ -326,7 +326,7 @@ class Loss:
         return gradient[0] if single else gradient
 
     def classes(self, outputs: int) -> int:
-        """Return the number of classes that labels can name, for so many outputs; 0: no labels.
+        """Return the number of classes that labels can name with `outputs` outputs; 0: no labels.
 
         The losses on logits take labels from 0 on, one for each output; sigmoid_cross_entropy takes
         0 and 1 for a single one.

@@ -166,6 +166,7 @@ class Branch:
     def __post_init__(self) -> None:
         self.record = Losses(self.fork.step)
         self.frames: list[Frame] = []
+        self.metrics: dict[str, list[tuple[int, float]]] = {}  # own steps, with their values
 
     @property
     def losses(self) -> FloatArray:
@@ -265,6 +266,7 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
         copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
         copy.record.record(branch.record.first, branch.record.own)
         copy.frames = list(branch.frames)
+        copy.metrics = {name: list(points) for name, points in branch.metrics.items()}
         copies[branch] = copy
     return list(copies.values())
 

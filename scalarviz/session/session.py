@@ -28,6 +28,7 @@ from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.caption import Caption
 from scalarviz.session.doing import Doing
 from scalarviz.session.lock import SessionLock, SharedSnapshot
+from scalarviz.session.metrics import metrics_of
 from scalarviz.session.state import SessionState
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import (
@@ -67,6 +68,11 @@ class Session(SessionState):
     seed       seed of the batches, an integer from 0; by default 0
     precision  "full", the default, "mixed" or a Precision
     memory     bytes for keyframes, by default 256 MB; less memory means longer replays
+    metrics    names, such as "accuracy", and functions f(predictions, targets) -> float, in a list;
+               both arrays have the shape (samples, outputs), and predictions are probabilities if
+               the loss is on logits. "loss" is the loss of held-out samples, which the others
+               measure too. By default none; see the property `metrics`
+    every      steps between two measurements; by default 100
 
     Raises InputError for unsuitable arguments, EngineError if the engine cannot run here.
 
@@ -115,6 +121,8 @@ class Session(SessionState):
         *,
         precision: str | Precision = "full",
         memory: int = MEMORY,
+        metrics: object = (),
+        every: int = 100,
     ) -> None:
         if not isinstance(network, Model):
             raise InputError(
@@ -123,10 +131,12 @@ class Session(SessionState):
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
         settings = settings_of(network, data, loss, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")
-        memory = size(memory, "memory")
+        memory, every = size(memory, "memory"), size(every, "every")
         with network.bank.guard:  # another session may be training it
             trainer = Trainer(network, settings, loss, batch, seed)
-            self._begin(Timeline(trainer, memory))
+            timeline = Timeline(trainer, memory)
+            timeline.visits.metrics = metrics_of(metrics, every, settings.data)
+            self._begin(timeline)
 
     def _begin(self, timeline: Timeline) -> None:
         self.timeline = timeline
@@ -355,6 +365,7 @@ class Session(SessionState):
             copied._begin(copy_at_start(self.timeline, self.network, self.timeline.clock, memory))
             copied._weight_history.take_over(self._weight_history)
             copied._focus = self._focus
+            copied.timeline.visits.metrics = self.timeline.visits.metrics
         return copied
 
     def save(self, path: object) -> None:
@@ -363,19 +374,23 @@ class Session(SessionState):
             save_run(self.timeline, path)
 
     @classmethod
-    def load(cls, path: object, data: object = None, *, limit: int | None = None) -> Session:
+    def load(
+        cls, path: object, data: object = None, *, limit: int | None = None, metrics: object = ()
+    ) -> Session:
         """Load a session from a file; it continues as if it had not stopped.
 
-        path   a file written by `save`
-        data   the data set; needed if it is made by code, which the file cannot hold
-        limit  bytes that a data set which the file only describes, and one sample on its way
-               through the network, may take; None, the default: 128 MB or eight times the size of
-               the file, whichever is more, and 640 MB for the sample
+        path     a file written by `save`
+        data     the data set; needed if it is made by code, which the file cannot hold
+        limit    bytes that a data set which the file only describes, and one sample on its way
+                 through the network, may take; None, the default: 128 MB or eight times the size of
+                 the file, whichever is more, and 640 MB for the sample
+        metrics  functions that the session measured, which the file cannot hold; without them their
+                 recorded values are kept, and no more are measured
 
         Raises FileError if the file is damaged, of another kind or too large.
         """
         session = cls.__new__(cls)
-        session._begin(load_run(path, data, limit))
+        session._begin(load_run(path, data, limit, metrics))
         return session
 
     def _portion(self, most: int | None, unit: str) -> int:

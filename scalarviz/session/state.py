@@ -14,6 +14,7 @@ from scalarviz.model.weight import Weight
 from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
+from scalarviz.session.metrics import Series, series
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
 from scalarviz.session.weight_history import KINDS, Recorded, WeightHistory
@@ -111,6 +112,17 @@ class SessionState(ABC):
         """Loss of each step that is done, before its update; float64, 1-D."""
         here = self.timeline.here
         return here.branch.losses[: here.clock.step]
+
+    @final
+    @property
+    def metrics(self) -> dict[str, Series]:
+        """Steps and values of each metric on this branch up to now: int64 and float64, 1-D.
+
+        The value at step k is that of the weights after k steps, on the batch that comes next. The
+        names of those of held-out samples begin with "held_out_", such as "held_out_loss".
+        """
+        here = self.timeline.here
+        return series(here.branch, here.clock.step)
 
     # The numbers of the current batch.
 

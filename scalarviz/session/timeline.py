@@ -21,6 +21,7 @@ from scalarviz.model.program import Moment
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.outside_writes import BankDiff
 from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.session.visits import Visits
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
 UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
@@ -57,6 +58,7 @@ class Timeline:
         self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
+        self.visits = Visits()  # what is done at some steps
         self._asking = False  # while it visits another moment to look something up
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
@@ -83,8 +85,8 @@ class Timeline:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a portion is under way, e.g. while a batch is being made."""
-        return self._interrupted
+        """Whether a portion or a visit is under way, e.g. while a batch is being made."""
+        return self._interrupted or self.visits.under_way
 
     # Checks of arguments.
 
@@ -130,6 +132,7 @@ class Timeline:
     def forward(self, target: Clock) -> None:
         """Advance to a moment, replaying the actions of the journal on the way."""
         while self.clock < target:
+            is_due = False
             if not self._redo(target):
                 if self.clock.place >= target.place:
                     break
@@ -138,8 +141,11 @@ class Timeline:
                     self._take_steps(most)
                 else:
                     self._take_operation()
+                is_due = self.visits.any and self._is_visit_due()
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
+            if is_due:
+                self.visits.arrive(self)
             if not self._asking:
                 self.between()
 
@@ -159,6 +165,20 @@ class Timeline:
         stop = target.step if place is None else min(target.step, place[0])
         return stop - self.clock.step
 
+    def _is_visit_due(self) -> bool:
+        """Whether this is the first arrival of the branch at a step where something is to be done.
+
+        The branch's end has not been moved yet.
+        """
+        step, operation = self.clock.place
+        is_first = operation == 0 and self.clock > self.branch.end
+        return is_first and self.visits.steps_until(step - 1) == 1
+
+    def _most_until_visit(self, step: int) -> int:
+        """Return the number of steps up to the next visit that is due."""
+        known = max(step, self.branch.end.step)  # steps before it are replayed
+        return known + self.visits.steps_until(known) - step
+
     def repair(self) -> None:
         """After an interrupted portion, recompute the numbers that belong to the clock."""
         if self._interrupted:
@@ -172,7 +192,10 @@ class Timeline:
 
     def _take_steps(self, most: int) -> None:
         self._interrupted = True
-        first, count = self.clock.step, max(1, min(most, int(self.pace), self.most_steps()))
+        first = self.clock.step
+        if self.visits.any:
+            most = min(most, self._most_until_visit(first))
+        count = max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
         outcome = self.trainer.steps(first, count)
         seconds = (time.perf_counter() - start) / count
