@@ -17,6 +17,7 @@ from scalarviz.controller.control import (
     Scale,
 )
 from scalarviz.controller.state import State
+from scalarviz.controller.walking import point
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import table
 from scalarviz.texts import text
@@ -387,6 +388,16 @@ CONTROLS = table(
             text="Pinned closely",
             key="f",
             help="look at the pinned weight closely, or at everything",
+        ),
+        Control(
+            "point",
+            "button",
+            "Point at a cube or a neuron, and pin it",
+            lambda controller, _: point(controller),
+            menu="View",
+            text="Point by keys",
+            key="enter",
+            help="point at cubes and neurons: arrows walk over them, Enter pins, Esc ends",
         ),
         Control(
             "look at everything",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.controller.control import DIGITS, Control
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.state import State
+from scalarviz.controller.walking import walk
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 TIMES = 10  # with shift
 ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
+NAMED = ("space", "enter", "escape", "f11")
 # Alternative keys, known from other programs.
 ALIASES = {"t": "space"}
 
@@ -26,6 +28,8 @@ def keys_of(row: Control, names: Sequence[str]) -> tuple[str, ...]:
 
 def press(controller: Controller, key: str, shift: bool) -> bool:
     """Run the command of a key; return whether it has one."""
+    if walk(controller, key):
+        return True
     key, state = ALIASES.get(key, key), controller.state
     for row in CONTROLS.values():
         names = tuple(row.names(state))
@@ -56,7 +60,7 @@ def either(names: Iterable[str]) -> str:
 
 def name_of(key: str) -> str:
     """Return a key as text."""
-    return text(f"keys.name.{key}") if key in ("space", "escape", "f11") else ARROWS.get(key, key)
+    return text(f"keys.name.{key}") if key in NAMED else ARROWS.get(key, key)
 
 
 def written(key: str) -> str:

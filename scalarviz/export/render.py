@@ -26,6 +26,7 @@ from scalarviz.export.storyboard_page import Still, page
 from scalarviz.export.video import encoder_for, png
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
+from scalarviz.layers.perceptron import Perceptron
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
@@ -58,7 +59,7 @@ class RenderOptions:
     layout     "beads", "crossbar" or "posters"
     color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
     per_layer  whether each layer has its own color scale
-    pin        bank index of the weight whose arithmetic is shown
+    pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -70,7 +71,7 @@ class RenderOptions:
     color: str = "value"
     cubes: str = "value"
     per_layer: bool = False
-    pin: int | None = None
+    pin: int | Perceptron | None = None
 
     def __post_init__(self) -> None:
         given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
@@ -140,7 +141,7 @@ def picture(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | None = None,
+    pin: int | Perceptron | None = None,
     look: RenderOptions | None = None,
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
@@ -156,7 +157,8 @@ def picture(
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
-    pin         bank index of the weight whose arithmetic is drawn; by default none
+    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                drawn; by default none
     look        a RenderOptions that gives the defaults of these ten options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
@@ -200,7 +202,7 @@ def record(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | None = None,
+    pin: int | Perceptron | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Train a session and write a video; return its number of frames.
@@ -224,7 +226,8 @@ def record(
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
-    pin         bank index of the weight whose arithmetic is drawn; by default none
+    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                drawn; by default none
     look        a RenderOptions that gives the defaults of these ten options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
@@ -292,7 +295,7 @@ def storyboard(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | None = None,
+    pin: int | Perceptron | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Write one training step as a web page with a picture per operation; return their number.
@@ -312,7 +315,8 @@ def storyboard(
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
-    pin         bank index of the weight whose arithmetic is drawn; by default none
+    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                drawn; by default none
     look        a RenderOptions that gives the defaults of these ten options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and

@@ -33,6 +33,7 @@ KEYS = {
     "ArrowUp": "up",
     "ArrowDown": "down",
     "Escape": "escape",
+    "Enter": "enter",
 }
 OTHERS = {"Control", "Alt", "Meta"}
 MADE = "export default"

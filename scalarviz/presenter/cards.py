@@ -1,4 +1,4 @@
-"""Cards of the inspector, for hovered and pinned weights."""
+"""Cards of hovered and pinned weights and neurons."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.format import digits_between, said
 from scalarviz.presenter.channels import Source
 from scalarviz.presenter.live_values import LiveValues
+from scalarviz.presenter.neuron_card import hovered_card, neuron_card, numbers_of
+from scalarviz.presenter.pointing import Target
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.presenter.why import Blocks, blocks_about, title_of
 from scalarviz.session.session import Session
 from scalarviz.session.weight_history import POINTS
 from scalarviz.texts import text
 from scalarviz.view.frame_data import Card, History, Line, Table
+from scalarviz.view.scene.plates import Layout
 
 DIGITS = 3  # fewest of a value
 DENSE = 4  # records further apart than so many times the usual distance leave a gap
@@ -45,27 +48,52 @@ def hover_card(reading: LiveValues, row: int | None, source: Source) -> Card | N
 
 
 @final
-class PinnedCard:
-    """The card of the pinned weight; its arithmetic is recomputed only when the clock has moved."""
+class Cards:
+    """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved."""
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.session = reading.session
         self._blocks: Answer[Blocks] = Answer(())
-        self._asked: object = None
+        self._asked: tuple[object, ...] = ()
         reading.answers.append(self._blocks)
         self._recalling = Throttle()
         self._recalled = NONE, (np.zeros(0), np.zeros(0))
 
-    def card(self, row: int | None, source: Source, key: object) -> Card | None:
-        """Return the card: why the weight has its value, and its history.
+    def hovered(
+        self, hovered: Target, pinned: Target, source: Source, layout: Layout, done: int
+    ) -> Card | None:
+        """Return the card beside what is hovered, unless it is pinned.
+
+        source  numbers of the bank
+        layout  where the neurons stand
+        done    operations of the step that are shown; 0: all of them
+        """
+        if not hovered or hovered == pinned:
+            return None
+        if hovered.neuron is None:
+            return hover_card(self.reading, hovered.row, source)
+        known = numbers_of(self.reading, layout, hovered.neuron, done)
+        return None if known is None else hovered_card(known)
+
+    def pinned(self, pinned: Target, source: Source, layout: Layout, done: int) -> Card | None:
+        """Return the card of what is pinned; arguments as in `hovered`."""
+        if self.reading.asleep or not pinned:
+            return None
+        if pinned.neuron is None:
+            return self._weight(pinned.row, source)
+        known = numbers_of(self.reading, layout, pinned.neuron, done)
+        return None if known is None else neuron_card(known)
+
+    def _weight(self, row: int | None, source: Source) -> Card | None:
+        """Return the card of a weight: why it has its value, and its history.
 
         While the session plays, the arithmetic of the step at which it began stays.
         """
         if row is None:
             return None
-        session = self.session
-        if not session.playing or self._asked is None or self._asked[0] != row:  # type: ignore[index]
+        session, key = self.session, self.reading.key
+        if not session.playing or self._asked[:1] != (row,):
             self._asked = row, key, session.focus
         found = self.reading.ask(self._blocks, self._asked, lambda: arithmetic(session, row))
         waits = [Line(text("explanation.pending"), "quiet")]

@@ -30,6 +30,11 @@ class Target:
     row: int | None = None
     neuron: Neuron | None = None
 
+    @property
+    def part(self) -> int | Neuron | None:
+        """The cube or the neuron."""
+        return self.row if self.neuron is None else self.neuron
+
     def __bool__(self) -> bool:
         return self != NOTHING
 

@@ -24,11 +24,10 @@ from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.captions.tour import tour_caption
-from scalarviz.presenter.cards import PinnedCard, hover_card
+from scalarviz.presenter.cards import Cards
 from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
-from scalarviz.presenter.neuron_card import NeuronNumbers, hovered_card, neuron_card, numbers_of
 from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, same_in, target_at
 from scalarviz.presenter.pushes import pushes
@@ -36,10 +35,11 @@ from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
+from scalarviz.presenter.walking import next_target
 from scalarviz.session.caption import Caption, Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
-from scalarviz.view.frame_data import Card, CubeValues, FrameData
+from scalarviz.view.frame_data import CubeValues, FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
@@ -50,6 +50,7 @@ class Stage:
 
     pinned, hover  bank indices, or None
     pinned_neuron, hover_neuron  the neuron instead, or None
+    walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     color, size    the channels
     per_layer      whether each layer has scales of its own
     help           whether the list of `keys` is shown
@@ -88,6 +89,7 @@ class Stage:
         self.nodes: Callable[[Any], object] | None = None
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
+        self.walking = False
         self.travel: Callable[[int], object] = lambda operations: None
         self._hovered = 0  # cell of the strip
         self.pinned: int | None = None
@@ -109,7 +111,7 @@ class Stage:
         self.plan = layout_of(self.session, self._layout_name, self._shape)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
-        self._card = PinnedCard(self.reading)
+        self._cards = Cards(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
@@ -125,6 +127,7 @@ class Stage:
         self.pin(None)
         self.show = Show.of(show)
         self.hover = self.hover_neuron = self._seen = None
+        self.walking = False
         self.release()
         self._begin(self._preset)
 
@@ -220,9 +223,11 @@ class Stage:
             self.eyes.frame_all()
 
     def restore(self) -> None:
-        """Close the help, else the card, else show the whole network as at first."""
+        """Close the help, end walking, else close the card, else show the network as at first."""
         if self.help:
             self.help = False
+        elif self.walking:
+            self.walking, self.hover, self.hover_neuron = False, None, None
         elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
         else:
@@ -233,7 +238,8 @@ class Stage:
     def hover_at(self, x: float, y: float) -> None:
         self._hovered = self.cell_at(x, y)
         found = self.target_at(x, y)
-        self.hover, self.hover_neuron = found.row, found.neuron
+        if found or not self.walking:
+            self.hover, self.hover_neuron = found.row, found.neuron
 
     def cell_at(self, x: float, y: float) -> int:
         """Return how many operations are done after the one in the strip at a pixel, or 0."""
@@ -249,8 +255,7 @@ class Stage:
         if done := self.cell_at(x, y):
             self.travel(done - self.motion.coming)
             return
-        found = self.target_at(x, y)
-        self.pin(found.row if found.neuron is None else found.neuron)
+        self.pin(self.target_at(x, y).part)
 
     def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
         """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
@@ -286,6 +291,24 @@ class Stage:
         see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
         return target_at(self._seen, see, x, y)
 
+    def _targets(self) -> tuple[Target, Target]:
+        """What is hovered, and what is pinned."""
+        return Target(self.hover, self.hover_neuron), Target(self.pinned, self.pinned_neuron)
+
+    def walk(self, way: str) -> None:
+        """Point at the next cube or neuron: "left", "right", "up" or "down"; "" begins."""
+        if self._picture is not None and self._seen is not None:
+            hovered, pinned = self._targets()
+            box = self._seen.division(*self._extent).view
+            see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
+            found = next_target(self._seen, see, box, hovered or pinned, way)
+            self.walking, self.hover, self.hover_neuron = True, found.row, found.neuron
+
+    def pin_pointed(self) -> None:
+        """Pin what the keyboard points at, or unpin it."""
+        hovered, pinned = self._targets()
+        self.pin(None if hovered == pinned else hovered.part)
+
     # Messages.
 
     def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
@@ -305,31 +328,10 @@ class Stage:
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
-    def _hover_card(self, source: Source) -> Card | None:
-        """Return the card of the hovered cube or neuron, unless it is pinned."""
-        if self.hover_neuron is not None and self.hover_neuron != self.pinned_neuron:
-            known = self._numbers_of(self.hover_neuron)
-            return None if known is None else hovered_card(known)
-        row = None if self.hover == self.pinned else self.hover
-        return hover_card(self.reading, row, source)
-
-    def _pinned_card(self, source: Source) -> Card | None:
-        if self.pinned_neuron is None:
-            return self._card.card(self.pinned, source, self.reading.key)
-        known = self._numbers_of(self.pinned_neuron)
-        return None if known is None else neuron_card(known)
-
-    def _numbers_of(self, neuron: Neuron) -> NeuronNumbers | None:
-        return numbers_of(self.reading, self.plan, neuron, self.motion.done)
-
-    @property
-    def _inspects(self) -> bool:
-        return self.hover is not None or self.pinned is not None
-
     def _source(self) -> Source:
         reading, scales = self.reading, self.scales
         before = reading.last.value
-        if CHANGE in (scales.color, scales.size) or self._inspects:
+        if CHANGE in (scales.color, scales.size) or self.hover is not None:
             before = reading.before()[0]
         return Source(reading.numbers, before, reading.program, reading.way)
 
@@ -384,8 +386,8 @@ class Stage:
             moment,
             part,
             reading.exhibit,
-            self._hover_card(source),
-            None if reading.asleep else self._pinned_card(source),
+            self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
+            self._cards.pinned(self._targets()[1], source, self.plan, self.motion.done),
             self.messages.chips(),
             self.messages.offers(),
             self.keys if self.help else (),

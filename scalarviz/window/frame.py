@@ -57,6 +57,8 @@ NEAR = 56  # pixels from the lower end where the mouse brings up the controls of
 
 NAMES = {
     Qt.Key.Key_Space: "space",
+    Qt.Key.Key_Return: "enter",
+    Qt.Key.Key_Enter: "enter",
     Qt.Key.Key_Left: "left",
     Qt.Key.Key_Right: "right",
     Qt.Key.Key_Up: "up",

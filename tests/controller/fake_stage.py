@@ -18,7 +18,7 @@ class FakeStage:
         self.theme = theme
         self.pinned: int | None = None
         self.hover: int | None = None
-        self.help = self.present = False
+        self.help = self.present = self.walking = False
         self.nodes: Any = None
         self.color = "value"
         self.size = "gradient"
@@ -38,13 +38,20 @@ class FakeStage:
         self.broken: Exception | None = None
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        if name not in "look orbit move zoom frame_pinned restore hover_at rescale".split():
+        if (
+            name
+            not in "look orbit move zoom frame_pinned pin_pointed restore hover_at rescale".split()
+        ):
             raise AttributeError(name)
         return lambda *given: self.asked.append((name, *given))
 
     def click(self, x: float, y: float) -> None:
         self.asked.append(("click", x, y))
         self.pinned = 3
+
+    def walk(self, way: str) -> None:
+        self.walking = True
+        self.asked.append(("walk", way))
 
     def stepped(self, forward: bool) -> None:
         self.asked.append(("stepped", forward))

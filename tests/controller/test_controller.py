@@ -852,6 +852,22 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
     assert not controller.press("x") and not controller.press("")
 
 
+def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: Any) -> None:
+    stage = controller.stage
+    controller.press("right")
+    assert controller.session.step_index == 1 and not stage.walking
+    assert controller.press("enter") and "Enter pins" in controller.message
+    for key in ("right", "up", "left", "down"):
+        assert controller.press(key, shift=key == "up")
+    assert controller.session.step_index == 1 and controller.state.rate == 0.5
+    controller.press("enter")
+    walked = [("walk", way) for way in ("", "right", "up", "left", "down")]
+    assert [asked for asked in stage.asked if asked[0] != "stepped"] == [*walked, ("pin_pointed",)]
+    stage.walking = False
+    controller.press("left")
+    assert controller.session.step_index == 0
+
+
 def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
     controller.press("t")
     assert controller.session.playing

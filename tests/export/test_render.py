@@ -81,6 +81,7 @@ def test_options_change_the_picture(session: sv.Session) -> None:
         {"layout": "posters"},
         {"per_layer": True},
         {"pin": 3},
+        {"pin": session.network.layers[0].perceptrons[1]},
         {"samples": 2},
     ):
         assert not np.array_equal(plain, sv.picture(session, **{**SMALL, **options})), options

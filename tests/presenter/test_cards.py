@@ -354,7 +354,7 @@ def test_a_history_before_the_pinning_is_not_made_up() -> None:
     with session._session_lock.taken():
         stage.pin(5)
         session._weight_history.stop()
-        history = stage._card._history(5, stage._source())
+        history = stage._cards._history(5, stage._source())
     assert history is not None
     assert history.steps.tolist()[0] == 0 and not history.known[0]
     stage.leave()

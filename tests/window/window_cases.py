@@ -440,6 +440,19 @@ def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
     bench.close()
 
 
+def case_after_enter_arrows_walk_over_cubes_and_neurons() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Right)
+    bench.until(lambda: bench.session.step_index == 1)
+    bench.press(Key.Key_Return, Key.Key_Right, Key.Key_Up, Key.Key_Enter)
+    walked = [asked for asked in bench.stage.asked if asked[0] in ("walk", "pin_pointed")]
+    assert walked == [("walk", ""), ("walk", "right"), ("walk", "up"), ("pin_pointed",)]
+    assert bench.session.step_index == 1
+    bench.press(Key.Key_Escape)
+    assert ("restore",) in bench.stage.asked
+    bench.close()
+
+
 def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
     show = colours()
     stage = FakeStage(show)
