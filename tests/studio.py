@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
@@ -176,7 +175,7 @@ def assert_dimmed(seen: np.ndarray, color: np.ndarray, theme: str) -> None:
     behind = ground / 255.0
     assert contrast(seen / 255.0, behind) >= 3.0
     if contrast((ground + DIM * way) / 255.0, behind) > 3.1:
-        assert part == pytest.approx(DIM, abs=0.02)
+        assert abs(part - DIM) <= 0.02
     else:
         assert contrast(seen / 255.0, behind) < 3.25
 
