@@ -22,6 +22,7 @@ from scalarviz.engines.codegen.cache_files import (
 )
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.kernel_source import ingredients
+from scalarviz.engines.codegen.numba_imports import import_without_scipy
 from scalarviz.engines.codegen.unit_source import Dtype, Source, Unit, source_of
 from scalarviz.engines.common.cores import Guard, check_process, start_threads
 from scalarviz.errors.messages import inform
@@ -60,6 +61,7 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
 
 def load_missing(missing: dict[str, Unit], dtype: Dtype) -> None:
     """Compile what is not on disk in one child process, and load all kernels that are missing."""
+    import_without_scipy()
     paths = {text: write_unit(text, unit, dtype) for text, unit in missing.items()}
     modules = {text: compile_kernel.import_file(path) for text, path in paths.items()}
     uncompiled = [text for text, module in modules.items() if not compile_kernel.loaded(module)]
