@@ -106,6 +106,13 @@ def save_run(timeline: Timeline, path: object) -> None:
     save_timeline(timeline, path)
 
 
+def save_text(text: str, path: object) -> None:
+    """Write text to a file, whole or not at all."""
+    from scalarviz.files.tables import save_text
+
+    save_text(text, path)
+
+
 def load_run(path: object, data: object, limit: int | None, metrics: object = ()) -> Timeline:
     """Return the past of the session in a file that `save_run` wrote."""
     from scalarviz.files.runs import load_timeline

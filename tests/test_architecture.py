@@ -80,6 +80,7 @@ LEAF_CALLS = {
     "load_network": "files.networks",
     "export_network": "shaders.export",
     "save_run": "files.runs",
+    "save_text": "files.tables",
     "load_run": "files.runs",
 }
 

@@ -9,12 +9,13 @@ from typing import Any, final
 from scalarviz.checks.numbers import FloatArray, not_copied
 from scalarviz.errors import OrderError
 from scalarviz.formulas.table import pick
-from scalarviz.leaf_calls import session_html
+from scalarviz.leaf_calls import save_text, session_html
 from scalarviz.model.weight import Weight
 from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
 from scalarviz.session.metrics import Series, series
+from scalarviz.session.record import Record
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
 from scalarviz.session.weight_history import KINDS, Recorded, WeightHistory
@@ -123,6 +124,24 @@ class SessionState(ABC):
         """
         here = self.timeline.here
         return series(here.branch, here.clock.step)
+
+    @final
+    def to_pandas(self) -> Any:
+        """Return losses and metrics of this branch up to now as a pandas DataFrame.
+
+        Its index is the step; a row belongs to the weights after so many steps, and is NaN where
+        nothing was measured. Raises InputError without pandas.
+        """
+        return Record(self.losses, self.metrics).pandas()
+
+    @final
+    def to_csv(self, path: object) -> None:
+        """Write losses and metrics of this branch up to now into the CSV file `path`.
+
+        Rows are those of `to_pandas`; cells where nothing was measured are empty. Raises FileError
+        if the file cannot be written.
+        """
+        save_text(Record(self.losses, self.metrics).csv(), path)
 
     # The numbers of the current batch.
 
