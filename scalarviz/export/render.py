@@ -40,7 +40,7 @@ Move = Literal["still", "orbit", "approach"]
 
 LARGEST = 8192  # pixels along a side
 SECONDS = 12.0  # length of a video if `every` is not given
-OPERATION = 1.1  # seconds for each operation in a video
+OPERATION = 1.5  # seconds for each operation in a video
 FASTEST = 240  # frames a second
 LAST = 1.0  # seconds for which the last frame is held
 MOVES = ("still", "orbit", "approach")

@@ -15,7 +15,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameError
-from scalarviz.export.render import RenderOptions
+from scalarviz.export import render
+from scalarviz.export.render import RenderOptions, drawn
 from scalarviz.export.video import png
 from scalarviz.notebook import show
 from scalarviz.presenter.captions.strip import names_of_cells
@@ -264,7 +265,32 @@ def test_a_video_of_operations_shows_each_of_them(session: sv.Session, tmp_path:
     count = sv.record(
         session, tmp_path / "op.mp4", 1, unit="operation", fps=30, **{**SMALL, "size": (96, 64)}
     )
-    assert session.step_index == 1 and count == 1 + 12 * 33 + 30
+    assert session.step_index == 1 and count == 1 + 12 * 45 + 30
+
+
+def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
+    session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, float, str]] = []
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame_data = stage.frame_data()
+        assert len(frame_data.strip) == len(session.operations)
+        seen.append((frame_data.current, frame_data.part, frame_data.words.caption.title))
+        return drawn(canvas, stage, look)
+
+    monkeypatch.setattr(render, "drawn", noted)
+    small = {**SMALL, "size": (96, 64)}
+    sv.record(session, tmp_path / "op.gif", 1, unit="operation", fps=10, **small, progress=False)
+    for number, _ in enumerate(session.operations, 1):
+        parts = [part for current, part, _ in seen[1:] if current == number]
+        assert len(parts) >= 12, "1.2 seconds"
+        assert parts == sorted(parts) and parts[0] == 0.0 and parts[-1] == 1.0
+        assert len(set(parts)) >= 8
+        (said,) = {title for current, _, title in seen[1:] if current == number}
+        session.seek(0)
+        session.advance(number, "operation")
+        assert said == session.caption().title
 
 
 def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:
