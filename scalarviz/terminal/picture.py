@@ -35,11 +35,16 @@ from scalarviz.draw2d.text_blocks import (
     paint,
     plates_block,
 )
+from scalarviz.session.caption import Caption
+from scalarviz.terminal.operations import caption_lines, strip_line
 from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
+from scalarviz.view.frame_data import Cell
 
 # In lines; the frame of a panel takes two more.
 HEAD, FOOT = 3, 1
+LINES = 3  # of a caption
+ROOMY = 18  # lines of a terminal from which on the strip and the caption are shown
 LEAST_TOP, LEAST_WEIGHTS = 5, 6
 PLAIN = Style(dim=False)
 SIDE_BY_SIDE = 64  # columns that two panels side by side need
@@ -54,6 +59,8 @@ class TerminalFrame:
     held_out  loss on held-out samples, if there are any
     note      the reason for the speed, or the current operation
     keys      help on keys, most important first
+    strip     the operations of a step, while one goes through them; `current` of them are done
+    caption   of the last operation
     """
 
     title: str
@@ -70,11 +77,16 @@ class TerminalFrame:
     held_out: float | None = None
     note: str = ""
     keys: Sequence[str] = field(default_factory=lambda: (text("terminal.keys.stop"),))
+    strip: Sequence[Cell] = ()
+    current: int = 0
+    caption: Caption | None = None
 
 
 def picture(moment: TerminalFrame, look: BlockStyle, width: int, height: int) -> RenderableType:
     """Return the picture of a frame in `width` columns and `height` lines."""
     room = height - HEAD - (FOOT if moment.note else 0)
+    told = operations(moment, width) if height >= ROOMY else []
+    room -= len(told)
     rows = [Layout(head(moment, width), size=HEAD)]
     if moment.exhibit is not None and moment.exhibit.wide and room >= 2 * LEAST_TOP:
         size = moment.exhibit.lines(width, room)
@@ -82,11 +94,22 @@ def picture(moment: TerminalFrame, look: BlockStyle, width: int, height: int) ->
         rows += under(moment, None, look, width, room - size)
     else:
         rows += under(moment, moment.exhibit, look, width, room)
+    if told:
+        rows.append(Layout(Padding(Group(*told), (0, 1)), size=len(told)))
     if moment.note:
         rows.append(Layout(foot(moment, width), size=FOOT))
     whole = Layout()
     whole.split_column(*rows)
     return whole
+
+
+def operations(moment: TerminalFrame, width: int) -> list[Text]:
+    """Return the lines of the strip and the caption, always as many."""
+    if not moment.strip:
+        return []
+    lines = caption_lines(moment.caption, LINES) if moment.caption is not None else []
+    strip = strip_line(moment.strip, moment.current, width - 2)
+    return [strip, *lines, *[Text("")] * (LINES - len(lines))]
 
 
 def under(

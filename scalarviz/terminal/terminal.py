@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter, sleep
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from rich.console import Console, RenderableType
@@ -28,9 +28,11 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.export.rate import FRAME, Pace
 from scalarviz.formulas.table import pick
+from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss, plates_of
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
+from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 from scalarviz.terminal.keys import Keys, NoKeys, keyboard
 from scalarviz.terminal.picture import TerminalFrame, picture
@@ -215,7 +217,17 @@ class TerminalSession:
                 held_out=held_out_loss(session),
                 note=note,
                 keys=self.handle(),
+                **self.operations(note),
             )
+
+    def operations(self, note: str) -> dict[str, Any]:
+        """Return the strip and the caption, in a pause; nothing for the picture that stays."""
+        session = self.session
+        if not (self.paused and note) or session.clock == Clock():
+            return {}
+        done = session.clock.operation or len(session.operations)
+        cells = cells_of(session.network.program, session.timeline.here.moments)
+        return {"strip": cells, "current": done, "caption": session.caption()}
 
 
 def stop_here() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -89,10 +89,21 @@ def lit_of(cells: Sequence[Cell], current: int) -> Cell | None:
 def fitting(
     cells: tuple[Cell, ...], current: int, room: float, scale: float, ratio: float
 ) -> list[Cell]:
-    """Return the cells to draw: all with names, else those of the current layer and one for each
-    other layer, else one a layer, else some with "…" between.
-    """
+    """Return the cells to draw; see `chosen`."""
     canvas = Canvas2D(1.0, 1.0, ratio)  # measures letters
+    return chosen(cells, current, room, lambda cells: width_of(canvas, cells, scale))
+
+
+def chosen(
+    cells: Sequence[Cell], current: int, room: float, width: Callable[[Sequence[Cell]], float]
+) -> list[Cell]:
+    """Return the cells that fit: all with names, else those of the current layer and one for each
+    other layer, else one a layer, else some with "…" between.
+
+    cells    of a step
+    current  number of operations that are done
+    room     for all cells; `width` returns what some of them take
+    """
     named = [
         replace(cell, layer="") if i and cells[i - 1].key == cell.key else cell
         for i, cell in enumerate(cells)
@@ -108,31 +119,31 @@ def fitting(
         open_one += [cell for _, cell in pairs] if key == own else [whole]
         mine += [cell for _, cell in pairs] if key == own else []
     for shown in (named, open_one):
-        if width_of(canvas, shown, scale) <= room:
+        if width(shown) <= room:
             return shown
     if current:
-        shown = shortened(canvas, open_one, current, room, scale)
+        shown = shortened(open_one, current, room, width)
         if all(cell in shown for cell in mine):
             return shown
-    return shortened(canvas, joined, current, room, scale)
+    return shortened(joined, current, room, width)
 
 
 def shortened(
-    canvas: Canvas2D, cells: list[Cell], current: int, room: float, scale: float
+    cells: list[Cell], current: int, room: float, width: Callable[[Sequence[Cell]], float]
 ) -> list[Cell]:
     """Return cells with "…" instead of as few of them as the room makes necessary."""
-    if width_of(canvas, cells, scale) <= room:
+    if width(cells) <= room:
         return cells
     order = by_distance(cells, current)
     fewest, most = 1, len(order)
     while fewest < most:  # the fewest cells to leave out
         middle = (fewest + most) // 2
-        if width_of(canvas, without(cells, order[:middle]), scale) <= room:
+        if width(without(cells, order[:middle])) <= room:
             most = middle
         else:
             fewest = middle + 1
     kept = without(cells, order[:fewest])
-    return kept if width_of(canvas, kept, scale) <= room else []
+    return kept if width(kept) <= room else []
 
 
 def without(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:

@@ -19,7 +19,10 @@ from scalarviz.draw2d.colors import MAPS, rgb, to_bytes
 from scalarviz.errors import GradientError, InputError, UnknownNameError
 from scalarviz.export.rate import Pace
 from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
 from scalarviz.terminal import terminal
+from scalarviz.terminal.operations import strip_line
+from scalarviz.terminal.picture import picture
 from scalarviz.terminal.terminal import TerminalSession
 from scalarviz.view.exhibits.exhibit import BlockStyle
 from tests.wording import refused
@@ -354,3 +357,51 @@ def test_what_overflows_while_one_watches_is_saved(
         tty.watch(colours, speed=0, keep=Keep(path))
     assert f"Saved to {path} at step 3; --resume {path} --lr 1e+299" in caught.value.lines[1]
     assert sv.Session.load(path).clock.place == (3, 0)
+
+
+# Operations, in a pause.
+
+
+def test_the_strip_and_the_caption_are_those_of_a_picture(watching: TerminalSession) -> None:
+    moment = watching.moment(watching.note())
+    assert not moment.strip and moment.caption is None  # nothing is done yet
+    s = pressed(watching, ".", ".", ".")
+    moment, seen = watching.moment(watching.note()), Stage(s).frame_data()
+    assert moment.strip == seen.strip and moment.current == seen.current == 3
+    assert moment.caption == seen.words.caption == s.caption()
+    pressed(watching, ",")
+    assert watching.moment(watching.note()).current == 2
+    assert not watching.moment("").strip  # in the picture that stays
+    pressed(watching, "right")
+    assert watching.moment(watching.note()).current == len(s.operations)
+    pressed(watching, "space")
+    assert not watching.moment(watching.note()).strip
+
+
+@pytest.mark.parametrize("width", [76, 100, 120, 200])
+def test_the_strip_fits_and_lights_the_operation(watching: TerminalSession, width: int) -> None:
+    s = watching.session
+    for done in range(1, len(s.operations) + 1):
+        s.advance(1, "operation")
+        cells = watching.session.timeline.here.moments
+        watching.paused = True
+        moment = watching.moment(watching.note())
+        line = strip_line(moment.strip, moment.current, width)
+        assert line.cell_len <= width and len(moment.strip) == len(cells)
+        (lit,) = (span for span in line.spans if "reverse" in str(span.style))
+        words = line.plain[lit.start : lit.end]
+        assert words.split(": ")[-1] in (moment.strip[done - 1].name, moment.strip[done - 1].layer)
+
+
+@pytest.mark.parametrize(("height", "shown"), [(30, True), (18, True), (17, False)])
+def test_a_low_terminal_has_no_room_for_them(
+    watching: TerminalSession, height: int, shown: bool
+) -> None:
+    pressed(watching, ".", ".")
+    console = Console(width=100, height=height, force_terminal=False, record=True)
+    with console.capture() as capture:
+        console.print(picture(watching.moment(watching.note()), watching.look, 100, height))
+    lines = capture.get().splitlines()
+    assert len(lines) == height
+    assert any(watching.session.caption().title in line for line in lines) == shown
+    assert any("backward and learn" in line for line in lines) == shown

@@ -1,0 +1,44 @@
+"""The operations of a step in a terminal: the strip, and the caption of the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.style import Style
+from rich.text import Text
+
+from scalarviz.draw2d.text_blocks import ACCENT, QUIET, STRONG
+from scalarviz.session.caption import Caption
+from scalarviz.view.frame_data import Cell
+from scalarviz.view.strip import chosen, heading, label, lit_of
+
+LIT = Style(reverse=True)
+BETWEEN, PARTS = "  ", " | "
+
+
+def strip_line(cells: Sequence[Cell], current: int, width: int) -> Text:
+    """Return the operations of a step in a line, the current one lit."""
+    shown = chosen(cells, current, width, columns)
+    lit, line = lit_of(shown, current), Text(no_wrap=True, overflow="ellipsis")
+    for part, group in groupby(shown, lambda cell: cell.part):
+        line.append(PARTS if line else "", QUIET).append(heading(part), STRONG)
+        for cell in group:
+            done = QUIET if cell.done > current else Style()
+            line.append(BETWEEN).append(label(cell), ACCENT + LIT if cell is lit else done)
+    return line
+
+
+def columns(cells: Sequence[Cell]) -> float:
+    """Return the width of cells with the words of their parts."""
+    parts = [heading(part) for part in dict.fromkeys(cell.part for cell in cells)]
+    gaps = len(PARTS) * max(0, len(parts) - 1) + len(BETWEEN) * len(cells)
+    return sum(map(len, parts)) + gaps + sum(len(label(cell)) for cell in cells)
+
+
+def caption_lines(caption: Caption, most: int) -> list[Text]:
+    """Return the sentence and the numbers of a caption, in at most so many lines."""
+    lines = [Text(caption.title, STRONG), *(Text(line) for line in caption.numbers)]
+    for line in lines:
+        line.no_wrap, line.overflow = True, "ellipsis"
+    return lines[:most]
