@@ -26,6 +26,7 @@ CASES = [
 QUICK = (
     "case_space_plays_and_pauses",
     "case_stops_and_commas_go_by_operations",
+    "case_the_tour_has_a_button_that_skips_it_and_a_menu_entry",
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
     "case_the_picture_is_drawn_in_the_theme",
     "case_the_controls_leave_the_room_to_the_picture",

@@ -40,8 +40,10 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.options import Recipe
+from scalarviz.controller.startup import Opening
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
 from scalarviz.view.scene.camera import CAMERAS
@@ -239,7 +241,8 @@ def case_the_rate_is_typed_and_slid() -> None:
     bench.click(bench.made["speed"], bench.made["speed"].width() - 1, 10)
     assert bench.controller.state.speed is None and bench.made["pace"].text() == "flat out"
     bench.click(bench.made["speed"], 1, 10)
-    assert bench.controller.state.speed == 1.0
+    assert bench.controller.state.pace == "an operation in 4 s"
+    assert bench.made["pace"].text() == "an operation in 4 s"
     bench.close()
 
 
@@ -811,6 +814,30 @@ def case_closing_ends_every_thread() -> None:
     bench.press("q")
     assert not bench.window.isVisible() and not bench.session.playing
     assert set(threading.enumerate()) == before
+
+
+def case_the_tour_has_a_button_that_skips_it_and_a_menu_entry() -> None:
+    show = colours()
+    stage = Stage(show)
+    stage.drawn = True
+    bench = Bench(show, stage=stage)
+    bench.until(lambda: stage._picture is not None)
+    bench.window.opening = Opening(bench.controller, True)
+    bench.until(lambda: bench.session.clock.operation > 1)
+    (box,) = [box for box, name in stage._picture.buttons if name == "Skip the tour"]
+    middle = box.x + box.width / 2.0, box.y + box.height / 2.0
+    bench.click(bench.picture, *middle)
+    bench.until(lambda: bench.session.step_index > 0 and bench.session.playing)
+    assert stage.part_of_tour == "" and stage.frame_data().offers == []
+    bench.press(Key.Key_Space)
+    there = bench.session.step_index
+    bench.window.menus.entries["tour"].trigger()
+    bench.until(lambda: bench.session.clock.operation > 1)
+    assert bench.session.step_index == there and stage.part_of_tour == "forward"
+    bench.press("a", Key.Key_Escape)
+    bench.press(".")
+    assert stage.part_of_tour == "" and len(bench.session.branches) == 1
+    bench.close()
 
 
 def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
