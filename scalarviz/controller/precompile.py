@@ -39,7 +39,7 @@ from scalarviz.network.network import Network
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.session.session import Session
 from scalarviz.texts import text
-from scalarviz.view.cubes import mip_levels
+from scalarviz.view.cubes import mip_levels, mip_means
 
 COMMAND = ("-m", "scalarviz.controller.precompile")
 CUDA = "scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps"
@@ -134,7 +134,7 @@ def templates_of(kind: str) -> list[tuple[str, Any]]:
 def mark_of(kind: str) -> Path:
     """Return the file that marks a kind as compiled, and lists its compiled files."""
     texts = [cuda_file.text_of(*template) for template in templates_of(kind)]
-    texts = texts or [cuda_file.module_text(mip_levels.__name__), versions(), kept_means()]
+    texts = texts or [cuda_file.module_text(mip_means.__name__), versions(), kept_means()]
     texts.append(os.environ.get("NUMBA_CACHE_DIR", ""))
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
     return cache_folder() / f"compiled_{kind}_{digest}.txt"
@@ -161,7 +161,7 @@ def compile_kind(word: str) -> None:
         cuda_file.adopt(path, *template)
     if kind == MEANS:
         compile_means()
-        files = list(Path(kept_means()).glob("mip_levels.*.nb?"))
+        files = list(Path(kept_means()).glob("mip_means.*.nb?"))
     else:
         compile_network(kind.rpartition("-")[2], "cuda")
         files = [file for each in templates for file in compiled_files(cuda_file.written(*each))]
@@ -170,8 +170,8 @@ def compile_kind(word: str) -> None:
 
 
 def kept_means() -> str:
-    """Return the folder of numba's cache for the module `mip_levels`."""
-    kernel: Any = mip_levels.block_means
+    """Return the folder of numba's cache for the module `mip_means`."""
+    kernel: Any = mip_means.block_means
     return str(kernel._cache.cache_path)
 
 

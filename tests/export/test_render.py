@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -355,3 +357,17 @@ def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
 def test_a_look_is_what_it_says() -> None:
     look = RenderOptions(size=(64, 48), theme="light")
     assert look.size == (64, 48) and json.dumps(look.camera) == '"perspective"'
+
+
+FIRST_PICTURE = """
+import sys
+import scalarviz as sv
+s = sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert"), batch=8, engine="python")
+sv.picture(s, sys.argv[1])
+print("numba" in sys.modules)
+"""
+
+
+def test_a_first_picture_does_not_wait_for_a_compiler(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FIRST_PICTURE, str(tmp_path / "net.png")]
+    assert subprocess.run(words, check=True, capture_output=True).stdout.split() == [b"False"]
