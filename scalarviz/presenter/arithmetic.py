@@ -288,7 +288,8 @@ def equation_of(
         free = [n for n in names if n not in given]
         compute = partial(evaluated, code, given, free)
         values = [line.known[n] for n in free]
-        shown, ending, agrees = agreeing(values, compute, line.value)
+        least = digits_between(line.known["w"], line.value) if line.name == "w" else FEW
+        shown, ending, agrees = agreeing(values, compute, line.value, least)
         if result:
             shown, agrees = until(values, compute, result)
             ending = result

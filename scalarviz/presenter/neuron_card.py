@@ -116,6 +116,8 @@ class NeuronNumbers:
         if not shape:
             return self.called(name, place)
         channel, row, column = (int(i) for i in np.unravel_index(place, shape))
+        if shape[0] == 1:
+            return f"{row}, {column}"
         return text("card.unit.cell", number=channel, row=row, column=column)
 
     @property
@@ -240,7 +242,8 @@ def sum_table(known: NeuronNumbers, operation: Operation, x: FloatArray) -> Tabl
         bias = Product(text("card.neuron.bias"), 1.0, float(known.weights[row]))
         terms.insert(0 if len(terms) > FEW else len(terms), bias)
     head = tuple(text(f"card.neuron.head.{name}") for name in ("from", "x", "weight", "product"))
-    return product_table(head, terms, text("card.neuron.fact.sum"), least=DIGITS)
+    least = DIGITS if len(terms) <= FEW else 2
+    return product_table(head, terms, text("card.neuron.fact.sum"), least=least)
 
 
 # What it sends on.

@@ -17,7 +17,8 @@ from scalarviz.presenter.arithmetic import (
     product_table,
 )
 from scalarviz.presenter.captions.format import said
-from scalarviz.presenter.captions.names import name_in
+from scalarviz.presenter.captions.names import name_in, weight_name
+from scalarviz.presenter.captions.names import sentence as sentence_of
 from scalarviz.presenter.captions.strip import name_of
 from scalarviz.presenter.scene_layout import names_in
 from scalarviz.session.caption import Neuron
@@ -246,6 +247,8 @@ def title_of(session: Session, program: Program, row: int) -> str:
                 return text("card.title.bias", unit=unit)
             before = name_in(program, given, (operation.source.name, int(read[0])))
             return text("card.title.weight", before=before, unit=unit)
+        if row in operation.parameters and operation.kind == "convolution":
+            return sentence_of(weight_name(session, operation, row))
     return str(session.network.name_of(row))
 
 

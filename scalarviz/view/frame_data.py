@@ -92,7 +92,7 @@ class Curve:
 class Line:
     """A line of a card, which is continued in further ones: a sentence, or a formula.
 
-    look   "plain", "quiet", "strong" for a heading, or "large" for the numbers of a change
+    look   "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a change
     aside  quiet words behind it
     """
 

@@ -17,6 +17,7 @@ ROW = 17.5  # height of a line of SIZE
 SPACE = 7.0  # before a heading, a table and the history
 HISTORY = 74.0  # height of the history
 INDENT = "    "
+BOLD = ("strong", "bold", "large")
 TITLES, CURVE = 1, 2  # parts of a card that are left out if they must be
 
 
@@ -73,7 +74,7 @@ class Part:
             color = theme.quiet if self.look == "quiet" else theme.ink
             y = box.bottom - row * len(self.lines) + 0.74 * row
             for line in self.lines:
-                bold = self.look in ("strong", "large")
+                bold = self.look in BOLD
                 wide = canvas.text(box.x, y, line, size=size, color=color, bold=bold)
                 y += row
             if self.aside:
@@ -108,17 +109,20 @@ class Page:
         choices = [(count, TITLES + CURVE) for count in shown]
         choices += [(min(count, most), TITLES) for count in (3, 2, 1)]
         choices += [(min(count, most), 0) for count in (1, 0)]
+        every = [part for block in card.blocks for part in self.fitted(block)]
         for count, extra in choices:
-            blocks = [block for block in card.blocks if is_shown(block, extra)]
+            blocks = [block for block in every if is_shown(block, extra)]
             parts = [title, *(self.part(block, count) for block in blocks)]
             if sum(part.high for part in parts) <= room:
                 return parts
         return self.cut(parts, room)
 
     def cut(self, parts: Sequence[Part], room: float) -> list[Part]:
-        """Return as many parts as there is room for, and a line "..."."""
+        """Return as many parts as there is room for, "...", and the last line, the result."""
         row, found = ROW * self.scale, []
         room -= row
+        last = [part for part in parts[-1:] if part.lines and 2.0 * row + part.high < room]
+        room -= sum(part.high for part in last)
         for part in parts:
             if part.high > room:
                 count = int(room // row)
@@ -127,7 +131,7 @@ class Page:
                 break
             room -= part.high
             found.append(part)
-        return [*found, Part(row, ["..."])]
+        return [*found, Part(row, ["..."]), *last]
 
     def part(self, block: Line | Table | History, count: int) -> Part:
         """Return a part; a table with at most `count` rows."""
@@ -137,16 +141,28 @@ class Page:
         if isinstance(block, Table):
             rows = min(count, len(block.rows))
             rest = block.rests[rows] if block.rests else ()
-            if rest and rows + 1 == len(block.rows):  # one more row takes as much room
+            if rest and rows < len(block.rows) and not block.rests[rows + 1]:
+                # One more row takes as much room.
                 rows, rest = rows + 1, ()
             high = 1 + rows + bool(rest) + bool(block.total)
             high = 1 if is_sum_only(block, rows) else high
             return Part(ROW * scale * high + SPACE * scale, table=block, rows=rows)
-        bold = block.look in ("strong", "large")
-        size = size_of(block.look, scale)
+        bold, size = block.look in BOLD, size_of(block.look, scale)
         lines = wrapped(self.canvas, block.words, self.width, size, bold=bold)
         above = SPACE * scale if block.look == "strong" else 0.0
         return Part(row_of(block.look, scale) * len(lines) + above, lines, block.look, block.aside)
+
+    def fitted(self, block: Line | Table | History) -> list[Line | Table | History]:
+        """Return a line in smaller letters, or as two lines, if its aside has no room behind it."""
+        if not isinstance(block, Line) or not block.aside:
+            return [block]
+        aside = self.canvas.measure(f"   {block.aside}", size=SIZE * self.scale)
+        for look in (block.look, "bold"):
+            size = size_of(look, self.scale)
+            wide = self.canvas.measure(block.words, size=size, bold=look in BOLD)
+            if wide + aside <= self.width:
+                return [Line(block.words, look, block.aside)]
+        return [Line(block.words, "bold"), Line(block.aside, "quiet")]
 
     def title(self, name: str) -> list[str]:
         """Return a name in lines."""

@@ -232,3 +232,21 @@ def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None
         high = pixels[pixels[:, 1] < 20.0 * scale]
         sizes.append(np.ptp(high[:, 1]) + 1.0)
     assert 1.6 < sizes[1] / sizes[0] < 2.4
+
+
+def test_what_stands_for_the_rows_of_a_long_sum_is_never_left_out() -> None:
+    rows = [(str(i), "1", ".5", ".5") for i in range(6)]
+    rests = [(f"... {90 - i} more", "", "", "9") for i in range(7)]
+    table = Table(("sample", "x", "delta", "x × delta"), rows, rests, ("grad", "", "", "9"))
+    for height in range(60, 260, 6):
+        said = words_of(Card(3, "a", blocks=[table]), Box(0.0, 0.0, 280.0, float(height)))
+        count = sum(said[i + 1 : i + 3] == ["1", ".5"] for i in range(len(said)))
+        assert not count or f"... {90 - count} more" in said
+
+
+def test_a_long_change_is_written_in_smaller_letters_with_its_step() -> None:
+    for words in (".5 → .6", "-.9716234 → -.9716235"):
+        line = Line(words, "large", "step 1,000")
+        assert {words, "step 1,000"} <= set(
+            words_of(Card(3, "a", blocks=[line]), Box(0.0, 0.0, 260.0, 90.0))
+        )

@@ -14,6 +14,7 @@ BESIDE = re.compile(
     r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)"
 )  # a product without a sign, as in 2 (p - t)
 ZERO = re.compile(r"(?<![\d.])0\.(?=\d)")
+SQUARE = re.compile(r"\^2(?![\d.])")
 EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)")
 
 
@@ -106,7 +107,7 @@ def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) 
 def pretty(formula: str) -> str:
     """Return a formula of a table with the signs of a text: ×, and ² for a square."""
     formula = BESIDE.sub(r"\1 × ", formula.replace("**", "^").replace("*", "×"))
-    return ZERO.sub(".", formula.replace("^2", "²").replace("- -", "+ "))
+    return ZERO.sub(".", SQUARE.sub("²", formula).replace("- -", "+ "))
 
 
 def fill(formula: str, numbers: Mapping[str, str]) -> str:
