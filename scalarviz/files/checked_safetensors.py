@@ -33,7 +33,7 @@ Description = dict[str, Any]
 
 NAME = "scalarviz"
 METADATA = "__metadata__"  # key of the metadata in a safetensors header
-VERSION = 2  # files of newer versions are refused
+VERSION = 3  # files of newer versions are refused
 # New names of arrays and settings that version 1 called otherwise, by their last word.
 SINCE_VERSION_2 = {"scaling": "state"}
 KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and their readers

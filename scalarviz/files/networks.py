@@ -1,8 +1,9 @@
 """Network files: a network with all its numbers, saved and loaded bit for bit.
 
 The description holds layers with their settings, their order (a shared layer occurs twice),
-initializer, seed and dtype. The arrays hold the bank. Forwards that wait for a backward are not
-saved, nor is the engine, which depends on the machine.
+initializer, seed and dtype. The arrays hold the bank: its values by the names of
+`named_parameters`, as "0.weight", or, until version 2 of the format, in one array "value".
+Forwards that wait for a backward are not saved, nor is the engine, which depends on the machine.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from scalarviz.model.precision import Precision
 from scalarviz.network.network import Network
 
 KIND = "network"
+WHOLE = "value"
 MOST_STEPS = 2**63
 DOUBLE = 8  # bytes of a number, at most
 
@@ -133,9 +135,9 @@ def build(
         raise InputError(f"order names layers that are not there: {shorten(order)}")
     chain = [layers[i] for i in order]
     rows = sum(layer.size for layer in dict.fromkeys(chain))
-    found = arrays["value"].size if "value" in arrays else 0
+    found = sum(array.size for name, array in arrays.items() if is_value(name))
     if rows != found:
-        raise InputError(f"its layers have {rows:,} parameters, and its array value {found:,}")
+        raise InputError(f"its layers have {rows:,} parameters, and its arrays {found:,}")
     names = check_names(description["names"], chain) if "names" in description else None
     net = Network(
         chain,
@@ -201,11 +203,23 @@ def field(description: Description, name: str, kind: type) -> Any:
 def numbers(net: Network) -> dict[str, Array]:
     """Return all numbers of a bank by name, not copied; optional arrays only if not all zero."""
     bank = net.bank
-    found: dict[str, Array] = {"value": bank.value, "state": bank.state}
+    found = value_arrays(net) | {"state": bank.state}
     for name, array in optional(net).items():
         if array.any():
             found[name] = array
     return found | {block_name(names): bank.blocks[names] for names in bank.blocks if names}
+
+
+def value_arrays(net: Network) -> dict[str, Array]:
+    """Return views of all values, by name."""
+    found: dict[str, Array] = {name: each.value for name, each in net.named_parameters()}
+    complete = sum(array.size for array in found.values()) == len(net.bank)
+    return found if complete else {WHOLE: net.bank.value}  # a layer of a user may name too few
+
+
+def is_value(name: str) -> bool:
+    """Return whether an array holds values: the whole bank, or a parameter such as "0.weight"."""
+    return name == WHOLE or "." in name
 
 
 def optional(net: Network) -> dict[str, Array]:
@@ -227,14 +241,15 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     if not 0 <= steps < MOST_STEPS:
         raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     has_gradients = field(description, "has_gradients", bool)
-    targets = {"value": bank.value, "state": bank.state} | optional(net)
+    values = {WHOLE: bank.value} if WHOLE in arrays else value_arrays(net)
+    targets = values | {"state": bank.state} | optional(net)
     shapes = {name: (array.shape, array.dtype.name) for name, array in targets.items()}
     shapes |= {block_name(names): ((len(names), len(bank)), bank.dtype) for names in blocks}
     check_arrays(shapes, arrays, may_lack=optional(net))
     for names in blocks:
         targets[block_name(names)] = bank.slot_block(names)
     for name, array in arrays.items():
-        targets[name][:] = array
+        targets[name][...] = array
     check_states(net, bank.state[np.newaxis])
     bank.step_count = steps
     bank.has_gradients = has_gradients

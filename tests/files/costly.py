@@ -165,7 +165,8 @@ def one_layer(kind: str, **settings: Any) -> Spoil:
 
     def spoil(about: dict[str, Any], arrays: dict[str, Any]) -> None:
         about["layers"], about["order"] = [{"kind": kind, "settings": settings}], [0]
-        arrays["value"] = arrays["value"][:0]
+        for name in [name for name in arrays if "." in name]:
+            del arrays[name]
 
     return spoil
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from safetensors import safe_open
 
 import scalarviz as sv
 from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
@@ -231,6 +232,31 @@ def replacing(name: str, array: Any) -> Spoil:
     return spoil
 
 
+def renaming(name: str, to: str) -> Spoil:
+    """Give an array another name."""
+
+    def spoil(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[to] = arrays.pop(name)
+
+    return spoil
+
+
+def without_values(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Take all values out."""
+    for name in [name for name in arrays if "." in name]:
+        del arrays[name]
+
+
+def whole(array: Any) -> Spoil:
+    """Put one array in the place of all values, as version 2 did."""
+
+    def spoil(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+        without_values(description, arrays)
+        arrays["value"] = array
+
+    return spoil
+
+
 ROWS = 12
 WRONG: dict[str, Spoil] = {
     "an unknown layer": setting("layers", 0, "kind", to="Evil"),
@@ -259,9 +285,14 @@ WRONG: dict[str, Spoil] = {
     "slots twice": setting("slots", to=[["m", "v"]] * 2),
     "slots without an array": setting("slots", to=[["m", "v"], ["velocity"]]),
     "an array without slots": setting("slots", to=[]),
-    "no values": replacing("value", None),
-    "values of another type": replacing("value", np.zeros(ROWS)),
-    "values in another shape": replacing("value", np.zeros((1, ROWS), np.float32)),
+    "no values": without_values,
+    "values of another type": replacing("0.weight", np.zeros((2, 2))),
+    "values in another shape": replacing("0.weight", np.zeros((1, 4), np.float32)),
+    "values by another name": renaming("0.weight", "0.kernel"),
+    "values of a layer that is not there": renaming("1.bias", "2.bias"),
+    "values twice": replacing("value", np.zeros(ROWS, np.float32)),
+    "values as one array, of another type": whole(np.zeros(ROWS)),
+    "values as one array, in another shape": whole(np.zeros((1, ROWS), np.float32)),
     "frozen numbers": replacing("frozen", np.ones(ROWS, np.uint8)),
     "no state": replacing("state", None),
     "a scale of nothing": replacing("state", np.zeros(3)),
@@ -287,6 +318,64 @@ def test_a_file_that_describes_no_network_says_why(
     write(path, "network", description, arrays)
     with refused(FileError, "net.safetensors"):
         sv.load(path)
+
+
+def test_arrays_have_the_names_and_shapes_of_the_parameters(path: Path) -> None:
+    net = sv.Network(
+        [sv.Conv2d((1, 3, 3), 2, kernel=2), sv.Residual(sv.Dense(8, 8), sv.RMSNorm(8))]
+    )
+    save_network(net, path)
+    with safe_open(path, framework="numpy") as file:  # as other programs read it
+        found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    assert {name: array.shape for name, array in found.items()} == {
+        "0.weight": (2, 1, 2, 2), "0.bias": (2,), "1.0.weight": (8, 8), "1.0.bias": (8,),
+        "1.1.weight": (8,), "state": (3,),
+    }  # fmt: skip
+    assert all((found[name] == each.value).all() for name, each in net.named_parameters())
+
+
+def test_values_as_one_array_are_read_as_before(
+    good: tuple[dict[str, Any], dict[str, Any]], path: Path
+) -> None:
+    description, arrays = copy.deepcopy(good)
+    values = np.arange(ROWS, dtype=np.float32)
+    whole(values)(description, arrays)
+    write(path, "network", description, arrays)
+    assert sv.load(path).bank.value.tolist() == values.tolist()
+
+
+class Scale(sv.Layer):
+    """A layer of a user that names only some of its parameters."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__(features, features)
+        self.size = 2 * features
+
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.inputs,)}
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}
+
+    def lower(self, program: Any) -> None:
+        program.add("activation", "tanh", size=self.outputs)
+
+    def forward_rows(self, batch: Any) -> Any:
+        return batch
+
+    backward_rows = evaluate_rows = forward_rows
+
+
+def test_a_layer_that_names_too_few_arrays_is_saved_whole(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scalarviz.layers import LAYERS
+
+    monkeypatch.setitem(LAYERS, "Scale", Scale)
+    net = sv.Network([sv.Dense(2, 2), Scale(2)])
+    net.bank.value[:] = np.arange(10)
+    save_network(net, path)
+    assert sv.load(path).bank.value.tolist() == net.bank.value.tolist()
 
 
 def test_the_file_that_is_spoiled_above_was_a_good_one(
