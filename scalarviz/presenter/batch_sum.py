@@ -130,6 +130,8 @@ class BatchSum:
 
 def sum_of(before: float | None, factors: list[float], now: float) -> tuple[str, str]:
     """Return a sum so far plus a product as an equation, and its result."""
+    if before is None and len(factors) == 1:
+        return said(now), said(now)
     values = [*([] if before is None else [before]), *factors]
 
     def compute(v: Sequence[float]) -> float:

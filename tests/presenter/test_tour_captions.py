@@ -62,6 +62,12 @@ def test_of_colours_those_count_that_are_nearly_right(colours: sv.Session) -> No
     assert f"{right} of 8 colours are nearly right." in tour_caption("end", reading).title
 
 
+def test_it_says_what_runs_in(colours: sv.Session) -> None:
+    digits = sv.Session(sv.Network([64, 10], seed=0), data.Digits(), engine="python")
+    said = [tour_caption("forward", read(s)).title.split()[1] for s in (colours, digits, xor())]
+    assert said == ["colour", "picture", "sample"]
+
+
 def test_without_a_notion_of_right_it_ends_with_the_loss() -> None:
     session = xor(3)
     session.advance(2)

@@ -10,6 +10,7 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.session.caption import Caption
 from scalarviz.texts import plural, text
 
+TINTS = "rgb", "grey"  # of inputs that are a color, and a picture
 FEW = 4  # outputs up to which the largest distance from a target is said
 
 
@@ -23,6 +24,10 @@ def tour_caption(part: str, reading: LiveValues) -> Caption:
         return Caption(error_of(reading))
     if part == "end":
         return Caption(end_of(reading))
+    if part == "forward":
+        tint = reading.session.data.input_tint
+        kind = tint if tint in TINTS else "sample"
+        return Caption(text(f"captions.tour.forward.{kind}"))
     return Caption(text(f"captions.tour.{part}"))
 
 
