@@ -21,6 +21,7 @@ from scalarviz.model.weight import Weight
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.batch_sum import BatchSum
 from scalarviz.presenter.camera_control import CameraController
+from scalarviz.presenter.caption_pointer import CaptionPointer
 from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.captions.tour import tour_caption
@@ -53,6 +54,7 @@ class Stage:
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     color, size    the channels
     per_layer      whether each layer has scales of its own
+    told           the mouse over the caption
     help           whether the list of `keys` is shown
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
@@ -92,6 +94,7 @@ class Stage:
         self.walking = False
         self.travel: Callable[[int], object] = lambda operations: None
         self._hovered = 0  # cell of the strip
+        self.told = CaptionPointer()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self._forgets = True  # whether the pinned weight's history was not recorded before
@@ -223,8 +226,8 @@ class Stage:
             self.eyes.frame_all()
 
     def restore(self) -> None:
-        """Close the help, end walking, else close the card, else show the network as at first."""
-        if self.help:
+        """Close help and panel, end walking, else close the card, else show all as at first."""
+        if self.told.close() or self.help:
             self.help = False
         elif self.walking:
             self.walking, self.hover, self.hover_neuron = False, None, None
@@ -237,7 +240,7 @@ class Stage:
 
     def hover_at(self, x: float, y: float) -> None:
         self._hovered = self.cell_at(x, y)
-        found = self.target_at(x, y)
+        found = NOTHING if self.told.hover(self._picture, x, y) else self.target_at(x, y)
         if found or not self.walking:
             self.hover, self.hover_neuron = found.row, found.neuron
 
@@ -252,6 +255,8 @@ class Stage:
             if box.has(x, y):
                 self.messages.press(name)
                 return
+        if self.told.click(self._picture, x, y):
+            return
         if done := self.cell_at(x, y):
             self.travel(done - self.motion.coming)
             return
@@ -359,12 +364,8 @@ class Stage:
         self._seen = FrameData(
             self.plan,
             CubeValues(
-                mixed.colors,
-                mixed.sizes,
-                scales.color,
-                scales.size,
-                scales.of(scales.color, plates),
-                scales.of(scales.size, plates),
+                *(mixed.colors, mixed.sizes, scales.color, scales.size),
+                *(scales.of(scales.color, plates), scales.of(scales.size, plates)),
                 scales.per_layer,
                 scales.clipped(plates, mixed.colors),
                 frozen if frozen.any() else None,
@@ -376,10 +377,7 @@ class Stage:
             reading.buffers(self.motion.done),
             reading.curve(),
             self.narration.words(
-                self.show,
-                self.motion,
-                self.pinned,
-                self.pinned_neuron,
+                *(self.show, self.motion, self.pinned, self.pinned_neuron),
                 clock=self.silent or self.present,
                 instead=self._instead(added),
             ),
@@ -397,6 +395,8 @@ class Stage:
             present=self.present,
             hover_neuron=self.hover_neuron,
             pinned_neuron=self.pinned_neuron,
+            pointed=self.told.pointed,
+            opened=self.told.opened and self.motion.walking and not session.playing,
         )
         self._fit(self._seen)
         return self._seen

@@ -17,12 +17,14 @@ class Piece:
     row     bank index of the weight that it is about; -1 for none
     neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
     mark    what is written on the weight's cube meanwhile, such as "-.028"; "" for its value
+    opens   whether it stands for terms that are left out, and shows them when it is clicked
     """
 
     words: str
     row: int = NONE
     neuron: Neuron | None = None
     mark: str = ""
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Text over the picture: title, legend, band with caption and loss, messages, buttons, help."""
+"""Text over the picture: title, band with the loss, messages, buttons, help."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.session.caption import Caption
 from scalarviz.texts import text
 from scalarviz.view.charts import draw_loss
 from scalarviz.view.frame_data import FrameData, Words
-from scalarviz.view.inspector import wrapped
-from scalarviz.view.scene.frame import NARROW, Box, Division
+from scalarviz.view.scene.frame import Box, Division
+from scalarviz.view.told import caption_box
 
 MESSAGE = 560.0  # largest width in pixels
 MOST_LINES = 5  # of a message
 LINE = 17.0  # height in pixels
-LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
 Button = tuple[Box, str]  # the box and the label of a button
 
 
@@ -40,7 +38,7 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
 def draw_band(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Button]:
-    """Draw the caption and, at the right, the loss; return the buttons of the offers.
+    """Draw the loss at the right end of the band; return the buttons of the offers.
 
     Offers take the place of the lines below the title of the caption.
     """
@@ -48,68 +46,12 @@ def draw_band(
     if not band.height:
         return []
     canvas.box(*band.place, theme.ground)
-    margin, end = 20.0 * scale, band.right
+    box = caption_box(division, loss=not frame_data.present)
     if not frame_data.present:
-        wide = LOSS[band.width < NARROW] * scale
-        loss = Box(band.right - margin - wide, band.y, wide, band.height - 6.0 * scale)
+        x = box.right + 20.0 * scale
+        loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
         draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
-        end = loss.x
-    box = Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
-    offers = frame_data.offers
-    if frame_data.words.caption is not None:
-        draw_caption(canvas, box, frame_data.words.caption, theme, scale, short=bool(offers))
-    return draw_offers(canvas, box, offers, theme, scale)
-
-
-def draw_caption(
-    canvas: Canvas2D,
-    box: Box,
-    caption: Caption,
-    theme: Theme,
-    scale: float = 1.0,
-    *,
-    short: bool = False,
-) -> None:
-    """Draw the caption: title, formula, and lines of numbers, as many as fit; `short`: a title."""
-    title, formula, numbers = caption.title, caption.formula, caption.numbers
-    with canvas.clip(box.x, box.y, box.width, box.height):
-        most = 1 if short else 2
-        y = box.y + 4.0 * scale
-        for line, size in heading(canvas, title, box.width, scale)[:most]:
-            y += 1.22 * size
-            canvas.text(box.x, y, line, size=size, color=theme.ink, bold=True)
-        if short:
-            return
-        size = 15.0 * scale
-        high = 1.42 * size
-        room = max(0, int((box.bottom - y - 3.0 * scale) // high))
-        lines = [[formula, *numbers], numbers or [formula]]  # without the formula if it must be
-        for some in lines:
-            parts = []
-            for line in filter(None, some):
-                indent = "    " if "=" in line else ""  # of a formula, not of a sentence
-                parts += wrapped(canvas, line, box.width, size, indent=indent)
-            if len(parts) <= room:
-                break
-        for i, line in enumerate(parts[:room]):
-            if i == room - 1 and len(parts) > room:
-                line = canvas.fit(" ".join(parts[i:]), box.width, size=size)
-            y += high
-            canvas.text(box.x, y, line, size=size, color=theme.quiet)
-
-
-def heading(
-    canvas: Canvas2D, title: str, width: float, scale: float = 1.0
-) -> list[tuple[str, float]]:
-    """Return lines of a title with their sizes: one line, else a smaller one, else two."""
-    for size in (18.0 * scale, 15.0 * scale):
-        if canvas.measure(title, size=size, bold=True) <= width:
-            return [(title, size)]
-    words, first = title.split(), ""
-    while words and canvas.measure(f"{first} {words[0]}", size=size, bold=True) <= width:
-        first = f"{first} {words.pop(0)}".strip()
-    rest = canvas.fit(" ".join(words), width, size=size, bold=True)
-    return [(line, size) for line in (first, rest) if line]
+    return draw_offers(canvas, box, frame_data.offers, theme, scale)
 
 
 def draw_chips(

@@ -28,6 +28,7 @@ from scalarviz.view.scene.frame import Division, Projection
 from scalarviz.view.scene.plates import Layout
 from scalarviz.view.scenery import draw_scenery
 from scalarviz.view.strip import Place, draw_hovered, draw_strip
+from scalarviz.view.told import Told, draw_opened, draw_told
 from scalarviz.view.tooltip import draw_hover
 
 
@@ -40,6 +41,7 @@ class Picture:
     scene    its vispy nodes, with the view that a user's nodes are put in
     buttons  boxes in logical pixels and labels of the buttons on the last picture
     cells    boxes of the operations in the strip, with how many are done after each
+    told     boxes of the pieces of the caption; the first one at a pixel counts
     words    all text on the last picture
     """
 
@@ -48,6 +50,7 @@ class Picture:
         self.program = program
         self.buttons: list[overlay.Button] = []
         self.cells: list[Place] = []
+        self.told: list[Told] = []
         self.words: list[str] = []
         self.scene = PictureScene()
         self._cubes: Any = None
@@ -124,9 +127,11 @@ class Picture:
         head = overlay.draw_head(canvas, division, frame_data.words, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)
         self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
+        told = draw_told(canvas, division, frame_data, theme)
         self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division)
+        self.told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_help(canvas, division, frame_data.help, theme)
 
     def _is_about_outputs(self, frame_data: FrameData) -> bool:

@@ -72,7 +72,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
         f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
         "The weight from neuron 5 to output B is pushed: what came in times what is wrong.",
-        "What is wrong goes back to neuron 5: each delta times the weight between.",
+        "What is wrong goes back to neuron 5, times the weights.",
         f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, where tanh is steep: "
         f"{said(slope)} of what arrives goes on.",
         "The weight from input G to neuron 5 is pushed: what came in times what is wrong.",

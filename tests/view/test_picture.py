@@ -19,7 +19,7 @@ from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Word
 from scalarviz.view.legend import legend_box
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.frame import Box, Division
+from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import Label, Layout, Neurons
 from tests.studio import Studio, above_number, assert_dimmed, at, lit, plate, project, shade
@@ -301,16 +301,6 @@ def test_the_help_is_written_whole_within_the_picture(
     overlay.draw_help(Canvas2D(*size), Division.of(*size), rows, DARK)
     assert len(ends) == 41
     assert all(x < size[0] - 15.0 and y < size[1] - 15.0 for x, y in ends)
-
-
-def test_a_caption_that_is_too_long_leaves_out_its_formula_first() -> None:
-    numbers = plain_lines("perceptron 1: " + "0.1 * 0.2 + " * 6 + "0.3 = 0.5")
-    for width, formula in ((900.0, True), (420.0, False)):
-        canvas = Canvas2D(1280, 800)
-        box = Box(20.0, 700.0, width, 80.0)
-        overlay.draw_caption(canvas, box, Caption("A title", "z = w x + b", numbers), DARK)
-        assert ("z = w x + b" in canvas.words) == formula
-        assert " ".join(" ".join(canvas.words).split()).endswith("0.3 = 0.5")
 
 
 def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:

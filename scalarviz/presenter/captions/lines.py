@@ -31,6 +31,7 @@ class Term:
     mark     makes the text on the weight's cube; None for none
     stays    whether it is shown however long the sum is
     exact    whether its numbers are not rounded
+    opens    whether it stands for terms that are left out
     """
 
     numbers: tuple[float, ...]
@@ -40,6 +41,7 @@ class Term:
     mark: Words | None = None
     stays: bool = False
     exact: bool = False
+    opens: bool = False
 
     @property
     def value(self) -> float:
@@ -79,7 +81,7 @@ def equation(
         own = shown[at : at + len(part.numbers)]
         at += len(part.numbers)
         mark = "" if part.mark is None else part.mark(*own)
-        pieces.append(Piece(part.words(*own), part.row, part.neuron, mark))
+        pieces.append(Piece(part.words(*own), part.row, part.neuron, mark, part.opens))
     sign = " = " if agrees else " ≈ "
     return *pieces, Piece(sign), Piece(ending, neuron=about)
 
@@ -149,7 +151,7 @@ def shortened(terms: Sequence[Term], keep: int, most: int) -> list[Term]:
     rest = math.fsum(terms[i].value for i in others)
     words = text("captions.more", count=len(others), rest="{}")
     stays = [term for term in terms if term.stays]
-    return [*(terms[i] for i in shown), Term((rest,), words.format), *stays]
+    return [*(terms[i] for i in shown), Term((rest,), words.format, opens=True), *stays]
 
 
 def is_long(terms: Sequence[Term]) -> bool:

@@ -21,7 +21,7 @@ from scalarviz.presenter.captions.lines import (
     shortened,
     sums,
 )
-from scalarviz.presenter.captions.names import sentence
+from scalarviz.presenter.captions.names import sentence, short_name
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Piece, plain_lines
 from scalarviz.texts import plural, row_text, text
@@ -49,7 +49,8 @@ def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
     pieces = []
     for i in others:
         p, t = both(float(prediction[i]), float(target[i]))
-        words_now = text("captions.should", unit=ctx.called((name, i)), prediction=p, target=t)
+        unit_now = short_name(ctx.session, i)
+        words_now = text("captions.should", unit=unit_now, prediction=p, target=t)
         pieces.append(Piece(words_now, neuron=(name, i)))
     left = len(target) - 1 - len(others)
     pieces += [Piece(text("captions.others", count=left))] * (left > 0)
@@ -77,9 +78,11 @@ def loss(ctx: TracedWeight) -> Caption:
     formula = f"L = {factor}{text(f'captions.loss.formula.{mean}', error=error)}"
     terms, line = errors_of(ctx)
     whole = ctx.session.loss
-    own = part_line(ctx, terms, whole)
-    lines = [line, *own]
-    caption = Caption(text("captions.loss.title", loss=said(whole, 3)), formula, tuple(lines))
+    parts, total = part_lines(ctx, terms, whole)
+    title = text("captions.loss.title", loss=said(whole, 3))
+    caption = Caption(title, formula, (line, *parts))
+    if total:
+        caption = replace(caption, whole=(line, *parts[:-1], total))
     behind = ctx.program.outputs.name
     neurons = tuple((behind, i) for i in range(min(outputs, MOST_TERMS)))
     words = text("captions.callout.loss", loss=said(whole))
@@ -107,7 +110,7 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
             return fill(written, dict(zip(names, numbers, strict=True)))
 
         term = Term(tuple(known[each] for each in names), words, neuron=(name, i))
-        start = [f"{ctx.called((name, i))}: "] if len(p) > 1 else []
+        start = [f"{short_name(ctx.session, i)}: "] if len(p) > 1 else []
         pieces += [Piece("; ")] * bool(pieces)
         pieces += equation([*start, term], compute, errors[i], about=(name, i))
     left = len(p) - SHOWN
@@ -132,8 +135,13 @@ def row_error(ctx: TracedWeight, p: list[float], t: list[float]) -> tuple[list[f
     return [error], equation(parts, lambda v: -math.log(v[0]), error, about=(name, right))
 
 
-def part_line(ctx: TracedWeight, errors: list[float], whole: float) -> list[Line]:
-    """Return how the errors of the focus sample, and then those of all samples, make the loss."""
+def part_lines(
+    ctx: TracedWeight, errors: list[float], whole: float
+) -> tuple[list[Line], Line | None]:
+    """Return how the errors of the focus sample, and then those of all samples, make the loss.
+
+    The second part is the last line with all samples, if some are left out.
+    """
     function, row = ctx.loss, ctx.loss.row
     samples, outputs = ctx.answers[0].shape
     divisor = (function.divisor(outputs) or 1) if isinstance(row, LossRow) else 1
@@ -152,21 +160,27 @@ def part_line(ctx: TracedWeight, errors: list[float], whole: float) -> list[Line
         parts: list[Term | str] = [start + before, *inner, *([end] if end else [])]
         found.append(equation(parts, lambda v: add(v) * scale, whole if last else own))
     if last:
-        return found or [plain_lines(text("captions.loss.only", loss=said(whole, 3)))[0]]
+        return found or [plain_lines(text("captions.loss.only", loss=said(whole, 3)))[0]], None
     if samples > FULL:
         words = text("captions.loss.over", loss=said(whole, 3), count=samples)
-        return [*found, *plain_lines(words)]
-    rest = [i for i in range(samples) if i != ctx.sample]
-    others = math.fsum(error_of(ctx, i) for i in rest) * scale
-    count = 1 if function.mean == "none" else samples
-    more = plural("captions.more_samples", len(rest), rest="{}").format
-    terms = [Term((own,)), Term((others,), more)]
-    add_all = sums(terms)
-    joined: list[Term | str] = ["L = (", *between(terms), f") / {count}"]
-    if count == 1:
-        joined = ["L = ", *between(terms)]
-    found.append(equation(joined, lambda v: add_all(v) / count, whole))
-    return found
+        return [*found, *plain_lines(words)], None
+    each = [Term((error_of(ctx, i) * scale,)) for i in range(samples)]
+    others = math.fsum(term.value for i, term in enumerate(each) if i != ctx.sample)
+    more = plural("captions.more_samples", samples - 1, rest="{}").format
+    terms = [Term((own,)), Term((others,), more, opens=True)]
+    return [*found, mean_line(ctx, terms, whole)], mean_line(
+        ctx, shortened(each, ctx.sample, MOST_TERMS), whole
+    )
+
+
+def mean_line(ctx: TracedWeight, terms: Sequence[Term], whole: float) -> Line:
+    """Return the loss as the mean, or the sum, of parts of samples."""
+    count = 1 if ctx.loss.mean == "none" else len(ctx.answers[0])
+    add = sums(terms)
+    parts: list[Term | str] = ["L = ", *between(terms)]
+    if count > 1:
+        parts = ["L = (", *between(terms), f") / {count}"]
+    return equation(parts, lambda v: add(v) / count, whole)
 
 
 def error_of(ctx: TracedWeight, sample: int) -> float:

@@ -151,7 +151,9 @@ def gradient_lines(
     line = sum_line(own, float(sums[sample]), start=start)
     rest = math.fsum(sums[i] for i in range(samples) if i != sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
-    added = sum_line([Term((float(sums[sample]),)), Term((rest,), more)], grad, start="grad = ")
+    added = sum_line(
+        [Term((float(sums[sample]),)), Term((rest,), more, opens=True)], grad, start="grad = "
+    )
     if places > 1:
         every = [Term((float(each),)) for each in sums]
     else:

@@ -42,6 +42,15 @@ def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron
     return text(f"captions.end.{kind}", name=place)
 
 
+def short_name(session: Session, place: int) -> str:
+    """Return the name of an output, without the word if it has a name of its own."""
+    program: Program = session.network.program
+    names = names_of(session).get(program.outputs.name, ())
+    if place < len(names):
+        return names[place]
+    return neuron_name(session, (program.outputs.name, place))
+
+
 def buffer_of(program: Program, name: str) -> Buffer:
     """Return the buffer of a name."""
     return next(buffer for buffer in program.buffers if buffer.name == name)
