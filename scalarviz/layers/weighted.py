@@ -36,7 +36,7 @@ class WeightedLayer(Layer):
         self._parameter("weight").value = numbers
 
     @property
-    def bias(self) -> Any:  # a FloatArray or None, which type checkers would not let users index
+    def bias(self) -> FloatArray | Any:  # not "| None": a type checker takes `bias[0]` unchecked
         """The biases: a view of `bank.value`, as `kernel`; None if the layer has none."""
         return self._parameter("bias").value if "bias" in self.parameter_shapes() else None
 

@@ -31,10 +31,11 @@ class OperationNumbers:
     gradient           gradient with respect to the inputs; None if no earlier operation needs it
     """
 
-    inputs: FloatArray | None
-    outputs: FloatArray | None
-    upstream: FloatArray | None
-    gradient: FloatArray | None
+    # "| Any", not "| None": a type checker takes `numbers.outputs.shape` without a check for None.
+    inputs: FloatArray | Any
+    outputs: FloatArray | Any
+    upstream: FloatArray | Any
+    gradient: FloatArray | Any
 
 
 @dataclass(frozen=True, slots=True)
