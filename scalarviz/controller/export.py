@@ -104,8 +104,9 @@ class Exports:
         pick({each: each for each in (*VIDEOS, *PAGES)}, kind, "kind of file")
         if kind in VIDEOS and show.session.timeline.branch.end.step == 0:
             raise InputError("there is nothing to make a video of yet: let it play first")
+        pinned = stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
         look = {"theme": stage.theme, "layout": stage.layout, "per_layer": stage.per_layer}
-        look |= {"color": stage.color, "cubes": stage.size, "pin": stage.pinned}
+        look |= {"color": stage.color, "cubes": stage.size, "pin": pinned}
         self._made.append(Export(show.session, path, {"title": show.title, "look": look}))
 
     def results(self) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from scalarviz.presenter.show import Show
+from scalarviz.session.caption import Neuron
 
 
 class PictureProtocol(Protocol):
@@ -14,6 +15,7 @@ class PictureProtocol(Protocol):
     show: Show
     theme: str  # "dark" or "light"
     pinned: int | None  # a bank index
+    pinned_neuron: Neuron | None
     hover: int | None
     help: bool
     walking: bool  # whether the keyboard points at cubes and neurons

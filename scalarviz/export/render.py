@@ -31,6 +31,7 @@ from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
+from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.texts import text
 from scalarviz.view.scene.camera import Camera, along_path
@@ -71,7 +72,7 @@ class RenderOptions:
     color: str = "value"
     cubes: str = "value"
     per_layer: bool = False
-    pin: int | Perceptron | None = None
+    pin: int | Perceptron | Neuron | None = None
 
     def __post_init__(self) -> None:
         given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
@@ -141,7 +142,7 @@ def picture(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | Perceptron | None = None,
+    pin: int | Perceptron | Neuron | None = None,
     look: RenderOptions | None = None,
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
@@ -202,7 +203,7 @@ def record(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | Perceptron | None = None,
+    pin: int | Perceptron | Neuron | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Train a session and write a video; return its number of frames.
@@ -295,7 +296,7 @@ def storyboard(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | Perceptron | None = None,
+    pin: int | Perceptron | Neuron | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Write one training step as a web page with a picture per operation; return their number.

@@ -225,7 +225,9 @@ def optimizer_rows(
         is_last = i == len(lines) - 1
         name = called(line.name, is_last)
         if line.name == "g" and not line.pattern:
-            rows.append(Line(f"{name} = {line.formula}"))
+            rows.append(Line(text("card.no_grad")))
+        elif line.name == "w" and not line.pattern:
+            rows.append(Line(text("card.refused")))
         elif line.pattern and (begun or line.name in ("g", "lr")):
             rows += corrections(line, powers, changing)
             own = {"g": known.grad} if line.known.get("g") == found.grad else {}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.model.operations import NONE, Operation
+from scalarviz.model.operations import NONE, Operation, Places
 from scalarviz.model.program import Program
-from scalarviz.presenter.arithmetic import Product, product_table
+from scalarviz.presenter.arithmetic import ROWS, Product, product_table
 from scalarviz.presenter.captions.format import agreeing, said
 from scalarviz.presenter.captions.names import name_in
 from scalarviz.presenter.live_values import LiveValues
@@ -229,14 +229,8 @@ def made_by(known: NeuronNumbers, operation: Operation) -> list[Line | Table]:
 def sum_table(known: NeuronNumbers, operation: Operation, x: FloatArray) -> Table:
     """Return weight times input of each term of a sum, and the sum."""
     rows, read = weights_into(operation, known.place)
-    terms = [
-        Product(
-            known.in_table(operation.source.name, int(i)), float(x[i]), float(known.weights[row])
-        )
-        for row, i in zip(rows.tolist(), read.tolist(), strict=True)
-    ]
-    if len(terms) > FEW:
-        terms.sort(key=lambda term: -abs(term.value))
+    name = partial(known.in_table, operation.source.name)
+    terms = terms_of(known.weights[rows], x[read], read, name)
     if operation.biases != NONE:
         row = operation.biases + known.place // operation.outputs_per_bias
         bias = Product(text("card.neuron.bias"), 1.0, float(known.weights[row]))
@@ -274,12 +268,24 @@ def sent_table(known: NeuronNumbers, operation: Operation) -> Table:
         outputs = np.arange(count) * operation.outputs_per_bias
     else:
         rows, outputs, _ = weights_from(operation, known.place)
-    sent = [
-        Product(known.in_table(operation.target.name, int(i)), value, float(known.weights[row]))
-        for row, i in zip(rows.tolist(), outputs.tolist(), strict=True)
-    ]
-    if len(sent) > FEW:
-        sent.sort(key=lambda each: -abs(each.value))
+    name = partial(known.in_table, operation.target.name)
+    sent = terms_of(known.weights[rows], np.full(len(rows), value), outputs, name)
     head = ("to", "sends", "weight", "arrives")
     names = tuple(text(f"card.neuron.head.{name}") for name in head)
     return product_table(names, sent, "", least=DIGITS)
+
+
+def terms_of(
+    weights: FloatArray, values: FloatArray, places: Places, name: Callable[[int], str]
+) -> list[Product]:
+    """Return value times weight of each term: in order, of many the largest first.
+
+    Only those that a table can show get the names that `name` returns for their places.
+    """
+    order = np.arange(len(weights))
+    if len(order) > FEW:
+        order = np.argsort(-np.abs(weights * values), kind="stable")
+    names = [name(int(place)) for place in places[order[:ROWS]]]
+    names += [""] * (len(order) - len(names))
+    pairs = zip(names, values[order].tolist(), weights[order].tolist(), strict=True)
+    return [Product(*each) for each in pairs]

@@ -109,7 +109,7 @@ def pixel_on(line: Neurons, start: FloatArray, ray: FloatArray) -> tuple[int, fl
 
 
 def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
-    """Return the neuron that a Perceptron is, or that a tuple names; None for anything else.
+    """Return the neuron that a Perceptron is, or that a pair names; None for anything else.
 
     network  its network; raises OwnershipError for a perceptron of another one
     layout   where it stands
@@ -123,11 +123,11 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
         written = operation.uses(row)[0]
         place = int(written[len(written) // 2]) if len(written) else 0
         part = operation.target.name, place
-    if not isinstance(part, tuple):
+    if not isinstance(part, (tuple, list)) or len(part) != 2 or not isinstance(part[0], str):
         return None
-    name, place = part if len(part) == 2 else ("", 0)
+    name, place = part
     for line in layout.neurons:
-        if name in line.buffers and 0 <= place < count_of(line):
+        if name in line.buffers and place in range(count_of(line)):
             return name_of(line), place
     raise InputError(f"this network has no neuron {shorten(part)}: pass a perceptron of a layer")
 

@@ -23,7 +23,7 @@ from scalarviz.presenter.captions.strip import name_of
 from scalarviz.presenter.scene_layout import names_in
 from scalarviz.session.caption import Neuron
 from scalarviz.session.explanation import Explanation, explain, is_ready
-from scalarviz.session.last_change import LastChange, last_change
+from scalarviz.session.last_change import LastChange, last_change, last_edit
 from scalarviz.session.session import Session
 from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Line, Table
@@ -92,12 +92,15 @@ class Why:
 def blocks_about(session: Session, row: int) -> Blocks:
     """Return the lines and tables about the weight at `row`; the session does not change."""
     with session.doing(), np.errstate(all="ignore"):
-        timeline = session.timeline
-        change, (step, done) = last_change(timeline, row), timeline.clock.place
+        timeline, bank = session.timeline, session.network.bank
+        (step, done), new = timeline.clock.place, float(bank.value[row])
+        change = last_change(timeline, row) if done or not step else last_edit(timeline, row)
         if (step, done) == (0, 0):
             return blocks_of(Why(session, row, change))
         # Within at_work the session must not be used: it would journal the older numbers as edits.
         with timeline.at_work():
+            if change is None and step and not done:
+                change = LastChange(step, False, float(bank.value[row]), new)
             found = explain(timeline.trainer, row, timeline.clock.operation)
             samples = len(timeline.trainer.run.targets())
             place = min(session.focus, samples - 1), samples, timeline.clock.step + 1, done

@@ -28,16 +28,21 @@ def last_change(timeline: Timeline, row: int) -> LastChange | None:
 
     Several edits without a step between them are one change.
     """
-    new, now = float(timeline.trainer.bank.value[row]), timeline.clock
+    edit = last_edit(timeline, row)
+    if edit is not None or timeline.clock.step == 0:
+        return edit
+    step, new = timeline.clock.step, float(timeline.trainer.bank.value[row])
+    with timeline.visit_end(step - 1):
+        return LastChange(step, False, float(timeline.trainer.bank.value[row]), new)
+
+
+def last_edit(timeline: Timeline, row: int) -> LastChange | None:
+    """Return the edits of a weight since the last step; None if they have not changed it."""
     if any(action.kind == "edit" and row in action.details["rows"] for action in done_in(timeline)):
-        old = on_arrival(timeline, row)
+        old, new = on_arrival(timeline, row), float(timeline.trainer.bank.value[row])
         if old != new:
-            return LastChange(now.step, True, old, new)
-    if now.step == 0:
-        return None
-    with timeline.visit_end(now.step - 1):
-        old = float(timeline.trainer.bank.value[row])
-    return LastChange(now.step, False, old, new)
+            return LastChange(timeline.clock.step, True, old, new)
+    return None
 
 
 def done_in(timeline: Timeline) -> list[Action]:

@@ -17,6 +17,7 @@ class FakeStage:
         self.show = show
         self.theme = theme
         self.pinned: int | None = None
+        self.pinned_neuron: Any = None
         self.hover: int | None = None
         self.help = self.present = self.walking = False
         self.nodes: Any = None

@@ -743,9 +743,11 @@ def test_a_video_is_drawn_by_another_process(
     program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
     monkeypatch.setattr(export, "COMMAND", ("-c", program, "-"))
     controller.step(+1, 3)
+    controller.stage.pinned_neuron = ("tanh 0", 1)
     controller.export(tmp_path / "it.mp4")
     wait(lambda: [controller.attend(), controller.message.startswith("Exported")][1])
     told = json.loads((tmp_path / "it.mp4").read_text())
+    assert told["look"]["pin"] == ["tanh 0", 1]
     assert told["title"] == "colours" and told["look"]["theme"] == "dark"
     monkeypatch.setattr(export, "COMMAND", ("-c", "raise SystemExit('no room')"))
     controller.export(tmp_path / "it.gif")

@@ -12,6 +12,7 @@ from scalarviz import data
 from scalarviz.presenter.arithmetic import Product, change_between, product_table
 from scalarviz.presenter.cards import history_of
 from scalarviz.presenter.stage import Stage
+from scalarviz.session.last_change import LastChange, last_change
 from scalarviz.view.frame_data import Card, History, Line, Table
 
 OPTIMIZERS = {
@@ -372,3 +373,37 @@ def test_pictures_of_an_unchanged_session_have_one_history() -> None:
         np.testing.assert_array_equal(each.values, histories[0].values)
         np.testing.assert_array_equal(each.known, histories[0].known)
     assert len(histories) == 4 and histories[0].known.all()
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_gradient_that_is_not_finite_is_said(mixed: bool) -> None:
+    precision = sv.Precision("mixed", loss_scale=2.0**30) if mixed else "full"
+    net = sv.Network([1, 1], seed=0)
+    session = sv.Session(
+        net, ([[1.0]], [[5.0]]), "mse", sv.SGD(0.1), engine="cpu", precision=precision
+    )
+    session.advance(len(session.operations) - 1, "operation")
+    if not mixed:
+        net.bank.grad[0] = np.inf
+    words = lines_of(card_of(session, 0))
+    assert ("The step will be refused: grad is not finite." in words) != mixed
+    assert ("It is not finite: this step counts it as 0." in words) == mixed
+
+
+def test_the_last_change_is_found_at_any_moment() -> None:
+    session = rgb()
+    timeline = session.timeline
+    assert last_change(timeline, 5) is None
+    values = [session.network.bank.value[5]]
+    for step in range(1, 4):
+        for _ in session.operations:
+            session.advance(1, "operation")
+            if session.clock.operation and step > 1:
+                assert last_change(timeline, 5) == LastChange(step - 1, False, *values[-2:])
+        values.append(session.network.bank.value[5])
+        assert last_change(timeline, 5) == LastChange(step, False, *values[-2:])
+        assert session.network.bank.value[5] == values[-1] and session.clock.place == (step, 0)
+    session.edit([5, 6], [0.5, 0.25])
+    assert last_change(timeline, 5) == LastChange(3, True, values[-1], 0.5)
+    session.back(1)
+    assert last_change(timeline, 5) == LastChange(2, False, *values[-3:-1])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.show import Show
@@ -312,8 +313,10 @@ def test_a_perceptron_is_pinned_as_its_neuron(stage: Stage) -> None:
         stage.pin(sv.Perceptron(3))
     with refused(InputError, "'tanh 7'"):
         stage.pin(("tanh 7", 0))
-    with refused(InputError, "99"):
-        stage.pin(("tanh 0", 99))
+    for place in (99, -1, "a", None):
+        with refused(InputError, shorten(place)):
+            stage.pin(("tanh 0", place))
+    stage.pin(["sigmoid 1", 2])  # as it is written in JSON
     assert stage.pinned_neuron == ("sigmoid 1", 2)
 
 
