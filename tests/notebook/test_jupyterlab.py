@@ -46,7 +46,7 @@ found = [(x, y) for y in range(100, 400, 5) for x in range(100, 480, 5)
 print(*found[len(found) // 2], cube_at(*found[len(found) // 2]))"""
 TIP = """box => {
   const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)
-  return at.closest('[title]')?.title
+  return at?.closest('[title]')?.title
 }"""
 
 
@@ -109,8 +109,9 @@ def difference(one: bytes, other: bytes) -> float:
 
 
 def tip(live: LivePicture, control: Any) -> Any:
-    """What a mouse is told that points at the middle of a control."""
-    return live.page.tab.evaluate(TIP, control.bounding_box())
+    """What a mouse is told that points at the middle of a control; None if it is not seen yet."""
+    box = control.bounding_box()
+    return None if box is None else live.page.tab.evaluate(TIP, box)
 
 
 def pinned(first: LivePicture) -> int:
