@@ -238,6 +238,7 @@ class Arrays(TableSet):
               numbers, 1 at its class, else 0; None, the default: the session decides
     held_out  samples for testing instead of a share: a pair of arrays (inputs, targets), or the
               number of samples at the end; None, the default: those of the share
+    input_names  one text for each input, its name in pictures; None, the default: no names
 
     Raises ShapeError, NotFiniteError and InputError.
 
@@ -261,6 +262,7 @@ class Arrays(TableSet):
         source: str | os.PathLike[str] | None = None,
         classes: int | None = None,
         held_out: object = None,
+        input_names: Sequence[str] | None = None,
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
@@ -273,7 +275,7 @@ class Arrays(TableSet):
         if held_out is not None:
             whole, tests = with_tests(whole, held_out, share)
         share, seed = share_of(share), check_seed(seed)
-        settings = {
+        settings: dict[str, Any] = {
             "source": source,
             "inputs": whole[0],
             "targets": whole[1],
@@ -282,6 +284,9 @@ class Arrays(TableSet):
             "classes": classes,
             "held_out": tests,
         }
+        if input_names is not None:
+            self.input_names = checked_names(input_names, whole[0].shape[1])
+            settings["input_names"] = self.input_names
         if classes is not None:
             whole = whole[0], rows_of_labels(whole[1], classes)
         if share < 1.0:
@@ -307,6 +312,17 @@ class Arrays(TableSet):
         copies = 1 if settings.get("share", 1.0) == 1.0 else 2
         labels = np.size(settings.get("targets", ())) * whole(settings.get("classes"))
         return copies * (super().cost(settings) + DOUBLE * labels)
+
+
+def checked_names(names: object, count: int) -> list[str]:
+    """Return a list of one name for each input; raise InputError."""
+    given = list(names) if isinstance(names, (list, tuple)) else []
+    if len(given) != count or not all(isinstance(name, str) for name in given):
+        raise InputError(
+            f"input_names are a list of one text for each of the {count} inputs, "
+            f"not {shorten(names)}"
+        )
+    return given
 
 
 def with_columns(pair: Pair) -> Pair:

@@ -23,6 +23,7 @@ from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.process.memory import in_units
 
+MOST_NAMES = 128  # names of inputs that are kept: there is no room for more in a picture
 PIECE = 2**20  # bytes read at once
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
 
@@ -47,7 +48,7 @@ def from_csv(
     `inputs` and `targets` are columns, given by name or by number; the first is 0, the last -1. By
     default the last column is the target, the others are inputs. Cells are separated by tabs if
     line 1 has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or
-    if it is None and no cell of the line is a number.
+    if it is None and no cell of the line is a number. They become names of the inputs.
 
     path     the file, in UTF-8
     inputs   columns; None, the default: all but the targets
@@ -86,6 +87,7 @@ def from_csv(
         seed=seed,
         order=order,
         source=path.name,
+        input_names=[names[i] for i in wanted] if names and count <= MOST_NAMES else None,
     )
 
 

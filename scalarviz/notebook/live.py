@@ -67,7 +67,8 @@ class Live(Shown):
         controller.stage.keys = [row for row in controller.stage.keys if row[0] not in OF_WINDOWS]
         controller.start_editing = self.controls.made["value"].focus
         controller.leave = controller.pause
-        parts = [self.canvas, self.controls.box, self.canvas.errors]
+        controls = [] if controller.stage.present else [self.controls.box]
+        parts = [self.canvas, *controls, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
         self.controls.show_state(controller.state)
         _open.append(self)

@@ -51,7 +51,7 @@ def watch(
     play            whether it plays at once; by default when its button is pressed
     tour            whether the tour of ten seconds is shown then
     reduced_motion  whether animations are off
-    present         whether letters are larger, without title and loss
+    present         whether letters are larger, without title, loss and controls; keys work
     nodes           called with the view of each picture that is made
     """
     size = RenderOptions(size=size).size

@@ -18,13 +18,13 @@ from scalarviz.network.base import Model
 from scalarviz.presenter.channels import Source, names_of, read
 from scalarviz.presenter.sample_pass import SamplePass
 from scalarviz.presenter.scales import Scales
+from scalarviz.presenter.scene_layout import values_of
 from scalarviz.session.session import Session
 from scalarviz.view.beads import beads_of
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import CubeValues, FrameData
 from scalarviz.view.lights import lights
 from scalarviz.view.scene.layout import LAYOUTS
-from scalarviz.view.scene.parameter_layout import of_values
 from scalarviz.view.scene.plates import Layout
 from scalarviz.view.spheres.spheres import SpheresNode, WiresNode
 
@@ -228,7 +228,7 @@ def plan_of(network: Model, layout: str) -> Layout:
     """Return the layout of a network; raise UnknownNameError for an unknown name."""
     lay_out = pick(LAYOUTS, layout, "layout")
     if not network.layers:
-        return of_values(network.row_numbers, network.parameter_names)
+        return values_of(network)
     return lay_out(network.program, lambda layer: ("", ""), None, WIDE)
 
 

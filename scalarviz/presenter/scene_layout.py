@@ -9,16 +9,22 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import DataSet
+from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
-from scalarviz.model.operations import Shape
+from scalarviz.model.operations import NONE, Shape
 from scalarviz.model.program import Program
+from scalarviz.model.trace import Trace
+from scalarviz.network.base import Model
+from scalarviz.network.expression import Expression
 from scalarviz.session.session import Session
 from scalarviz.texts import text
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.scene.layout import LAYOUTS
-from scalarviz.view.scene.parameter_layout import of_values
+from scalarviz.view.scene.parameter_layout import FEW, of_values
 from scalarviz.view.scene.plates import Layout
+
+LONGEST = 24  # letters of the name of a neuron
 
 # Functions from values to colors of neurons, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
@@ -41,9 +47,35 @@ def layout_of(session: Session, name: str = "beads", shape: float = 1.75) -> Lay
     network = session.network
     lay_out = pick(LAYOUTS, name, "layout")
     if not network.layers:
-        return of_values(network.row_numbers, network.parameter_names)
+        return values_of(network)
     about = partial(about_layer, session)
     return lay_out(network.program, about, names_of(session), shape)
+
+
+def values_of(network: Model) -> Layout:
+    """Return the layout of the parameters of an expression, a few in the order of its formula."""
+    rows, names = network.row_numbers, network.parameter_names
+    if isinstance(network, Expression) and len(rows) <= FEW:
+        order = order_in_formula(network.recording)
+        rows, names = [rows[i] for i in order], [names[i] for i in order]
+    return of_values(rows, [visible(name) for name in names])
+
+
+def order_in_formula(trace: Trace) -> list[int]:
+    """Return the numbers of the parameters of a trace, in the order in which one reads them."""
+    found: dict[int, None] = {}
+    seen: set[int] = set()
+    waiting = list(reversed(trace.outputs))
+    while waiting:
+        value = waiting.pop()
+        if value in seen or value == NONE:
+            continue
+        seen.add(value)
+        if value >= trace.first_made:
+            waiting += reversed(trace.operands[value - trace.first_made].tolist())
+        elif value >= trace.first_parameter:
+            found[value - trace.first_parameter] = None
+    return [*found, *(i for i in range(len(trace.parameters)) if i not in found)]
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:
@@ -78,7 +110,11 @@ def names_of(session: Session) -> Mapping[str, Sequence[str]]:
 def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
     """Return the names of input and output neurons of a program, by name of the buffer."""
     ends = (program.inputs, data.input_names), (program.outputs, data.output_names)
-    return {buffer.name: names for buffer, names in ends if 0 < len(names) <= buffer.size}
+    return {
+        buffer.name: tuple(visible(str(name), LONGEST) for name in names)
+        for buffer, names in ends
+        if 0 < len(names) <= buffer.size
+    }
 
 
 def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -124,7 +124,7 @@ def draw_ends(
     scale: float,
 ) -> None:
     """Write which line is the input and which the output, and which goes on from the row before."""
-    if len(layout.neurons) < 2 or not layout.fans:
+    if len(layout.neurons) < 2 or not layout.follows_shape:
         return
     size = 13.0 * scale
     again = [(line, "again") for line in layout.neurons if line.again]

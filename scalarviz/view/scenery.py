@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.model.operations import NONE
+from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.labels import draw_labels
 from scalarviz.view.lights import BACK, Lights
@@ -16,6 +18,7 @@ from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import NEAR, Neurons, Wires
 
 HEAD, SMALL_HEAD = 11.0, 8.0  # pixels of an arrow head, at spheres and at images
+CORNER = 1.4  # from the middle of a cube as seen to its corners, in halves of its side
 
 
 def draw_scenery(
@@ -42,6 +45,7 @@ def draw_heads(
     While numbers go back, the heads are where they arrive then.
     """
     size, moment = HEAD * scale, frame_data.moment
+    cubes_seen = places_of_cubes(see, frame_data)
     back = moment is not None and moment.kind in BACK
     for bundle in frame_data.layout.wires:
         if bundle.head is not None:
@@ -61,8 +65,27 @@ def draw_heads(
         tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
         color = theme.accent if back else theme.quiet
         for tip, along, unit, depth in zip(tips, way, ends.unit, ends.depth, strict=True):
-            if np.isfinite(tip).all() and fan.radius * unit > size:
+            is_free = not is_on_cube(tip - 0.5 * size * along, cubes_seen)
+            if np.isfinite(tip).all() and fan.radius * unit > size and is_free:
                 canvas.arrow(tip - size * along, tip, color, head=size, depth=float(depth))
+
+
+def places_of_cubes(see: Projection, frame_data: FrameData) -> FloatArray:
+    """Return x, y and radius of the cubes as seen, (n, 3), where all wires are drawn; else none."""
+    layout, found = frame_data.layout, [np.zeros((0, 3))]
+    wired = any(fan.is_wired for fan in layout.fans)
+    for plate, top in zip(layout.plates, frame_data.cubes.size_scales, strict=True):
+        if wired:
+            row, column, indices = plate.cells()
+            seen = see(plate.point(column + 0.5, row + 0.5))
+            half = half_sides(frame_data.cubes.sizes[indices], float(top)) * plate.unit
+            found.append(np.column_stack([seen.xy, CORNER * half * seen.unit]))
+    return np.concatenate(found)
+
+
+def is_on_cube(place: FloatArray, cubes: FloatArray) -> bool:
+    """Return whether a place of the picture is on a cube."""
+    return bool((np.hypot(*(cubes[:, :2] - place).T) < cubes[:, 2]).any())
 
 
 def head_wires(

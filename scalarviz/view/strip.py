@@ -23,13 +23,16 @@ def draw_strip(
 ) -> list[Place]:
     """Draw the operations of a step, those done in this step brighter; return their places."""
     box, scale = division.strip, division.scale
-    canvas.box(*box.place, theme.panel[:7])
     cells, current = frame_data.strip, frame_data.current
     if not box.height or not cells:
+        canvas.box(*box.place, theme.panel[:7])
         return []
     size, pad, margin = SIZE * scale, PAD * scale, 20.0 * scale
     room = box.width - 2.0 * margin
     shown = fitting(tuple(cells), current, room, scale, canvas.ratio)
+    if not shown:  # an empty bar would say nothing
+        return []
+    canvas.box(*box.place, theme.panel[:7])
     base, places = box.y + box.height / 2.0 + 0.36 * size, []
     x = box.x + margin
     for number, (part, group) in enumerate(groupby(shown, lambda cell: cell.part)):
@@ -131,7 +134,10 @@ def chosen(
 def shortened(
     cells: list[Cell], current: int, room: float, width: Callable[[Sequence[Cell]], float]
 ) -> list[Cell]:
-    """Return cells with "…" instead of as few of them as the room makes necessary."""
+    """Return cells with "…" instead of as few of them as the room makes necessary.
+
+    Where there is no room for these, it is the current cell alone; none if that is too wide, too.
+    """
     if width(cells) <= room:
         return cells
     order = by_distance(cells, current)
@@ -143,7 +149,10 @@ def shortened(
         else:
             fewest = middle + 1
     kept = without(cells, order[:fewest])
-    return kept if width(kept) <= room else []
+    if width(kept) <= room:
+        return kept
+    lit = lit_of(cells, current)
+    return [lit] if lit is not None and width([lit]) <= room else []
 
 
 def without(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:

@@ -87,6 +87,23 @@ def test_text_in_other_columns_does_no_harm(written: Any) -> None:
     assert rows(data.from_csv(path, inputs=1, targets=2)) == [[1, 2], [3, 4]]
 
 
+def test_names_in_line_1_are_those_of_the_inputs(written: Any) -> None:
+    path = written("length, width,kind\n1,2,0\n3,4,1\n")
+    known = data.from_csv(path, targets="kind")
+    assert list(known.input_names) == ["length", "width"]
+    assert list(data.from_csv(path, inputs=["width"]).input_names) == ["width"]
+    assert list(known.with_classes(2, 2).input_names) == ["length", "width"]
+    again = data.remake(known.name, known.settings())
+    assert list(again.input_names) == ["length", "width"]
+    assert not data.from_csv(written("1,2\n")).input_names
+
+
+@pytest.mark.parametrize("names", ["ab", ["a"], ["a", 1], 3])
+def test_names_that_do_not_fit_the_inputs_are_refused(names: Any) -> None:
+    with refused(InputError, repr(names)):
+        data.Arrays([[1, 2]], [1], input_names=names)
+
+
 def test_names_that_are_numbers_are_names_if_one_says_so(written: Any) -> None:
     path = written("2019,2020\n1,2\n")
     assert rows(data.from_csv(path, header=True, targets="2020")) == [[1, 2]]

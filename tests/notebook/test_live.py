@@ -57,6 +57,17 @@ def test_closing_one_leaves_the_others() -> None:
     run(program)
 
 
+@pytest.mark.parametrize("present", [False, True])
+def test_a_presentation_has_the_picture_only(present: bool) -> None:
+    async def program() -> None:
+        live = watch(colours(), present=present)
+        assert (live.controls.box in live.widget.children) is not present
+        assert live.canvas in live.widget.children
+        live.close()
+
+    run(program)
+
+
 def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

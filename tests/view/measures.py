@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
+from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.labels import hull, inside
-from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.frame import Box, Projection
 
 NOTHING = -1
 
@@ -164,3 +165,17 @@ def trained(name: str) -> Any:
     show = importlib.import_module(f"scalarviz.scenes.{name}").scene()
     show.session.advance(20)
     return show
+
+
+class Words(Canvas2D):
+    """A canvas that remembers the boxes of its texts."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(width, height)
+        self.found: list[tuple[str, Box]] = []
+
+    def text(self, x, y, words, *, size=13.0, anchor="left", **look):
+        wide = super().text(x, y, words, size=size, anchor=anchor, **look)
+        left = x - wide * {"left": 0.0, "center": 0.5, "right": 1.0}[anchor]
+        self.found.append((words, Box(left, y - 0.75 * size, wide, 0.8 * size)))
+        return wide

@@ -81,6 +81,22 @@ def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studi
         assert seen[0].tolist() == [255, 0, 255]
 
 
+@pytest.mark.parametrize("top", [1e38, 1e300])
+def test_numbers_that_exceed_a_float_are_drawn_as_the_largest(studio: Studio, top: float) -> None:
+    flat = plate(1, 3)
+    see = framed([flat], fov=0.0)
+    given = np.array([top, -top, 0.0])
+    pixels = studio.look(studio.cubes([flat], given, given, scale=top, top=top), see)
+    for i, value in enumerate((1.0, -1.0, 0.0)):
+        seen = at(pixels, face(see, flat, 0, i))
+        np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+    highs = []
+    for i, value in ((0, 1.0), (2, 0.0)):
+        column = pixels[:, round(see(flat.point(i + 0.5, 0.5)).xy[0, 0])]
+        highs.append((np.abs(column - shade("dark", value)) <= 3.0).all(axis=1).sum())
+    assert highs[0] > 1.5 * highs[1] > 0.0
+
+
 def test_each_plate_has_a_scale_of_its_own(studio: Studio) -> None:
     plates = [plate(1, 1), plate(1, 1, 1, origin=(2, 0, 0))]
     see = framed(plates, fov=0.0)

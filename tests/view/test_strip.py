@@ -99,6 +99,17 @@ def test_where_there_is_little_room_operations_of_a_layer_share_a_cell() -> None
     assert "…" in canvas.words and {"layer 9: add up", "tanh"} <= set(canvas.words)
 
 
+def test_where_there_is_room_for_one_cell_it_is_the_current_one_and_an_empty_bar_is_not_drawn() -> (
+    None
+):
+    program = program_of("deep")
+    canvas, _, places = drawn(sight(program, 20), (330, 300))
+    assert canvas.words == ["forward →", "layer 9"] and [done for _, done in places] == [21]
+    for current, size in ((0, (330, 300)), (20, (120, 300))):
+        canvas, _, places = drawn(sight(program, current), size)
+        assert canvas.words == [] and places == [] and not canvas.vertices()[2]
+
+
 @pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
 def test_only_the_current_operation_is_lit(studio: Studio, theme: Theme) -> None:
     program = program_of("3-8-3")

@@ -49,6 +49,7 @@ from scalarviz.view.cubes.shaders import (
 from scalarviz.view.scene.node_transforms import is_flat, matrix_of, viewport_of
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
 
+SMALLEST, LARGEST = 1e-37, 1e37  # scales whose inverse is a float32
 CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
 # The six faces of a box as triangles, each clockwise as seen from outside.
 SIDES = np.array(
@@ -100,6 +101,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
         nothing = np.zeros(self.count, np.float32)
         self._given = (nothing, nothing)
+        self._is_huge = False  # whether a scale is larger than the inverse of a float32
         self._describe_plates()
         self.set_map(None, "#000000", "#101010")
         self.ids = False
@@ -126,8 +128,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         colors  magnitude that gets the strongest color: one number, or one for each plate
         sizes   magnitude that gets the largest cube: one number, or one for each plate
         """
-        self._table[:, 1, 2] = 1.0 / np.maximum(np.asarray(colors, np.float64), 1e-37)
-        self._table[:, 1, 3] = 1.0 / np.maximum(np.asarray(sizes, np.float64), 1e-37)
+        ends = [np.asarray(each, np.float64) for each in (colors, sizes)]
+        self._is_huge = any(bool((each > LARGEST).any()) for each in ends)
+        for column, each in enumerate(ends, 2):
+            self._table[:, 1, column] = 1.0 / np.clip(each, SMALLEST, LARGEST)
         self._fresh = False
         self._changed = True
 
@@ -338,7 +342,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
-        colors, sizes = self._given
+        given = self._clipped() if self._is_huge else self._given
+        colors, sizes = given
         count = min(self.count, self._height * SPLIT)
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
@@ -350,14 +355,14 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
                 touched[plate.first // SPLIT : (plate.indices.stop - 1) // SPLIT + 1] = True
             if levels and near[i].most > MEANS_FROM:
                 finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
-                self._send_means(i, plate, max(1, min(levels, finest)))
+                self._send_means(i, plate, max(1, min(levels, finest)), given)
         rows = np.flatnonzero(touched)
         if not len(rows):
             return
         first, last = int(rows[0]), int(rows[-1]) + 1
-        for half, (given, own) in enumerate(zip((colors, sizes), flat, strict=True)):
+        for half, (shown, own) in enumerate(zip((colors, sizes), flat, strict=True)):
             part = slice(first * SPLIT, min(last * SPLIT, count))
-            own[part] = given[part]
+            own[part] = shown[part]
             if last - first < self._height:
                 offset = half * self._height
                 changed = self._staging[offset + first : offset + last]
@@ -365,11 +370,19 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if last - first == self._height:
             self._numbers.set_data(packed(self._staging, self.floats))
 
-    def _send_means(self, i: int, plate: Plate, finest: int) -> None:
+    def _clipped(self) -> tuple[Any, Any]:
+        """Return the numbers as far as a float32 can divide them by the scale."""
+        colors, sizes = self._given
+        clipped = np.clip(colors, -LARGEST, LARGEST)
+        return clipped, clipped if sizes is colors else np.clip(sizes, -LARGEST, LARGEST)
+
+    def _send_means(
+        self, i: int, plate: Plate, finest: int, given: tuple[FloatArray, FloatArray]
+    ) -> None:
         scale = tuple(float(number) for number in self._table[i, 1, 2:])
         left, above, _, rows = self._table[i, 4].astype(int).tolist()
         table = self._means[above : above + rows]
-        fill(table, plate, *self._given, scale, self._palette, finest)
+        fill(table, plate, *given, scale, self._palette, finest)
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
 
 

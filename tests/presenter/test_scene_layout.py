@@ -1,0 +1,37 @@
+"""The layout of a session's network: its names."""
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.presenter.scene_layout import layout_of, names_of
+from scalarviz.view.labels import draw_ends, obstacles
+from tests.view.measures import Words, projection, stage_of
+
+
+def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None:
+    height, damping, speed, phase = (sv.Value(1.0, label=name) for name in "hdsp")
+    made = sv.compile(lambda x: height * (-damping * x).exp() * (speed * x + phase).sin(), inputs=1)
+    session = sv.Session(made, ([[0.0], [1.0]], [[0.0], [1.0]]))
+    layout = layout_of(session)
+    assert [label.name for label in layout.labels] == ["h", "d", "s", "p"]
+    for plate, label in zip(layout.plates, layout.labels, strict=True):
+        assert made.name_of(plate.first) == label.name
+        assert np.allclose(plate.origin[0], label.start[0])
+
+
+def test_names_of_neurons_show_their_control_characters() -> None:
+    names = ["\x1b[31mred", "a\nb"]
+    known = sv.data.Arrays([[1.0, 2.0]], [[1.0]], input_names=names)
+    session = sv.Session(sv.Network([2, 1]), known)
+    (shown,) = names_of(session).values()
+    assert all(name.isprintable() for name in shown) and "red" in shown[0]
+
+
+def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_output() -> None:
+    session = sv.Session(sv.Network([sv.LayerNorm(4), sv.Softmax(4)]), (np.eye(4), np.eye(4)))
+    stage = stage_of(session, (1280, 800))
+    see, canvas = projection(stage), Words(1280, 800)
+    data = stage.frame_data()
+    draw_ends(canvas, see, data.layout, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
+    assert [words for words, _ in canvas.found] == ["IN", "OUT"]
