@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
@@ -15,7 +16,7 @@ from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 
 FASTEST = 1e5  # steps a second; a faster opening goes on at full speed
-SLOW = 3.0  # steps a second, up to which single operations are shown
+SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
 LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
 APART = 0.1  # seconds between two measurements of the speed
 
@@ -143,7 +144,8 @@ class Playing:
 
     def _start(self, speed: float | None) -> None:
         """Play by steps, or by operations if they are slow enough to be seen."""
-        if speed is not None and speed <= SLOW:
-            self.session.play(speed * len(self.session.operations), "operation")
+        rate = math.inf if speed is None else speed * len(self.session.operations)
+        if rate <= SLOW:
+            self.session.play(rate, "operation")
         else:
             self.session.play(speed, "step")
