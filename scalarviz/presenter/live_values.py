@@ -18,6 +18,7 @@ from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, 
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
+from scalarviz.session.explanation import is_written
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Here
 from scalarviz.session.trainer import Trainer
@@ -234,14 +235,23 @@ class LiveValues:
     @property
     def exhibit(self) -> Exhibit | None:
         """What is learned, with a mark at the focus sample."""
+        return self.exhibit_after(0)
+
+    def exhibit_after(self, done: int) -> Exhibit | None:
+        """Return the exhibit after `done` moments of the step; 0: after all of them.
+
+        Before the outputs of the focus sample are computed, it has NaN in their place.
+        """
         made = self._exhibit
         way, target = self.held or self.sample
         ends = [way.values.get(end.name) for end in (self.program.inputs, self.program.outputs)]
         if made is None or target is None or ends[0] is None or ends[1] is None:
             return made
         sample = tuple(np.array(part, np.float64) for part in (ends[0], ends[1], target))
+        if done and not is_written(self.program.outputs, self.moments[:done]):
+            sample[1][:] = np.nan
         before, marked, shown = self._marked
-        if made is not before or not all(map(np.array_equal, sample, marked)):
+        if made is not before or not all(map(is_equal, sample, marked)):
             shown = made.marked(*sample)
             self._marked = made, sample, shown
         return shown
@@ -336,6 +346,11 @@ class LiveValues:
             self._curve_key = key
         steps, losses, *ghosts = self._curves
         return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)
+
+
+def is_equal(first: FloatArray, second: FloatArray) -> bool:
+    """Return whether two arrays have the same numbers, of which NaN is one."""
+    return np.array_equal(first, second, equal_nan=True)
 
 
 def key_of(here: Here) -> tuple[int, ...]:

@@ -383,7 +383,7 @@ class Stage:
             ),
             moment,
             part,
-            reading.exhibit,
+            reading.exhibit_after(self.motion.done),
             self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
             self._cards.pinned(self._targets()[1], source, self.plan, self.motion.done),
             self.messages.chips(),

@@ -45,6 +45,17 @@ def test_numbers_are_those_of_the_last_look(reading: LiveValues) -> None:
     np.testing.assert_array_equal(reading.last.value, before)
 
 
+def test_the_output_in_use_is_empty_until_it_is_computed(reading: LiveValues) -> None:
+    reading.refresh()
+    last = [moment.name for moment in reading.moments].index("sigmoid 1") + 1
+    for done in range(len(reading.moments)):
+        exhibit = reading.exhibit_after(done)
+        assert isinstance(exhibit, Swatches) and exhibit.focus == 0
+        assert np.isnan(exhibit.outputs[0]).all() == (0 < done < last)
+        assert np.isfinite(exhibit.outputs[1:]).all() and np.isfinite(exhibit.inputs).all()
+        assert reading.exhibit_after(done) is exhibit
+
+
 def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
     session, seen = reading.session, {}
     session.play(400.0, "operation")

@@ -236,6 +236,19 @@ def test_swatches_of_numbers_that_are_no_colors_are_shown_anyhow() -> None:
     assert shown == {(255, 128, 128), (255, 0, 128), (255, 0, 0)}
 
 
+def test_an_output_that_is_not_computed_yet_is_an_empty_swatch(studio: Studio) -> None:
+    colors = np.array([[0.9, 0.2, 0.2], [0.2, 0.9, 0.2]])
+    outputs = colors[::-1].copy()
+    whole, _ = drawn(Swatches(colors, outputs, colors), (1280, 800))
+    box, _ = whole.filled[3]  # after the ground and two inputs
+    outputs[0] = np.nan
+    some, _ = drawn(Swatches(colors, outputs, colors), (1280, 800))
+    assert len(whole.filled) == 7 and len(some.filled) == 6
+    pixels = studio.paper(some, rgb((DARK.ground,))[0])
+    middle = pixels[int(box.y + box.height / 2), int(box.x + box.width / 2)]
+    np.testing.assert_allclose(middle, rgb((DARK.ground,))[0] * 255.0, atol=2.0)
+
+
 # The plane.
 
 

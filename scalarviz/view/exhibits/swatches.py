@@ -39,6 +39,8 @@ class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
 
     focus  row of the sample in use, which is framed; None if it is not among them
+
+    Outputs of NaN are not computed yet, and are drawn empty.
     """
 
     inputs: FloatArray
@@ -101,7 +103,9 @@ class Swatches(Exhibit):
         rows = np.round(top + pitch * np.arange(count))
         for x, colors in zip(places, (self.inputs, self.outputs, self.targets), strict=True):
             at = np.stack([np.full(count, x), rows], axis=1)
-            canvas.boxes(at, (wide, tall), clear(colors))
+            known = ~np.isnan(colors).all(axis=1)
+            canvas.boxes(at[known], (wide, tall), clear(colors[known]))
+            canvas.boxes(at[~known], (wide, tall), None, outline=theme.ghost)
         ground = rgb((theme.ground,))
         for x, parts in ((places[0], [self.inputs]), (places[1], [self.outputs, self.targets])):
             pale = np.min([contrast(clear(colors), ground) for colors in parts], axis=0) < PALE
