@@ -53,6 +53,8 @@ _HOMES = {
     "gradcheck": "network.gradcheck",
     "load": "network.network",
     "Session": "session.session",
+    "EarlyStopping": "session.plateau",
+    "ReduceOnPlateau": "session.plateau",
     "replicate": "session.replicas",
     "watch": "faces",
     "picture": "export.render",
@@ -117,6 +119,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.notebook.predict import predict as predict
     from scalarviz.presenter.cubes_node import Cubes as Cubes
     from scalarviz.presenter.show import Show as Show
+    from scalarviz.session.plateau import EarlyStopping as EarlyStopping
+    from scalarviz.session.plateau import ReduceOnPlateau as ReduceOnPlateau
     from scalarviz.session.replicas import replicate as replicate
     from scalarviz.session.session import Session as Session
 

@@ -91,7 +91,7 @@ PUBLIC_NAMES = """
     Dropout Residual Activation onnx Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
-    Session replicate load
+    Session EarlyStopping ReduceOnPlateau replicate load
     watch picture record storyboard Show Cubes predict
     compile gradcheck activation data ScalarvizError
 """.split()

@@ -12,6 +12,8 @@ LONGEST = 100  # characters of a word that is looked up
 OWN = "there is none: sv.activation(function, derivative) adds one of your own"
 NONE = "leave it out: there is no such variant here"
 MODEL = "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say"
+CALLBACK = "write s.on_step(f, every=100), where f(view) sees the step and can stop the training"
+HELD_OUT = "write data=sv.data.Arrays(inputs, targets, share=0.8), or held_out=(inputs, targets)"
 TRAIN = "write sv.Session(net, data).advance(steps), or net.train(inputs, targets, steps=100)"
 DATA = "write sv.data.Arrays(inputs, targets), or pass the pair itself"
 PARAMETERS = "the network, or the session, brings its parameters itself"
@@ -112,8 +114,15 @@ ARGUMENTS = {
     "nsamples": "samples",
     "lr": "write optimizer=sv.SGD(lr)",
     **dict.fromkeys(("epochs", "nepochs", "numepochs"), "write s.advance(n, 'epoch') of a session"),
+    **dict.fromkeys(("callback", "callbacks"), CALLBACK),
+    **dict.fromkeys(("validationdata", "validationsplit", "valdata", "testdata"), HELD_OUT),
 }
 CALLS = {
+    "EarlyStopping": {
+        "monitor": "metric",
+        "restorebestweights": "leave it out: s.stopped says where it was best, s.seek goes there",
+    },
+    "ReduceOnPlateau": {"monitor": "metric", "minlr": "min_rate"},
     "SGD": {
         "momentum": "write sv.Momentum(lr, momentum=0.9)",
         "nesterov": "write sv.Nesterov(lr, momentum=0.9)",
@@ -169,6 +178,8 @@ PUBLIC = {
     "parameter": "Weight",
     **dict.fromkeys(("dataset", "dataloader", "tensordataset"), DATA),
     **dict.fromkeys(("train", "trainer", "fit", "run"), TRAIN),
+    **dict.fromkeys(("callback", "callbacks", "modelcheckpoint"), CALLBACK),
+    "reducelronplateau": "ReduceOnPlateau",
     "save": "write net.save(path), or s.save(path) of a session",
     "nograd": "leave it out: net(x) keeps nothing, and net.forward(x) does",
     **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),
@@ -180,6 +191,7 @@ TO_CUDA = "write net.to('cuda'), or s.to('cuda') of a session"
 KEEP = "write net.save(path), and sv.load(path)"
 COMES_WITH = "pass {0}= to sv.Session: it holds for the whole training"
 SWITCH = "write s.switch(number), or s.branch() for a new one"
+METRICS = "pass metrics=['accuracy', ...] to sv.Session: it holds for the whole training"
 SEEK = "write s.seek(step), s.advance() or s.back()"
 FREEZE = "write .freeze(), or s.freeze(part) of a session"
 SET_ACTIVATION = "call s.set_activation(layer, name) of the session, or of the network"
@@ -200,6 +212,8 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("stepindex", "step", "clock", "epoch", "done", "next"), SEEK),
         **dict.fromkeys(("train", "fit", "run"), "write s.advance(steps)"),
         "playing": "write s.play() and s.pause()",
+        "metrics": METRICS,
+        **dict.fromkeys(("callbacks", "addcallback", "oncallback"), CALLBACK),
         "pinned": "write s.pin(weight)",
         **dict.fromkeys(("parameters", "weights"), "write s.network.parameters()"),
         "layers": "write s.network.layers",

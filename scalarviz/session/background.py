@@ -46,6 +46,10 @@ class Player:
         job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed, begins)
         self._thread.start(resting(job, self._session_lock))
 
+    def stop(self) -> None:
+        """Stop after the current portion, without waiting for it."""
+        self._thread.stop()
+
     def pause(self, timeout: float | None = None) -> None:
         """Stop after the current portion; raise the error that ended the playing, if any."""
         self._thread.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, final
 from weakref import finalize
@@ -25,10 +25,12 @@ from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
 from scalarviz.session.branches import Branch, Clock
+from scalarviz.session.callbacks import Callback, StepView, check_callback
 from scalarviz.session.caption import Caption
 from scalarviz.session.doing import Doing
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.metrics import metrics_of
+from scalarviz.session.plateau import MetricCallback
 from scalarviz.session.state import SessionState
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import (
@@ -83,9 +85,9 @@ class Session(SessionState):
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
       `branch`, `switch`, `numbers`, `norms`, `explain`, `caption`, `copy`, `save`, and setting a
       rate, optimizer, data or engine.
-    - What only reads does not wait: every property, `repr`, `history`, and `request` and `ready`
-      of a `snapshot`, which is filled in between two portions, also of a long `advance`. Neither do
-      `play`, `pin` and `pause(timeout=0)`.
+    - What only reads does not wait: every property, `repr`, `history`, `to_csv`, `to_pandas`, and
+      `request` and `ready` of a `snapshot`, which is filled in between two portions, also of a long
+      `advance`. Neither do `play`, `pin`, `on_step` and `pause(timeout=0)`.
     - `pause()` waits for the current portion, `read` of a snapshot that is not ready for the lock,
       `history(wait=True)` for the background thread.
     - The thread of a window, or of a picture in a notebook, never waits for a training: a request
@@ -163,6 +165,7 @@ class Session(SessionState):
         self.timeline.check_unit(unit)
         if size(n, "n", least=0):
             with self.doing():
+                self.timeline.visits.stopped = ""
                 advance(self.timeline, int(n), unit)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
@@ -178,6 +181,7 @@ class Session(SessionState):
         check_losses(clock.step)
         with self.doing():
             self.timeline.leaps += 1
+            self.timeline.visits.stopped = ""
             self.timeline.go(clock)
 
     def reset(self) -> None:
@@ -200,6 +204,7 @@ class Session(SessionState):
         if unit == "epoch":
             steps = self.timeline.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
+        self.timeline.visits.stopped = ""
         self._player.play(self._portion, speed, unit)
 
     def pause(self, timeout: float | None = None) -> None:
@@ -212,6 +217,29 @@ class Session(SessionState):
         if timeout is not None:
             timeout = number(timeout, "the timeout", 0.0)
         self._player.pause(timeout)
+
+    def on_step(self, function: Callable[[StepView], object], every: int | None = None) -> Callback:
+        """Call a function of yours at every some steps; `remove()` of the result ends that.
+
+        function  f(view), called on arrival at a step, after its metrics were measured. The view
+                  shows `step`, `loss`, `losses`, `metrics`, `learning_rate`, and `values` and
+                  `gradients` of all weights, read-only; `set_rate`, `edit`, `freeze` and `stop`
+                  take effect when the function returns. What it writes into weights takes effect,
+                  too; methods that change the session raise OrderError
+        every     steps between two calls; None, the default: 1, or, for EarlyStopping and
+                  ReduceOnPlateau, the steps between two measurements
+
+        A step is visited once: going back and on again repeats what the function has changed,
+        without calling it, until `branch()` or a change starts a branch. In background play it is
+        called by the background thread. Its errors end the training at this step. Copies and files
+        have no callbacks. Returns a Callback. Raises InputError for an unsuitable function.
+        """
+        check_callback(function)
+        metrics, period = self.timeline.visits.metrics, 1
+        if isinstance(function, MetricCallback):
+            period = function.check(metrics)
+        period = period if every is None else size(every, "every")
+        return self.timeline.visits.add(function, period)
 
     @property
     def playing(self) -> bool:
@@ -399,6 +427,8 @@ class Session(SessionState):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
             advance(self.timeline, count, unit)
+            if self.timeline.visits.stopped:
+                self._player.stop()
         return count
 
     def doing(self) -> Doing:

@@ -116,6 +116,12 @@ class SessionState(ABC):
 
     @final
     @property
+    def stopped(self) -> str:
+        """Reason for which a callback has ended the last `advance`, `seek` or `play`, or ""."""
+        return self.timeline.visits.stopped
+
+    @final
+    @property
     def metrics(self) -> dict[str, Series]:
         """Steps and values of each metric on this branch up to now: int64 and float64, 1-D.
 

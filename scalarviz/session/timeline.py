@@ -146,6 +146,9 @@ class Timeline:
             self.show()
             if is_due:
                 self.visits.arrive(self)
+                self.show()
+                if self.visits.stopped:
+                    break
             if not self._asking:
                 self.between()
 

@@ -14,6 +14,8 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
         for _ in range(count):
             after = timeline.after_operation() if unit == "operation" else after_phase(timeline)
             timeline.forward(after)
+            if timeline.visits.stopped:
+                break
     else:
         timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, final
 
+from scalarviz.session.callbacks import Callback, StepView
 from scalarviz.session.metrics import Metrics, record
 
 if TYPE_CHECKING:
@@ -12,16 +14,19 @@ if TYPE_CHECKING:
 
 @final
 class Visits:
-    """The metrics of a session, measured on the first arrival at every some steps.
+    """Metrics and callbacks of a session, at the first arrival of a branch at every some steps.
 
     any        whether there is anything to do at some step
     under_way  True while functions of the user are called
+    stopped    the reason for which a callback has ended the last advance, or ""
     """
 
     def __init__(self) -> None:
         self.any = False
         self.under_way = False
+        self.stopped = ""
         self._metrics: Metrics | None = None
+        self._callbacks: tuple[Callback, ...] = ()  # replaced as a whole, for other threads
 
     @property
     def metrics(self) -> Metrics | None:
@@ -31,12 +36,27 @@ class Visits:
     @metrics.setter
     def metrics(self, metrics: Metrics | None) -> None:
         self._metrics = metrics
-        self.any = metrics is not None
+        self._count()
+
+    def add(self, function: Callable[[StepView], object], every: int) -> Callback:
+        """Return a callback of a function, called from now on."""
+        callback = Callback(function, every, self._remove)
+        self._callbacks = (*self._callbacks, callback)
+        self._count()
+        return callback
+
+    def _remove(self, callback: Callback) -> None:
+        self._callbacks = tuple(each for each in self._callbacks if each is not callback)
+        self._count()
+
+    def _count(self) -> None:
+        self.any = self._metrics is not None or bool(self._callbacks)
 
     def steps_until(self, step: int) -> int:
         """Return the number of steps from a step to the next one where something is due."""
         periods = [] if self._metrics is None else [self._metrics.every]
-        return min(every - step % every for every in periods)
+        periods += [callback.every for callback in self._callbacks]
+        return min((every - step % every for every in periods), default=1)
 
     def arrive(self, timeline: Timeline) -> None:
         """Do what is due at the present moment, which is the arrival at a step."""
@@ -45,5 +65,8 @@ class Visits:
         try:
             if metrics is not None and step % metrics.every == 0:
                 record(timeline.branch, step, metrics.measure(timeline.trainer, step))
+            for callback in self._callbacks:
+                if step % callback.every == 0:
+                    self.stopped = callback.call(timeline) or self.stopped
         finally:
             self.under_way = False

@@ -90,6 +90,8 @@ def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Consol
         while session.step_index < end and not stop.asked:
             portions.take(end - session.step_index)
             keep.now_and_then(session)
+            if session.stopped:
+                end = session.step_index
             now = perf_counter()
             if now - drawn > FRAME or session.step_index == end:
                 pace = (session.step_index - first) / (now - start)
@@ -109,6 +111,8 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
             pace = (session.step_index - before) / (perf_counter() - start)
             loss = f"{session.loss:#.3g}"
             say(text("terminal.line", step=session.step_index, loss=loss, pace=pace))
+        if session.stopped:
+            break
 
 
 def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
@@ -117,12 +121,15 @@ def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
     while session.step_index < goal and not stop.asked:
         portions.take(goal - session.step_index)
         keep.now_and_then(session)
+        if session.stopped:
+            break
 
 
 def finish(show: Show, start: int, end: int, keep: Keep, stop: Stop) -> None:
     """Print the result, and where it was saved."""
     exhibit = exhibit_of(show.session)
     say(*exhibit.words() if exhibit else ())
+    say(*[show.session.stopped] if show.session.stopped else ())
     say(closing(show, start, end))
     if saved := keep.at_end(show.session, stop.asked):
         say(saved)

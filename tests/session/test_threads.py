@@ -3,11 +3,12 @@
 import gc
 import re
 import sys
+import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import GradientError, OrderError, OwnershipError, UpdateError
+from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, UpdateError
 from scalarviz.session.state import SessionState
 from tests.session.test_session import PAIR, every_engine, session, state, wait_for
 from tests.wording import refused
@@ -236,11 +237,26 @@ PUBLIC = {
     for name, what in vars(part).items()
     if not name.startswith("_")
 }
+
+
+def as_csv(s: sv.Session) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        s.to_csv(Path(folder) / "table.csv")
+
+
+def as_data_frame(s: sv.Session) -> None:
+    with suppress(InputError):  # pandas may not be there
+        s.to_pandas()
+
+
 LOOKS: dict[str, Callable[[sv.Session], object]] = {
     **{name: attrgetter(name) for name, what in PUBLIC.items() if isinstance(what, property)},
     "curve": lambda s: s.current_branch.curve(),
     "set focus": lambda s: setattr(s, "focus", 2),
     "history": lambda s: s.history(4),
+    "to_csv": as_csv,
+    "to_pandas": as_data_frame,
+    "on_step": lambda s: s.on_step(print, every=1000).remove(),
     "pin": lambda s: (s.pin(5), s.pin(6, on=False)),
     "snapshot": lambda s: (shot := s.snapshot(), shot.request(), shot.ready),
     "repr": lambda s: (repr(s), s._repr_html_()),

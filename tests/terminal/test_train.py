@@ -55,6 +55,22 @@ def test_without_a_number_it_takes_as_many_steps_as_the_show_says(colours: sv.Se
     assert colours.step_index == 3
 
 
+@pytest.mark.parametrize("bar", [False, True])
+def test_a_callback_ends_it_and_it_says_why(
+    show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show.session.on_step(lambda view: view.stop("that is enough") if view.step == 8 else None)
+    if bar:
+        with redirect_stdout(tty):
+            train(show, 30)
+        said = tty.getvalue()
+    else:
+        train(show, 30)
+        said = capsys.readouterr().out
+    assert show.session.step_index == 8
+    assert "that is enough" in said
+
+
 def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
     with redirect_stdout(tty):
         train(show, 30)

@@ -1,0 +1,166 @@
+"""EarlyStopping and ReduceOnPlateau, by the metric that they watch."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import InputError, UnknownNameError
+from tests.wording import refused
+
+X = np.linspace(0.0, 1.0, 12).reshape(6, 2)
+SCRIPT: list[float] = []  # what the metric `script` returns, one value a measurement
+
+
+def script(predictions: Any, targets: Any) -> float:
+    return SCRIPT.pop(0)
+
+
+def session(values: list[float], engine: str = "python", every: int = 2) -> sv.Session:
+    """A session whose metric `script` has these values at steps 2, 4, ..."""
+    SCRIPT[:] = values + [0.0] * 100
+    net = sv.Network([2, 1], seed=0)
+    return sv.Session(
+        net, (X, X[:, 0]), "mse", sv.SGD(0.1), engine=engine, metrics=[script], every=every
+    )
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_it_stops_when_no_value_was_better_for_a_while(engine: str) -> None:
+    s = session([5.0, 4.0, 3.0, 3.5, 3.0, 3.2, 1.0], engine)
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="min"))
+    s.advance(100)
+    assert s.step_index == 12
+    assert "script was best at step 6, 3," in s.stopped
+
+
+def test_a_better_value_in_time_goes_on() -> None:
+    s = session([5.0, 6.0, 6.0, 4.0, 6.0, 6.0, 3.0, 9.0, 9.0, 9.0])
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="min"))
+    s.advance(100)
+    assert s.step_index == 20
+
+
+def test_max_stops_when_nothing_rises() -> None:
+    s = session([0.1, 0.5, 0.6, 0.6, 0.5, 0.9])
+    s.on_step(sv.EarlyStopping("script", patience=2, mode="max"))
+    s.advance(100)
+    assert s.step_index == 10
+
+
+def test_nan_is_never_better() -> None:
+    s = session([2.0, np.nan, np.nan, 0.0])
+    s.on_step(sv.EarlyStopping("script", patience=2, mode="min"))
+    s.advance(100)
+    assert s.step_index == 6
+
+
+def test_small_gains_do_not_count() -> None:
+    s = session([5.0, 4.95, 4.94, 4.93, 0.0])
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="min", min_delta=0.1))
+    s.advance(100)
+    assert s.step_index == 8
+
+
+def test_after_going_back_it_decides_the_same() -> None:
+    s = session([5.0, 4.0, 4.0, 4.0, 4.0])
+    s.on_step(sv.EarlyStopping("script", patience=3, mode="min"))
+    s.advance(7)
+    s.seek(3)
+    s.seek(7)
+    s.advance(100)
+    assert s.step_index == 10
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_plateau_lowers_the_rate_and_then_waits_anew(engine: str) -> None:
+    s = session([5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 4.0, 4.0], engine)
+    s.on_step(sv.ReduceOnPlateau("script", factor=0.5, patience=2, mode="min"))
+    rates = []
+    for _ in range(8):
+        s.advance(2)
+        rates.append(s.learning_rate)
+    assert rates == [0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.025, 0.025]
+    value = s.network.bank.value.copy()
+    s.seek(0)
+    s.seek(16)
+    assert s.learning_rate == 0.025
+    np.testing.assert_array_equal(s.network.bank.value, value)
+    assert len(s.branches) == 1
+
+
+def test_a_rate_set_by_hand_makes_it_wait_anew() -> None:
+    s = session([5.0] * 8)
+    s.on_step(sv.ReduceOnPlateau("script", factor=0.5, patience=2, mode="min"))
+    s.advance(4)
+    s.learning_rate = 1.0
+    s.advance(2)
+    assert s.learning_rate == 1.0
+    s.advance(2)
+    assert s.learning_rate == 0.5
+
+
+def test_the_rate_does_not_fall_below_its_limit() -> None:
+    s = session([5.0] * 20)
+    limit = sv.ReduceOnPlateau("script", factor=0.1, patience=1, min_rate=0.02, mode="min")
+    s.on_step(limit)
+    s.advance(30)
+    assert s.learning_rate == 0.02
+    assert len(s.current_branch.journal) == 1
+
+
+def test_known_metrics_know_their_direction() -> None:
+    assert not sv.EarlyStopping().rises
+    assert sv.EarlyStopping("held_out_accuracy").rises
+    assert not sv.EarlyStopping("mae").rises
+    assert sv.ReduceOnPlateau("held_out_r2").rises
+    with refused(InputError, "'script'"):
+        sv.EarlyStopping("script")
+
+
+def test_it_is_called_when_its_metric_is_measured() -> None:
+    s = session([1.0] * 50, every=7)
+    assert s.on_step(sv.EarlyStopping("script", mode="min")).every == 7
+    assert s.on_step(sv.EarlyStopping("script", mode="min"), every=1).every == 1
+    assert s.on_step(lambda view: None).every == 1
+    s.advance(6)  # before the first measurement, too
+
+
+def test_a_metric_that_is_not_measured_is_refused() -> None:
+    with refused(UnknownNameError, "'acuracy'"):
+        session([]).on_step(sv.EarlyStopping("acuracy", mode="max"))
+    plain = sv.Session(sv.Network([2, 1]), (X, X[:, 0]), engine="python")
+    with refused(InputError, "held_out_loss"):
+        plain.on_step(sv.EarlyStopping())
+
+
+def test_the_loss_of_held_out_samples_stops_an_overfit() -> None:
+    rng = np.random.default_rng(0)
+    inputs, noise = rng.random((40, 2)), rng.random(40)
+    table = data.Arrays(inputs, noise, share=0.5)
+    net = sv.Network([2, 64, 1], "tanh", seed=0)
+    s = sv.Session(
+        net, table, "mse", sv.Adam(0.03), engine="cpu", metrics=["loss"], every=20, seed=0
+    )
+    s.on_step(sv.EarlyStopping(patience=5))
+    s.advance(20_000)
+    steps, values = s.metrics["held_out_loss"]
+    assert s.step_index < 20_000
+    best = int(steps[values.argmin()])
+    assert s.step_index == best + 5 * 20
+    assert f"step {best:,}" in s.stopped
+
+
+def test_unsuitable_arguments_are_refused() -> None:
+    with refused(InputError, "patience", "0"):
+        sv.EarlyStopping(patience=0)
+    with refused(InputError, "min_delta", "-1"):
+        sv.EarlyStopping(min_delta=-1.0)
+    with refused(UnknownNameError, "'down'"):
+        sv.EarlyStopping(mode="down")
+    with refused(InputError, "factor", "1.0"):
+        sv.ReduceOnPlateau(factor=1.0)
+    with refused(InputError, "min_rate"):
+        sv.ReduceOnPlateau(min_rate=-1.0)
