@@ -183,8 +183,8 @@ def parse_about(path: Path, header: bytes) -> Description:
         ) from error
     if about is None:
         raise FileError(
-            f"{shown(path)} is a safetensors file, but not from scalarviz: pass one that "
-            "scalarviz has saved"
+            f"{shown(path)} is a safetensors file, but not from scalarviz: make the network, and "
+            "write net.load_state_dict(safetensors.numpy.load_file(path))"
         )
     version = about.get("version")
     if type(version) is not int or version < 1:

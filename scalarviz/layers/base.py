@@ -27,7 +27,7 @@ class Layer(Part):
 
     A subclass defines what happens to a batch in the three `*_rows` methods, how to make another
     such layer (`settings`) and its operations (`lower`). With parameters it also sets `size` and
-    defines `initialize`, `row_name` and `weight`.
+    defines `initialize`, `row_name` and `weight`; `parameter_shapes` gives their arrays names.
 
     A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
     bank. A layer with a bank of its own can still join a network as long as nothing was computed,
